@@ -1,0 +1,38 @@
+"""The entry point: how the program ends, whatever happens.
+
+Everything else is imported inside, so that an interruption during the imports ends as quietly as any other.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import NoReturn
+
+__all__ = ["main"]
+
+
+def main() -> NoReturn:
+    """Run the command line and exit: 0 done, 1 bad data, 2 usage; interrupted, as the signal says."""
+    try:
+        if hasattr(signal, "SIGPIPE"):
+            # A closed pipe (`treceval … | head`) ends the program as it ends every other one.
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        from treceval_py.cli.commands import run
+
+        status = run(sys.argv[1:])
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        _die_of(signal.SIGINT)
+    except BrokenPipeError:  # where there is no SIGPIPE
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    sys.exit(status)
+
+
+def _die_of(number: signal.Signals) -> NoReturn:
+    """End as the signal would have ended the program, which shells and schedulers understand."""
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    sys.exit(128 + number)

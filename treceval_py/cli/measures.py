@@ -1,0 +1,59 @@
+"""``treceval measures [NAME]``."""
+
+from __future__ import annotations
+
+import inspect
+
+import click
+
+from treceval_py.cli.printing import put
+from treceval_py.measures import FAMILIES, NICKNAMES, Family, parse_measures
+
+__all__ = ["measures"]
+
+
+@click.command("measures", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("names", metavar="[NAME]…", nargs=-1)
+def measures(names: tuple[str, ...]) -> None:
+    """List the measures, or explain those that are named: formula, parameters, value of the empty case, reference."""
+    put(_listing() if not names else "\n".join(_explained(name) for name in names), None)
+
+
+def _listing() -> str:
+    width = max(map(len, FAMILIES))
+    lines = [f"{family.name:{width}}  {_written(family):16}  {family.title}" for family in FAMILIES.values()]
+    sets = [f"{name:{width}}  {', '.join(members)}" for name, members in NICKNAMES.items()]
+    return "\n".join(
+        [
+            f"{'measure':{width}}  {'also written':16}  what it is",
+            *lines,
+            "",
+            "Sets of measures:",
+            *sets,
+            "",
+            "'treceval measures NAME' explains one.",
+            "",
+        ]
+    )
+
+
+def _written(family: Family) -> str:
+    if not family.notation:
+        return ""
+    return family.notation[0] + ("@k" if family.at is not None else "")
+
+
+def _explained(name: str) -> str:
+    if name in NICKNAMES:
+        return f"{name}: {', '.join(NICKNAMES[name])}\n"
+    family = parse_measures(name)[0].family
+    head = [family.name, *(f"{each}@k" if family.at else each for each in family.notation)]
+    lines = [" = ".join(dict.fromkeys(head)), *_usage(family), "", inspect.getdoc(family.function) or "", ""]
+    return "\n".join(lines)
+
+
+def _usage(family: Family) -> list[str]:
+    lines = [f"averaged by {family.average.name}"] if family.average.name != "none" else []
+    if family.cutoffs:
+        lines.append(f"cutoffs unless given: {', '.join(map(str, family.cutoffs))}")
+    return lines

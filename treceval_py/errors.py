@@ -1,0 +1,90 @@
+"""The exceptions that treceval_py raises; every one derives from `TrecevalError`.
+
+The library raises and never prints or exits. A message reads ``file:line: what. What to do.`` where the file
+and the line are left out when there is none. The command line prints it on standard error, one line, and ends
+with the status `TrecevalError.status`.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "DataError",
+    "EvaluationError",
+    "InputError",
+    "MeasureError",
+    "OutputError",
+    "TrecevalError",
+    "UnknownMeasureError",
+]
+
+
+class TrecevalError(Exception):
+    """Anything that treceval_py refuses, with what is wrong and what to do about it.
+
+    Parameters
+    ----------
+    what : str
+        What is wrong: what was expected and what was found, without a final full stop.
+    todo : str, optional
+        What the reader can do about it, with its full stop.
+    file : str, optional
+        The file's name as it was given.
+    line : int, optional
+        The line of the file, from 1, counting every line of it.
+    """
+
+    status = 1
+
+    def __init__(self, what: str, todo: str = "", *, file: str | None = None, line: int | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.todo = todo
+        self.file = file
+        self.line = line
+
+    def __str__(self) -> str:
+        """Return the message on one line, with control characters of the data made visible."""
+        place = "" if self.file is None else self.file + (f":{self.line}: " if self.line else ": ")
+        text = f"{place}{self.what}." + (f" {self.todo}" if self.todo else "")
+        return "".join(character if character.isprintable() else _visible(character) for character in text)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by the parts of the message, so that errors cross process boundaries whole."""
+        return (_rebuild, (type(self), self.what, self.todo, self.file, self.line))
+
+
+def _rebuild(kind: type[TrecevalError], what: str, todo: str, file: str | None, line: int | None) -> TrecevalError:
+    return kind(what, todo, file=file, line=line)
+
+
+def _visible(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is not UTF-8, as `surrogateescape` decodes it
+        return f"\\x{code - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode("ascii")
+
+
+class InputError(TrecevalError):
+    """A file that cannot be read, or a line of it that is malformed."""
+
+
+class DataError(TrecevalError, ValueError):
+    """Python data (dictionaries, frames, arrays) that are no judgments or no run."""
+
+
+class EvaluationError(TrecevalError, ValueError):
+    """Judgments, a run and measures that do not fit together, such as no query in common."""
+
+
+class OutputError(TrecevalError):
+    """A file that cannot be written."""
+
+
+class MeasureError(TrecevalError, ValueError):
+    """A measure whose parameters are malformed or out of range."""
+
+    status = 2
+
+
+class UnknownMeasureError(MeasureError):
+    """A name that is no measure and no nickname."""

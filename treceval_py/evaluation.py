@@ -1,0 +1,232 @@
+"""Evaluate: judgments, a run and measures become results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from treceval_py._types import BoolArray, FloatArray, Source
+from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.formats import JUDGMENT_FORMATS, Judgments, read_qrels, read_run
+from treceval_py.judging import JudgedGroups, JudgedRun, judge, judge_groups, missing_queries
+from treceval_py.measures import Measure, parse_measures
+from treceval_py.measures.parameters import PARAMETERS
+from treceval_py.measures.registry import TEXT
+from treceval_py.preferences import JudgedPreferences, judge_preferences
+from treceval_py.profiles import DEFAULT_PROFILE, Profile, profile_named
+from treceval_py.results import Results
+from treceval_py.tables import JudgmentGroups, Preferences, Qrels, Run
+
+__all__ = ["DEFAULT_MEASURES", "evaluate", "load_judgments", "load_run"]
+
+DEFAULT_MEASURES = ("official", "ndcg", "ndcg_cut.10")
+"""What is computed unless something else is asked for: trec_eval's official measures, nDCG and nDCG@10."""
+
+Judged = JudgedRun | JudgedGroups | JudgedPreferences
+
+_KINDS: dict[type, str] = {
+    Qrels: "relevance judgments (qrels)",
+    JudgmentGroups: "judgments by groups (qrels_jg)",
+    Preferences: "preference judgments (prefs)",
+}
+_NEEDS: dict[object, str] = {
+    JudgedRun: _KINDS[Qrels],
+    JudgedGroups: _KINDS[JudgmentGroups],
+    JudgedPreferences: _KINDS[Preferences],
+}
+
+
+def evaluate(
+    qrels: Source | Judgments | Mapping[str, Mapping[str, int]],
+    run: Source | Run | Mapping[str, Mapping[str, float]],
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    *,
+    level: int = 1,
+    complete: bool = False,
+    depth: int | None = None,
+    judged_only: bool = False,
+    collection_size: int = 0,
+    profile: str | Profile = DEFAULT_PROFILE,
+) -> Results:
+    """Score a run against judgments.
+
+    Parameters
+    ----------
+    qrels : path, binary file, Qrels, JudgmentGroups, Preferences or dict of dict
+        The judgments; a path is read as TREC qrels.
+    run : path, binary file, Run or dict of dict
+        The run; a path is read as a TREC run.
+    measures : name, Measure, or iterable of them
+        What to compute, in any notation: ``["map", "nDCG@10", "P.5,10"]``.
+    level : int
+        Least judgment that counts as relevant, from 0, for measures that do not say it themselves.
+    complete : bool
+        Whether judged queries that the run lacks count (as empty rankings). They are left out otherwise, and named in
+        `Results.missing` in either case.
+    depth : int, optional
+        How many documents of each query count.
+    judged_only : bool
+        Whether documents without a judgment are taken out of the ranking first.
+    collection_size : int
+        Documents in the collection, for ``utility``.
+    profile : str or Profile
+        The conventions of ranking and averaging.
+
+    Returns
+    -------
+    Results
+        A value for each query and measure, and averages.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read or a line of it is malformed.
+    DataError
+        Dictionaries are no judgments or no run.
+    MeasureError
+        A measure is unknown, or a parameter out of range.
+    EvaluationError
+        No query is in both (and `complete` is not set), or a measure needs another kind of judgments.
+
+    Examples
+    --------
+    >>> results = evaluate({"1": {"a": 1, "b": 0}}, {"1": {"b": 0.9, "a": 0.5}}, ["map", "recip_rank"])
+    >>> results["1"]["map"], results.mean["recip_rank"]
+    (0.5, 0.5)
+    """
+    if depth is not None and depth < 0:
+        raise MeasureError(f"depth is {depth}, not 0 or more")
+    rules = profile_named(profile) if isinstance(profile, str) else profile
+    asked = parse_measures(measures, leaves_out=rules.leaves_out)
+    defaults: dict[str, Any] = {
+        "level": PARAMETERS["level"].check(level),
+        "collection_size": PARAMETERS["collection_size"].check(collection_size),
+        **rules.defaults,
+    }
+    resolved = [measure.with_defaults(defaults) for measure in asked]
+    judgments, ranked = load_judgments(qrels), load_run(run)
+    check_kinds(asked, judgments)
+    judged = _judge(judgments, ranked, complete, depth, judged_only, rules)
+    missing = missing_queries(judgments.qids, ranked.qids)
+    as_zero = np.zeros(judged.num_queries, dtype=bool)
+    if complete and rules.missing_as_zero:
+        as_zero = np.isin(judged.qids, missing)
+    values, texts, averages = _compute(resolved, judged, as_zero)
+    return Results(
+        qids=judged.qids,
+        measures=tuple(asked),
+        resolved=tuple(resolved),
+        matrix=values,
+        texts=texts,
+        averages=averages,
+        listed=~as_zero,
+        missing=tuple(missing),
+        unjudged=tuple(missing_queries(ranked.qids, judgments.qids)),
+        complete=complete,
+        profile=rules.name,
+        judgments_name=judgments.name,
+        run_name=ranked.name,
+        tag=ranked.tag,
+    )
+
+
+def load_judgments(qrels: Source | Judgments | Mapping[str, Mapping[str, int]], format: str = "qrels") -> Judgments:
+    """Return judgments as a table: read a file, convert a dictionary, or take a table as it is.
+
+    Raises
+    ------
+    InputError, DataError
+        They cannot be read.
+    """
+    if isinstance(qrels, (Qrels, JudgmentGroups, Preferences)):
+        return qrels
+    if isinstance(qrels, Mapping):
+        return Qrels(qrels)
+    return JUDGMENT_FORMATS[format](_source(qrels)) if format != "qrels" else read_qrels(_source(qrels))
+
+
+def load_run(run: Source | Run | Mapping[str, Mapping[str, float]]) -> Run:
+    """Return a run as a table: read a file, convert a dictionary, or take a table as it is.
+
+    Raises
+    ------
+    InputError, DataError
+        It cannot be read.
+    """
+    if isinstance(run, Run):
+        return run
+    return Run(run) if isinstance(run, Mapping) else read_run(_source(run))
+
+
+def check_kinds(measures: Sequence[Measure], judgments: Judgments) -> None:
+    """Check that measures can be computed from judgments of this kind.
+
+    Raises
+    ------
+    EvaluationError
+        One cannot.
+    """
+    have = _KINDS[type(judgments)]
+    for measure in measures:
+        need = _NEEDS.get(measure.family.judged, have)
+        if need != have:
+            raise EvaluationError(
+                f"measure {measure.name} needs {need}, but these are {have}",
+                "Ask for other measures, or say how to read the file (-R).",
+                file=judgments.name,
+            )
+
+
+def _source(source: object) -> str | os.PathLike[str] | BinaryIO:
+    if isinstance(source, (str, os.PathLike)) or hasattr(source, "read"):
+        return source  # type: ignore[return-value]
+    raise EvaluationError(
+        f"cannot read {type(source).__name__}", "Give a path, an open binary file, a table or a dictionary."
+    )
+
+
+def _judge(
+    judgments: Judgments, run: Run, complete: bool, depth: int | None, judged_only: bool, profile: Profile
+) -> Judged:
+    if not complete and not any(qid in run for qid in judgments.qids):
+        raise EvaluationError(
+            f"no query of {_some(run.qids)} is judged: {judgments.name} has {_some(judgments.qids)}",
+            "Check that both belong together and write query ids alike.",
+            file=run.name,
+        )
+    if isinstance(judgments, Qrels):
+        function: Any = judge
+    else:
+        function = judge_groups if isinstance(judgments, JudgmentGroups) else judge_preferences
+    judged: Judged = function(
+        judgments, run, complete=complete, depth=depth, judged_only=judged_only, score_type=profile.score_type
+    )
+    return judged
+
+
+def _some(qids: Sequence[str]) -> str:
+    count = "1 query" if len(qids) == 1 else f"{len(qids)} queries"
+    return f"{', '.join(qids[:3])}{', …' if len(qids) > 3 else ''} ({count})"
+
+
+def _compute(
+    measures: Sequence[Measure], judged: Judged, as_zero: BoolArray
+) -> tuple[FloatArray, dict[int, tuple[str, ...]], FloatArray]:
+    """Compute measures; queries of ``as_zero`` (Q,) get 0 in all but what does not depend on the run."""
+    values = np.full((judged.num_queries, len(measures)), np.nan)
+    averages = np.full(len(measures), np.nan)
+    texts: dict[int, tuple[str, ...]] = {}
+    for number, measure in enumerate(measures):
+        found = measure(judged)
+        if measure.family.kind == TEXT:
+            texts[number] = tuple(map(str, found))
+            continue
+        column: FloatArray = np.asarray(found, dtype=np.float64)
+        if as_zero.any() and measure.family.name not in ("num_q", "num_rel"):
+            column = np.where(as_zero, 0.0, column)
+        values[:, number] = column
+        averages[number] = measure.family.average(column, judged.num_queries)
+    return values, texts, averages

@@ -1,0 +1,286 @@
+"""Text to rows: the definition of how a line is read, and of every message about a line that cannot be.
+
+A line ends at a newline byte. Fields are separated by white bytes: space, tab, vertical tab, form feed, carriage
+return (what C's ``isspace`` takes, and `bytes.split`), so CRLF files need no care. Blank lines, and lines whose first
+field begins with ``#``, are skipped and counted. Everything else must fit the format's layout.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NoReturn
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray, Source
+from treceval_py.errors import InputError
+from treceval_py.formats.source import blocks, name_of
+from treceval_py.tables import Ids, decode
+
+__all__ = ["Block", "Layout", "Rows", "read_blocks"]
+
+Column = Sequence[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What stands on a line of a format.
+
+    Attributes
+    ----------
+    fields : tuple of str
+        The names of the fields, in order.
+    what : str
+        What a line is, for messages.
+    more : bool
+        Whether further fields may follow the last one.
+    """
+
+    fields: tuple[str, ...]
+    what: str
+    more: bool = False
+
+    def fits(self, count: int) -> bool:
+        """Tell whether a line of ``count`` fields is one of this format."""
+        return count == len(self.fields) or (self.more and count > len(self.fields))
+
+    def __str__(self) -> str:
+        return " ".join(self.fields)
+
+
+QRELS = Layout(("qid", "iteration", "docid", "rel"), "a judgment")
+QRELS_GROUPS = Layout(("qid", "group", "docid", "rel"), "a judgment")
+PREFERENCES = Layout(("qid", "group", "subgroup", "docid", "level"), "a preference judgment")
+GRADED_PREFERENCES = Layout(("qid", "group", "docid", "level"), "a preference judgment")
+RUN = Layout(("qid", "Q0", "docid", "rank", "score", "tag"), "a run's line", more=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Consecutive data lines of a file, as columns of fields."""
+
+    columns: tuple[Column, ...]
+    lines: Sequence[int]
+    name: str
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def segments(self) -> list[tuple[bytes, int]]:
+        """Return the first column's stretches of equal values, as (value, rows)."""
+        return [(value, sum(1 for _ in rows)) for value, rows in groupby(self.columns[0])]
+
+    def numbers(self, field: int, what: str) -> FloatArray:
+        """Return a field as float64, read as `float` reads it, without NaN and underscores."""
+        column = self.columns[field]
+        try:
+            values = np.fromiter(map(float, column), dtype=np.float64, count=len(column))
+        except ValueError:
+            self._no_number(field, what)
+        # Python reads 1_0 as 10, and 1e999 as infinity: neither is what the writer of the file meant.
+        if b"_" in b"".join(column) or not np.isfinite(values).all():
+            self._check_special(field, what, values)
+        return values
+
+    def integers(self, field: int, what: str) -> IntArray:
+        """Return a field as int64."""
+        column = self.columns[field]
+        try:
+            values = np.fromiter(map(int, column), dtype=np.int64, count=len(column))
+        except (ValueError, OverflowError):
+            self._no_integer(field, what)
+        if b"_" in b"".join(column):
+            self._no_integer(field, what)
+        return values
+
+    def _refuse(self, row: int, what: str, todo: str) -> NoReturn:
+        raise InputError(what, todo, file=self.name, line=self.lines[row])
+
+    def _no_number(self, field: int, what: str) -> NoReturn:
+        row, text = next((row, text) for row, text in enumerate(self.columns[field]) if not _is_number(text))
+        self._refuse(row, *self._about_bad_number(row, text, f"{what} '{decode(text)}'"))
+
+    def _about_bad_number(self, row: int, text: bytes, shown: str) -> tuple[str, str]:
+        if re.fullmatch(rb"[+-]?\d*,\d+([eE][+-]?\d+)?", text):
+            return f"{shown} has a decimal comma", f"Write {decode(text.replace(b',', b'.'))}."
+        if self.lines[row] == 1 and text[:1].isalpha():
+            return f"{shown} is no number; this looks like a header line", "Delete the header."
+        return f"{shown} is no number", "Write it as 12, 12.5 or 1.25e1."
+
+    def _check_special(self, field: int, what: str, values: FloatArray) -> None:
+        for row, text in enumerate(self.columns[field]):
+            shown = f"{what} '{decode(text)}'"
+            if b"_" in text:
+                self._refuse(row, f"{shown} is no number", "Write it without underscores.")
+            if math.isnan(values[row]):
+                self._refuse(
+                    row, f"{shown} is not a number, so it has no place in an order", "Find out where it comes from."
+                )
+            if math.isinf(values[row]) and b"i" not in text.lower():
+                self._refuse(row, f"{shown} is too large for a 64-bit float", "Use smaller numbers.")
+
+    def _no_integer(self, field: int, what: str) -> NoReturn:
+        for row, text in enumerate(self.columns[field]):
+            shown = f"{what} '{decode(text)}'"
+            if not re.fullmatch(rb"[+-]?\d+", text):
+                if self.lines[row] == 1 and text[:1].isalpha():
+                    self._refuse(
+                        row, f"{shown} is no whole number; this looks like a header line", "Delete the header."
+                    )
+                self._refuse(row, f"{shown} is no whole number", "Grades are integers, such as 0, 1, 2.")
+            if len(text) > 20 or not -(2**63) <= int(text) < 2**63:
+                self._refuse(row, f"{shown} is beyond 64 bits", "Use smaller grades.")
+        raise AssertionError("a column that int() refuses has a field that is no integer")
+
+
+def _is_number(text: bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def read_blocks(source: Source, layout: Layout, other: Layout | None = None) -> Iterator[Block]:
+    """Yield the data lines of a source as blocks of columns, one column for each field of the layout.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        What to read.
+    layout : Layout
+        The format.
+    other : Layout, optional
+        The format of the other file of a scoring command, to recognise swapped arguments.
+
+    Raises
+    ------
+    InputError
+        A line has the wrong number of fields, there is no data line, or the source cannot be read.
+    """
+    name, found = name_of(source), False
+    for first, text in blocks(source):
+        block = _block(first, text, layout, other, name)
+        if len(block):
+            found = True
+            yield block
+    if not found:
+        raise InputError("no data lines, only comments or blank lines", "Is it the right file?", file=name)
+
+
+def _block(first: int, text: bytes, layout: Layout, other: Layout | None, name: str) -> Block:
+    rows = [line.split() for line in text.split(b"\n")]
+    del rows[-1]  # every line ends with a newline, so nothing follows the last one
+    lines: Sequence[int] = range(first, first + len(rows))
+    if b"#" in text or not all(rows):
+        kept = [index for index, row in enumerate(rows) if row and not row[0].startswith(b"#")]
+        if len(kept) < len(rows):
+            rows, lines = [rows[index] for index in kept], [first + index for index in kept]
+    width = len(layout.fields)
+    if set(map(len, rows)) - {width}:
+        for row, line in zip(rows, lines, strict=True):
+            if not layout.fits(len(row)):
+                raise InputError(*_about_bad_count(row, layout, other), file=name, line=line)
+        rows = [row[:width] for row in rows]
+    return Block(tuple(zip(*rows, strict=True)), lines, name)
+
+
+def _about_bad_count(row: list[bytes], layout: Layout, other: Layout | None) -> tuple[str, str]:
+    count = "1 field" if len(row) == 1 else f"{len(row)} fields"
+    expected = f"{layout.what} has {'at least ' if layout.more else ''}{len(layout.fields)} ({layout})"
+    what = f"{count}, but {expected}"
+    if other is not None and other.fits(len(row)) and _looks_like(row, other):
+        role = "the run" if other is RUN else "the judgments"
+        return what, f"This looks like {role}: are the arguments swapped? The order is QRELS RUN."
+    if layout is RUN and len(row) == 3 and row[2].isdigit():
+        return what, "This looks like an MS MARCO run (qid docid rank), which is not a TREC run."
+    if layout is RUN and len(row) == 5:
+        return what, "Is the tag or another column missing?"
+    if layout is QRELS and len(row) == 3:
+        return what, "Is the iteration column (a 0 after the qid) missing?"
+    if len(row) == 1 and b"," in row[0]:
+        return what, "Separate fields by spaces or tabs, not by commas."
+    if len(row) == 1 and b"\r" in row[0]:
+        return what, "End lines with a newline."
+    return what, "Mend the line."
+
+
+def _looks_like(row: list[bytes], layout: Layout) -> bool:
+    return _is_number(row[4]) if layout is RUN else bool(re.fullmatch(rb"[+-]?\d+", row[-1]))
+
+
+class Rows:
+    """Rows gathered from blocks, to be grouped by query and checked for documents that occur twice."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._segments: list[tuple[bytes, int]] = []
+        self._docids: list[Ids] = []
+        self._blocks: list[tuple[int, Sequence[int]]] = []
+        self._count = 0
+
+    def add(self, block: Block, docids: Column) -> None:
+        """Take the queries and documents of a block."""
+        self._segments.extend(block.segments())
+        self._docids.append(Ids.from_bytes(docids))
+        self._blocks.append((self._count, block.lines))
+        self._count += len(block)
+
+    def line_of(self, row: int) -> int:
+        """Return the line of the file on which a row stood."""
+        start, lines = self._blocks[bisect_right(self._blocks, row, key=lambda item: item[0]) - 1]
+        return lines[row - start]
+
+    def group(self) -> tuple[list[str], IntArray, Ids, IntArray | None]:
+        """Group the rows by query, in the order in which queries first occur.
+
+        Returns
+        -------
+        qids : list of str, length Q
+        offsets : (Q + 1,) int array
+        docids : Ids, length D
+        order : (D,) int array or None
+            The rows in their new order; None when they stay where they are.
+
+        Raises
+        ------
+        InputError
+            A document occurs twice in a query.
+        """
+        numbers: dict[bytes, int] = {}
+        queries = np.array([numbers.setdefault(qid, len(numbers)) for qid, _ in self._segments], dtype=np.int64)
+        lengths = np.array([length for _, length in self._segments], dtype=np.int64)
+        docids = Ids.concatenate(self._docids)
+        order = None
+        if (np.diff(queries) < 0).any():  # a query's lines are scattered over the file
+            order = np.argsort(np.repeat(queries, lengths), kind="stable")
+            docids = docids.take(order)
+        offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
+        np.add.at(offsets, queries + 1, lengths)
+        np.cumsum(offsets, out=offsets)
+        qids = [decode(qid) for qid in numbers]
+        self._check_duplicates(qids, offsets, docids, order)
+        return qids, offsets, docids, order
+
+    def _check_duplicates(self, qids: list[str], offsets: IntArray, docids: Ids, order: IntArray | None) -> None:
+        cuts = offsets.tolist()
+        for qid, start, stop in zip(qids, cuts, cuts[1:], strict=False):
+            raw = docids.raw(start, stop)
+            if len(set(raw)) == len(raw):
+                continue
+            seen: dict[bytes, int] = {}
+            for row, docid in enumerate(raw, start):
+                if docid in seen:
+                    first, second = (self.line_of(at if order is None else int(order[at])) for at in (seen[docid], row))
+                    raise InputError(
+                        f"document '{decode(docid)}' occurs twice in query '{qid}' (first on line {first})",
+                        "Keep one of the two lines.",
+                        file=self.name,
+                        line=second,
+                    )
+                seen[docid] = row

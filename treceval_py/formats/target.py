@@ -1,0 +1,85 @@
+"""Bytes out: a file appears whole or not at all, compressed as its name says."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import lzma
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, cast
+
+from treceval_py.errors import OutputError
+from treceval_py.formats.source import open_zstd
+
+__all__ = ["written_whole"]
+
+
+@contextmanager
+def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file for writing that takes its name only when all of it is written.
+
+    The bytes go to a file beside it, which replaces it at the end; on any error, an interruption included, that file
+    is removed and what stood there before stays. A name that ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst`` is
+    written compressed. What is no regular file (``/dev/stdout``, a pipe) is written directly.
+
+    Raises
+    ------
+    OutputError
+        The file cannot be written, the disk is full.
+    """
+    target = os.path.realpath(path)
+    try:
+        mode = os.stat(target).st_mode if os.path.exists(target) else None
+        if mode is not None and not stat.S_ISREG(mode):
+            with open(target, "wb") as raw:
+                yield raw
+            return
+        descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=f".{os.path.basename(target)}.")
+        try:
+            with os.fdopen(descriptor, "wb") as raw:
+                with _compressed(raw, os.fspath(path)) as stream:
+                    yield stream
+                raw.flush()
+                os.fsync(raw.fileno())
+            os.chmod(temporary, stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise OutputError(
+            f"cannot be written: {error.strerror or error}",
+            "Check the folder and the space left.",
+            file=os.fspath(path),
+        ) from None
+
+
+@contextmanager
+def _compressed(raw: BinaryIO, path: str) -> Iterator[BinaryIO]:
+    if path.endswith(".gz"):
+        # No name and time inside, so that the same content gives the same bytes.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
+            yield cast("BinaryIO", packed)
+    elif path.endswith(".bz2"):
+        with bz2.BZ2File(raw, "wb") as packed_bz2:
+            yield cast("BinaryIO", packed_bz2)
+    elif path.endswith(".xz"):
+        with lzma.LZMAFile(raw, "wb") as packed_xz:
+            yield cast("BinaryIO", packed_xz)
+    elif path.endswith((".zst", ".zstd")):
+        with open_zstd(raw, path, "wb") as packed_zstd:
+            yield packed_zstd
+    else:
+        yield raw
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,165 @@
+"""TREC's text formats: judgments (``qid iteration docid rel``) and runs (``qid Q0 docid rank score tag``).
+
+And the two further kinds of judgments that trec_eval reads: groups of judgments (``qrels_jg``) and preferences
+(``prefs``, ``qrels_prefs``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray, Source
+from treceval_py.errors import InputError
+from treceval_py.formats.lines import (
+    GRADED_PREFERENCES,
+    PREFERENCES,
+    QRELS,
+    QRELS_GROUPS,
+    RUN,
+    Layout,
+    Rows,
+    read_blocks,
+)
+from treceval_py.formats.source import name_of
+from treceval_py.tables import JudgmentGroups, Preference, Preferences, Qrels, Run, decode
+
+__all__ = [
+    "JUDGMENT_FORMATS",
+    "Judgments",
+    "read_judgment_groups",
+    "read_preferences",
+    "read_qrels",
+    "read_run",
+]
+
+Judgments = Qrels | JudgmentGroups | Preferences
+
+
+def read_qrels(source: Source) -> Qrels:
+    """Read relevance judgments: lines of ``qid iteration docid rel``.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        The file, ``"-"`` for standard input, or an open binary file; plain, gzip, bzip2, xz or zstd.
+
+    Returns
+    -------
+    Qrels
+        The judgments; ``rel`` is an integer, negative for a document in the pool that was not judged.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, a line is malformed, a document is judged twice for a query.
+    """
+    rows, rels = Rows(name_of(source)), []
+    for block in read_blocks(source, QRELS, RUN):
+        rels.append(block.integers(3, "judgment"))
+        rows.add(block, block.columns[2])
+    qids, offsets, docids, order = rows.group()
+    return Qrels.from_columns(qids, offsets, docids, _ordered_integers(rels, order), name=rows.name)
+
+
+def read_run(source: Source) -> Run:
+    """Read a run: lines of ``qid Q0 docid rank score tag``.
+
+    Only ``qid``, ``docid`` and ``score`` decide; the tag is that of the last line. Lines may stand in any order.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        The file, ``"-"`` for standard input, or an open binary file; plain, gzip, bzip2, xz or zstd.
+
+    Returns
+    -------
+    Run
+        The run.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, a line is malformed, a document occurs twice in a query.
+    """
+    rows, scores, tag = Rows(name_of(source)), [], b""
+    for block in read_blocks(source, RUN, QRELS):
+        scores.append(block.numbers(4, "score"))
+        rows.add(block, block.columns[2])
+        tag = block.columns[5][-1]
+    qids, offsets, docids, order = rows.group()
+    column: FloatArray = np.concatenate(scores)
+    if order is not None:
+        column = column[order]
+    return Run.from_columns(qids, offsets, docids, column, tag=decode(tag), name=rows.name)
+
+
+def read_judgment_groups(source: Source) -> JudgmentGroups:
+    """Read judgments by groups of assessors (trec_eval's ``qrels_jg``): lines of ``qid group docid rel``.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, a line is malformed, a group judges a document twice for a query.
+    """
+    name = name_of(source)
+    groups: dict[str, dict[bytes, dict[bytes, int]]] = {}
+    for block in read_blocks(source, QRELS_GROUPS, RUN):
+        rels = block.integers(3, "judgment").tolist()
+        for qid, group, docid, rel, line in zip(*block.columns[:3], rels, block.lines, strict=True):
+            judged = groups.setdefault(decode(qid), {}).setdefault(group, {})
+            if docid in judged:
+                raise InputError(
+                    f"group '{decode(group)}' judges document '{decode(docid)}' twice for query '{decode(qid)}'",
+                    "Keep one of the two lines.",
+                    file=name,
+                    line=line,
+                )
+            judged[docid] = rel
+    return JudgmentGroups(groups, name=name)
+
+
+def read_preferences(source: Source, *, subgroups: bool = True) -> Preferences:
+    """Read preference judgments (trec_eval's ``prefs`` and ``qrels_prefs``).
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        The file, ``"-"`` for standard input, or an open binary file.
+    subgroups : bool
+        True for ``prefs``, lines of ``qid group subgroup docid level``; False for ``qrels_prefs``, lines of
+        ``qid group docid level``, in which a group is one sub-group.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or a line is malformed.
+    """
+    layout: Layout = PREFERENCES if subgroups else GRADED_PREFERENCES
+    lines: dict[str, list[Preference]] = {}
+    for block in read_blocks(source, layout, RUN):
+        levels = block.numbers(len(layout.fields) - 1, "level").tolist()
+        for row, level in enumerate(levels):
+            qid, group, *subgroup, docid = (column[row] for column in block.columns[:-1])
+            of_query = lines.setdefault(decode(qid), [])
+            of_query.append(Preference(group, subgroup[0] if subgroups else b"", docid, level, block.lines[row]))
+    return Preferences(lines, name=name_of(source))
+
+
+def _read_graded_preferences(source: Source) -> Preferences:
+    return read_preferences(source, subgroups=False)
+
+
+JUDGMENT_FORMATS: dict[str, Callable[[Source], Judgments]] = {
+    "qrels": read_qrels,
+    "qrels_jg": read_judgment_groups,
+    "prefs": read_preferences,
+    "qrels_prefs": _read_graded_preferences,
+}
+"""The formats of judgments by trec_eval's names (its ``-R``)."""
+
+
+def _ordered_integers(parts: list[IntArray], order: IntArray | None) -> IntArray:
+    column = np.concatenate(parts)
+    return column if order is None else column[order]

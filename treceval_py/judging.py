@@ -1,0 +1,462 @@
+"""Where the judged documents stand: judgments and a run become the small table that measures see.
+
+Within a query documents are ordered by descending score; documents with equal scores stand in descending order of the
+bytes of their ids, which is trec_eval's rule. Only judged documents have a row. Documents without a judgment take up
+ranks and are counted. So the cost of a measure grows with the judged documents retrieved, not with the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.tables import JudgmentGroups, Qrels, Run, encode
+
+__all__ = [
+    "FLOAT32",
+    "FLOAT64",
+    "Found",
+    "Hits",
+    "JudgedGroups",
+    "JudgedRun",
+    "documents",
+    "judge",
+    "judge_groups",
+    "missing_queries",
+    "ranked_labels",
+    "ranking",
+    "ratio",
+]
+
+T = TypeVar("T")
+
+FLOAT32 = "float32"
+FLOAT64 = "float64"
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Judged documents at their ranks, sorted by query and rank.
+
+    Attributes
+    ----------
+    query : (H,) int array
+        The row of the query in `JudgedRun.qids`.
+    rank : (H,) int array
+        The rank, from 1.
+    rel : (H,) int array
+        The judgment; negative means in the pool, not judged.
+    """
+
+    query: IntArray
+    rank: IntArray
+    rel: IntArray
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def where(self, mask: BoolArray) -> Hits:
+        """Return the rows for which ``mask`` (H,) is true."""
+        return Hits(self.query[mask], self.rank[mask], self.rel[mask])
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Hits]) -> Hits:
+        """Put tables one after the other."""
+        if not parts:
+            return cls(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("query", "rank", "rel")))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The relevant documents that were retrieved, at some level, sorted by query and rank.
+
+    Attributes
+    ----------
+    query, rank : (F,) int arrays
+        As in `Hits`.
+    nth : (F,) int array
+        How many relevant documents of the query stand at this rank or above, this one included.
+    nonrelevant : (F,) int array
+        How many documents of the query judged not relevant stand above.
+    unjudged : (F,) int array
+        How many documents of the query with a negative judgment stand above.
+    """
+
+    query: IntArray
+    rank: IntArray
+    nth: IntArray
+    nonrelevant: IntArray
+    unjudged: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRun:
+    """A run seen through judgments: what every measure is computed from.
+
+    Attributes
+    ----------
+    qids : tuple of str, length Q
+        The queries in the order of their bytes, which is the order of all output.
+    hits : Hits
+        The judged documents that were retrieved.
+    ideal : Hits
+        All judged documents, as the best possible run would rank them: by descending judgment.
+    num_ret : (Q,) int array
+        How many documents were retrieved.
+    tag : str
+        The run's tag.
+    """
+
+    qids: tuple[str, ...]
+    hits: Hits
+    ideal: Hits
+    num_ret: IntArray
+    tag: str = ""
+    _made: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def num_queries(self) -> int:
+        """The number of queries, Q."""
+        return len(self.qids)
+
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """Return ``make()``, computed the first time that ``key`` is asked for."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: T = self._made[key]
+        return made
+
+    def count(self, hits_query: IntArray) -> IntArray:
+        """Count rows by query; ``hits_query`` (N,) holds query rows. Returns (Q,)."""
+        return np.bincount(hits_query, minlength=self.num_queries)
+
+    def sum(self, hits_query: IntArray, values: FloatArray) -> FloatArray:
+        """Add values (N,) by query, one after the other in their order, as a C loop does. Returns (Q,)."""
+        # np.add.reduceat and np.sum add pairwise and differ in the last bits; reduceat is wrong for empty queries.
+        return np.bincount(hits_query, weights=values, minlength=self.num_queries)
+
+    def num_rel(self, level: int) -> IntArray:
+        """Count the relevant documents of each query, retrieved or not. Returns (Q,)."""
+        return self.once(("num_rel", level), lambda: self.count(self.ideal.query[self.ideal.rel >= max(level, 0)]))
+
+    def num_nonrel(self, level: int) -> IntArray:
+        """Count the documents judged not relevant of each query, retrieved or not. Returns (Q,)."""
+        rel = self.ideal.rel
+        return self.once(("num_nonrel", level), lambda: self.count(self.ideal.query[(rel >= 0) & (rel < level)]))
+
+    def num_rel_ret(self, level: int) -> IntArray:
+        """Count the relevant documents retrieved for each query. Returns (Q,)."""
+        return self.once(("num_rel_ret", level), lambda: self.count(self.found(level).query))
+
+    def found(self, level: int) -> Found:
+        """Return the relevant documents retrieved, a document being relevant from ``level`` on."""
+        return self.once(("found", level), lambda: self._find(level))
+
+    def _find(self, level: int) -> Found:
+        hits = self.hits
+        relevant = hits.rel >= max(level, 0)
+        unjudged = hits.rel < 0
+        starts = self.starts(hits)
+        at = np.flatnonzero(relevant)
+        query = hits.query[at]
+
+        def above(mask: BoolArray) -> IntArray:
+            """Count the rows of the mask that stand above each relevant row in its query."""
+            before = np.concatenate([[0], np.cumsum(mask)])
+            return before[at] - before[starts[query]]
+
+        return Found(query, hits.rank[at], above(relevant) + 1, above(~relevant & ~unjudged), above(unjudged))
+
+    def starts(self, hits: Hits) -> IntArray:
+        """Return where each query begins in a table sorted by query. Returns (Q + 1,)."""
+        return np.searchsorted(hits.query, np.arange(self.num_queries + 1))
+
+    def select(self, keep: BoolArray) -> JudgedRun:
+        """Return the judged run of some of the queries; ``keep`` is (Q,)."""
+        if keep.all():
+            return self
+        renumbered = np.cumsum(keep) - 1
+
+        def of(hits: Hits) -> Hits:
+            kept = hits.where(keep[hits.query])
+            return Hits(renumbered[kept.query], kept.rank, kept.rel)
+
+        qids = tuple(qid for qid, kept in zip(self.qids, keep.tolist(), strict=True) if kept)
+        return JudgedRun(qids, of(self.hits), of(self.ideal), self.num_ret[keep], self.tag)
+
+    @staticmethod
+    def concatenate(parts: Sequence[JudgedRun]) -> JudgedRun:
+        """Join judged runs of different queries, such as those of the parts of one run cut at query boundaries.
+
+        Raises
+        ------
+        ValueError
+            A query is in two parts, so its documents were not ranked together.
+        """
+        names = [qid for part in parts for qid in part.qids]
+        if len(set(names)) != len(names):
+            raise ValueError("a query is in two parts: cut a run at query boundaries")
+        order = sorted(range(len(names)), key=lambda index: encode(names[index]))
+        place = np.empty(len(names), dtype=np.int64)
+        place[order] = np.arange(len(names))
+        starts = np.cumsum([0, *(part.num_queries for part in parts)])
+
+        def joined(name: str) -> Hits:
+            tables: list[Hits] = [getattr(part, name) for part in parts]
+            moved = [
+                Hits(place[hits.query + start], hits.rank, hits.rel)
+                for hits, start in zip(tables, starts, strict=False)
+            ]
+            together = Hits.concatenate(moved)
+            by_query = np.argsort(together.query, kind="stable")
+            return Hits(together.query[by_query], together.rank[by_query], together.rel[by_query])
+
+        num_ret = np.concatenate([np.zeros(0, dtype=np.int64), *(part.num_ret for part in parts)])
+        tag = parts[-1].tag if parts else ""
+        qids = tuple(names[index] for index in order)
+        return JudgedRun(qids, joined("hits"), joined("ideal"), num_ret[order], tag)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedGroups:
+    """A run seen through the judgments of several groups: one judged ranking a query and group.
+
+    Attributes
+    ----------
+    qids : tuple of str, length Q
+        The queries in the order of their bytes.
+    query : (G,) int array
+        The query of each judged ranking; the groups of a query stand in the order of their bytes.
+    run : JudgedRun
+        The G judged rankings, each as if it were a query of its own.
+    """
+
+    qids: tuple[str, ...]
+    query: IntArray
+    run: JudgedRun
+
+    @property
+    def tag(self) -> str:
+        """The run's tag."""
+        return self.run.tag
+
+    @property
+    def num_queries(self) -> int:
+        """The number of queries, Q."""
+        return len(self.qids)
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        """Average a value of each judged ranking (G,) over the groups of each query. Returns (Q,)."""
+        totals = np.bincount(self.query, weights=values, minlength=self.num_queries)
+        return ratio(totals, np.bincount(self.query, minlength=self.num_queries))
+
+
+def ratio(numerator: FloatArray | IntArray, denominator: FloatArray | IntArray) -> FloatArray:
+    """Divide element by element; 0 where the denominator is 0, which is every measure's value for nothing."""
+    result = np.zeros(np.broadcast(numerator, denominator).shape)
+    np.divide(numerator, denominator, out=result, where=np.asarray(denominator) != 0)
+    return result
+
+
+def ranking(docids: Sequence[bytes], scores: FloatArray, *, later_first: bool = True) -> IntArray:
+    """Order documents by descending score.
+
+    Parameters
+    ----------
+    docids : sequence of bytes, length N
+        The documents.
+    scores : (N,) float array
+        Their scores, without NaN.
+    later_first : bool
+        Whether of documents with equal scores the one with the larger id (by bytes) stands first.
+
+    Returns
+    -------
+    (N,) int array
+        Positions in ``docids``, best first.
+    """
+    if bool((scores[1:] < scores[:-1]).all()):
+        return np.arange(len(scores))
+    order = np.argsort(-scores, kind="stable")
+    ordered = scores[order]
+    equal = ordered[1:] == ordered[:-1]
+    if not equal.any():
+        return order
+    # Only the stretches of equal scores need their ids compared.
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], equal, [False]]).astype(np.int8)))
+    for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        stretch = order[first : last + 1].tolist()
+        order[first : last + 1] = sorted(stretch, key=lambda at: docids[at], reverse=later_first)
+    return order
+
+
+def judge(
+    qrels: Qrels,
+    run: Run,
+    *,
+    complete: bool = True,
+    depth: int | None = None,
+    judged_only: bool = False,
+    score_type: str = FLOAT64,
+) -> JudgedRun:
+    """Find the judged documents of a run.
+
+    Parameters
+    ----------
+    qrels : Qrels
+        The judgments.
+    run : Run
+        The run; queries without judgments are left out.
+    complete : bool
+        Whether judged queries that the run lacks are there, as queries for which nothing was retrieved.
+    depth : int, optional
+        How many documents of each query count, the best ones (trec_eval's ``-M``).
+    judged_only : bool
+        Whether documents without a judgment, or with a negative one, are taken out of the ranking (``-J``), after
+        ``depth`` was applied.
+    score_type : {"float64", "float32"}
+        The width of scores. In float32 more documents are tied.
+
+    Returns
+    -------
+    JudgedRun
+        With the queries in the order of their bytes.
+
+    Examples
+    --------
+    >>> judged = judge(Qrels({"1": {"a": 1, "b": 2}}), Run({"1": {"x": 3.0, "a": 2.0}}))
+    >>> judged.hits.rank.tolist(), judged.ideal.rel.tolist(), judged.num_ret.tolist()
+    ([2], [2, 1], [2])
+    """
+    qids = sorted((qid for qid in qrels.qids if complete or qid in run), key=encode)
+    tables: list[Hits] = []
+    num_ret = np.zeros(len(qids), dtype=np.int64)
+    for query, qid in enumerate(qids):
+        row = run.row_of(qid)
+        if row is None:
+            continue
+        docids, scores = documents(run, row, score_type)
+        order = ranking(docids, scores)
+        rank, rel, num_ret[query] = _judge_ranking(docids, order, qrels.judgments(_row(qrels, qid)), depth, judged_only)
+        tables.append(Hits(np.full(len(rank), query, dtype=np.int64), rank, rel))
+    return JudgedRun(tuple(qids), Hits.concatenate(tables), _ideal_of(qrels, qids), num_ret, run.tag)
+
+
+def judge_groups(
+    groups: JudgmentGroups,
+    run: Run,
+    *,
+    complete: bool = True,
+    depth: int | None = None,
+    judged_only: bool = False,
+    score_type: str = FLOAT64,
+) -> JudgedGroups:
+    """Find the judged documents of a run for each group of judgments; parameters as those of `judge`."""
+    qids = sorted((qid for qid in groups.qids if complete or qid in run), key=encode)
+    hits: list[Hits] = []
+    ideals: list[Hits] = []
+    query: list[int] = []
+    num_ret: list[int] = []
+    for number, qid in enumerate(qids):
+        row = run.row_of(qid)
+        docids, scores = ([], np.zeros(0)) if row is None else documents(run, row, score_type)
+        order = ranking(docids, scores)
+        for judgments in groups.groups[qid].values():
+            rank, rel, kept = _judge_ranking(docids, order, judgments, depth, judged_only)
+            hits.append(Hits(np.full(len(rank), len(query), dtype=np.int64), rank, rel))
+            best = np.array(sorted(judgments.values(), reverse=True), dtype=np.int64)
+            ideals.append(Hits(np.full(len(best), len(query), dtype=np.int64), np.arange(1, len(best) + 1), best))
+            query.append(number)
+            num_ret.append(kept)
+    rankings = JudgedRun(
+        tuple(qids[number] for number in query),
+        Hits.concatenate(hits),
+        Hits.concatenate(ideals),
+        np.array(num_ret, dtype=np.int64),
+        run.tag,
+    )
+    return JudgedGroups(tuple(qids), np.array(query, dtype=np.int64), rankings)
+
+
+def missing_queries(judged: Sequence[str], retrieved: Sequence[str]) -> list[str]:
+    """Return the queries of ``judged`` that ``retrieved`` lacks, in the order of their bytes."""
+    there = set(retrieved)
+    return sorted((qid for qid in judged if qid not in there), key=encode)
+
+
+def _row(table: Qrels, qid: str) -> int:
+    row = table.row_of(qid)
+    if row is None:
+        raise KeyError(qid)
+    return row
+
+
+def documents(run: Run, row: int, score_type: str) -> tuple[list[bytes], FloatArray]:
+    """Return the documents and scores (float64) of a query of a run, scores rounded to their width."""
+    start, stop = run.span(row)
+    scores = run.scores[start:stop]
+    if score_type == FLOAT32:
+        with np.errstate(over="ignore"):  # as in C, what is too large becomes infinite
+            scores = scores.astype(np.float32).astype(np.float64)
+    return run.docids.raw(start, stop), scores
+
+
+def _judge_ranking(
+    docids: Sequence[bytes],
+    order: IntArray,
+    judgments: dict[bytes, int],
+    depth: int | None,
+    judged_only: bool,
+) -> tuple[IntArray, IntArray, int]:
+    """Return rank and rel of the judged documents in rank order, and how many documents were retrieved."""
+    ordered = [docids[at] for at in (order if depth is None else order[:depth]).tolist()]
+    rels = list(map(judgments.get, ordered))
+    pairs = [(rank, rel) for rank, rel in enumerate(rels, 1) if rel is not None]
+    if judged_only:
+        pairs = [(rank, rel) for rank, rel in enumerate((rel for _, rel in pairs if rel >= 0), 1)]
+    table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return table[:, 0], table[:, 1], len(pairs) if judged_only else len(ordered)
+
+
+def _ideal_of(qrels: Qrels, qids: Sequence[str]) -> Hits:
+    tables = []
+    for query, qid in enumerate(qids):
+        start, stop = qrels.span(_row(qrels, qid))
+        best = np.sort(qrels.rels[start:stop])[::-1]
+        tables.append(Hits(np.full(len(best), query, dtype=np.int64), np.arange(1, len(best) + 1), best))
+    return Hits.concatenate(tables)
+
+
+def ranked_labels(labels: str, missed: str = "") -> JudgedRun:
+    """Return the judged run of one query from its labels in rank order, for worked examples and tests.
+
+    Parameters
+    ----------
+    labels : str
+        One label a rank, separated by blanks: a judgment, or ``-`` for a document that was not judged.
+    missed : str
+        The judgments of documents that were not retrieved.
+
+    Examples
+    --------
+    >>> ranked_labels("1 - 0", missed="2").hits
+    Hits(query=array([0, 0]), rank=array([1, 3]), rel=array([1, 0]))
+    """
+    rank, rel = [], []
+    for position, label in enumerate(labels.split(), 1):
+        if label != "-":
+            rank.append(position)
+            rel.append(int(label))
+    best = sorted([*rel, *map(int, missed.split())], reverse=True)
+
+    def table(ranks: Sequence[int], rels: Sequence[int]) -> Hits:
+        zeros = np.zeros(len(rels), dtype=np.int64)
+        return Hits(zeros, np.array(ranks, dtype=np.int64), np.array(rels, dtype=np.int64))
+
+    num_ret = np.array([len(labels.split())], dtype=np.int64)
+    return JudgedRun(("q",), table(rank, rel), table(range(1, len(best) + 1), best), num_ret, "example")

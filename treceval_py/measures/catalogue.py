@@ -1,0 +1,99 @@
+"""All measures, declared in the order in which they are printed, which is trec_eval's; then those it has not.
+
+To add a measure, write its function with the docstring that the others have and declare it here.
+"""
+
+from __future__ import annotations
+
+from treceval_py.measures import counts, gains, groups, incomplete, precision, preferences, sets
+from treceval_py.measures.parameters import pairs, whole
+from treceval_py.measures.registry import COUNT, GEOMETRIC, NICKNAMES, NO_AVERAGE, SUM, TEXT, declare
+
+CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
+GAINS = pairs()
+GAINS_AND_P = pairs("p")
+
+# fmt: off
+declare(counts.run_id, "runid", kind=TEXT, average=NO_AVERAGE, per_query=False)
+declare(counts.number_of_queries, "num_q", notation=["NumQ"], kind=COUNT, average=SUM, per_query=False)
+declare(counts.number_retrieved, "num_ret", notation=["NumRet"], kind=COUNT, average=SUM)
+declare(counts.number_relevant, "num_rel", notation=["NumRel"], kind=COUNT, average=SUM)
+declare(counts.number_relevant_retrieved, "num_rel_ret", notation=["NumRelRet", "NumRet"], kind=COUNT, average=SUM)
+declare(precision.average_precision, "map", notation=["AP", "MAP"])
+declare(precision.average_precision, "gm_map", notation=["GMAP"], average=GEOMETRIC, per_query=False)
+declare(precision.r_precision, "Rprec", notation=["Rprec", "RPrec"])
+declare(incomplete.binary_preference, "bpref", notation=["Bpref", "BPref"])
+declare(precision.reciprocal_rank, "recip_rank", notation=["RR", "MRR"])
+declare(precision.interpolated_precision, "iprec_at_recall", notation=["IPrec"], at="recall", cutoffs=RECALLS)
+declare(precision.precision, "P", notation=["P", "Precision"], at="cutoff", cutoffs=CUTOFFS)
+declare(counts.relevance_string, "relstring", kind=TEXT, average=NO_AVERAGE, summary=False, tail=whole("length"))
+declare(precision.recall, "recall", notation=["R", "Recall"], at="cutoff", cutoffs=CUTOFFS)
+declare(incomplete.inferred_average_precision, "infAP", notation=["infAP"])
+declare(incomplete.binary_preference, "gm_bpref", average=GEOMETRIC, per_query=False)
+declare(precision.r_precision_multiple, "Rprec_mult", at="multiple", cutoffs=MULTIPLES)
+declare(counts.utility, "utility", tail=whole("coefficients"))
+declare(precision.eleven_point_average, "11pt_avg", tail=whole("recalls"))
+declare(gains.binary_g, "binG")
+declare(gains.normalized_g, "G", tail=GAINS)
+declare(gains.discounted_cumulated_gain, "dcg", notation=["DCG"], tail=GAINS)
+declare(gains.ideal_discounted_cumulated_gain, "ideal_dcg", notation=["IDCG"], tail=GAINS)
+declare(gains.normalized_discounted_cumulated_gain, "ndcg", notation=["nDCG", "NDCG"], tail=GAINS)
+declare(gains.ndcg_averaged_over_relevant, "ndcg_rel", tail=GAINS)
+declare(gains.ndcg_averaged_over_levels, "Rndcg", tail=GAINS)
+declare(gains.normalized_discounted_cumulated_gain_at, "ndcg_cut", notation=["nDCG", "NDCG"], at="cutoff", cutoffs=CUTOFFS)
+declare(precision.average_precision_at, "map_cut", notation=["AP", "MAP"], at="cutoff", cutoffs=CUTOFFS)
+declare(precision.relative_precision, "relative_P", notation=["RelP"], at="cutoff", cutoffs=CUTOFFS)
+declare(precision.success, "success", notation=["Success"], at="cutoff", cutoffs=(1, 5, 10))
+declare(sets.set_precision, "set_P", notation=["SetP"])
+declare(sets.set_relative_precision, "set_relative_P", notation=["SetRelP"])
+declare(sets.set_recall, "set_recall", notation=["SetR"])
+declare(sets.set_average_precision, "set_map", notation=["SetAP"])
+declare(sets.set_f, "set_F", notation=["SetF"], tail=whole("beta_squared"))
+declare(counts.number_nonrelevant_judged_retrieved, "num_nonrel_judged_ret", kind=COUNT, average=SUM)
+declare(preferences.preferences_possible, "prefs_num_prefs_poss", kind=COUNT, average=SUM)
+declare(preferences.preferences_fulfilled, "prefs_num_prefs_ful", kind=COUNT, average=SUM)
+declare(preferences.preferences_fulfilled_retrieved, "prefs_num_prefs_ful_ret", kind=COUNT, average=SUM)
+declare(preferences.preference_share, "prefs_simp")
+declare(preferences.preference_mean_over_pairs, "prefs_pair")
+declare(preferences.preference_mean_over_groups, "prefs_avgjg")
+declare(preferences.preference_balanced, "prefs_avgjg_Rnonrel")
+declare(preferences.preference_share_retrieved, "prefs_simp_ret")
+declare(preferences.preference_mean_over_pairs_retrieved, "prefs_pair_ret")
+declare(preferences.preference_mean_over_groups_retrieved, "prefs_avgjg_ret")
+declare(preferences.preference_balanced_retrieved, "prefs_avgjg_Rnonrel_ret")
+declare(preferences.preference_share_implied, "prefs_simp_imp")
+declare(preferences.preference_mean_over_pairs_implied, "prefs_pair_imp")
+declare(preferences.preference_mean_over_groups_implied, "prefs_avgjg_imp")
+declare(groups.average_precision_over_groups, "map_avgjg")
+declare(groups.precision_over_groups, "P_avgjg", at="cutoff", cutoffs=CUTOFFS)
+declare(groups.r_precision_multiple_over_groups, "Rprec_mult_avgjg", at="multiple", cutoffs=MULTIPLES)
+declare(precision.yaap, "yaap")
+declare(gains.rank_biased_precision, "rbp", tail=GAINS_AND_P)
+declare(gains.rank_biased_precision_residual, "rbp_resid", tail=GAINS_AND_P)
+declare(counts.share_unjudged, "unj", at="cutoff", cutoffs=(5, 10, 20))
+# Beyond trec_eval.
+declare(precision.reciprocal_rank_at, "recip_rank_cut", notation=["RR", "MRR"], at="cutoff", cutoffs=(10,))
+declare(counts.share_judged, "judged", notation=["Judged"], at="cutoff", cutoffs=(10,))
+# fmt: on
+
+_BASIC = "runid num_q num_ret num_rel"
+_PREFERENCES = "prefs_num_prefs_poss prefs_num_prefs_ful prefs_num_prefs_ful_ret prefs_simp prefs_pair prefs_avgjg"
+
+NICKNAMES.update(
+    {
+        name: tuple(members.split())
+        for name, members in {
+            "official": f"{_BASIC} num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P",
+            "set": f"{_BASIC} num_rel_ret utility set_P set_relative_P set_recall set_map set_F",
+            "all_trec": f"{_BASIC} num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P relstring recall infAP "
+            "gm_bpref Rprec_mult utility 11pt_avg binG G ndcg ndcg_rel Rndcg ndcg_cut map_cut relative_P success "
+            "set_P set_relative_P set_recall set_map set_F num_nonrel_judged_ret rbp rbp_resid unj",
+            "prefs": f"runid num_q {_PREFERENCES}",
+            "all_prefs": f"runid num_q {_PREFERENCES} prefs_avgjg_Rnonrel prefs_simp_ret prefs_pair_ret prefs_avgjg_ret "
+            "prefs_avgjg_Rnonrel_ret prefs_simp_imp prefs_pair_imp prefs_avgjg_imp",
+            "qrels_jg": "runid num_q map_avgjg P_avgjg Rprec_mult_avgjg",
+        }.items()
+    }
+)

@@ -1,0 +1,312 @@
+"""Counts: how much was retrieved, judged and found; and the run's name."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray
+from treceval_py.judging import JudgedGroups, JudgedRun
+from treceval_py.preferences import JudgedPreferences
+
+Judged = JudgedRun | JudgedGroups | JudgedPreferences
+
+
+def run_id(run: Judged) -> list[str]:
+    """Name of the run.
+
+    Formula
+    -------
+    The tag on the last line of the run file.
+
+    Returns
+    -------
+    list of str, length Q
+        The tag for every query; printed once. Empty case: the tag.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``runid``.
+
+    Examples
+    --------
+    >>> run_id(ranked_labels("1 0"))
+    ['example']
+    """
+    return [run.tag] * run.num_queries
+
+
+def number_of_queries(run: Judged) -> IntArray:
+    """Count the queries that are averaged over.
+
+    Formula
+    -------
+    1 for each query, added up.
+
+    Returns
+    -------
+    (Q,) int array
+        Ones. Empty case: 1.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``num_q``.
+
+    Examples
+    --------
+    >>> number_of_queries(ranked_labels("1 0"))
+    array([1])
+    """
+    return np.ones(run.num_queries, dtype=np.int64)
+
+
+def number_retrieved(run: JudgedRun) -> IntArray:
+    """Count the documents retrieved.
+
+    Formula
+    -------
+    num_ret = the documents of the ranking, judged or not.
+
+    Returns
+    -------
+    (Q,) int array
+        From 0; added up over queries. Empty case: 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``num_ret``.
+
+    Examples
+    --------
+    >>> number_retrieved(ranked_labels("1 - 0", missed="1"))
+    array([3])
+    """
+    return run.num_ret
+
+
+def number_relevant(run: JudgedRun, *, level: int = 1) -> IntArray:
+    """Count the relevant documents, retrieved or not.
+
+    Formula
+    -------
+    num_rel = R = the documents with rel >= level.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+
+    Returns
+    -------
+    (Q,) int array
+        From 0; added up over queries. Empty case: R, which does not depend on the run.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``num_rel``.
+
+    Examples
+    --------
+    >>> number_relevant(ranked_labels("1 - 0", missed="2 1"), level=1)
+    array([3])
+    """
+    return run.num_rel(level)
+
+
+def number_relevant_retrieved(run: JudgedRun, *, level: int = 1) -> IntArray:
+    """Count the relevant documents retrieved.
+
+    Formula
+    -------
+    num_rel_ret = the documents of the ranking with rel >= level.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+
+    Returns
+    -------
+    (Q,) int array
+        From 0; added up over queries. Empty case: 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``num_rel_ret``.
+
+    Examples
+    --------
+    >>> number_relevant_retrieved(ranked_labels("1 - 0 2", missed="2 1"), level=1)
+    array([2])
+    """
+    return run.num_rel_ret(level)
+
+
+def number_nonrelevant_judged_retrieved(run: JudgedRun, *, level: int = 1) -> IntArray:
+    """Count the documents retrieved that were judged not relevant.
+
+    Formula
+    -------
+    num_nonrel_judged_ret = the documents of the ranking with 0 <= rel < level.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+
+    Returns
+    -------
+    (Q,) int array
+        From 0; added up over queries. Empty case: 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``num_nonrel_judged_ret``.
+
+    Examples
+    --------
+    >>> number_nonrelevant_judged_retrieved(ranked_labels("1 - 0 2 -1"), level=1)
+    array([1])
+    """
+    rel = run.hits.rel
+    return run.count(run.hits.query[(rel >= 0) & (rel < level)])
+
+
+def relevance_string(run: JudgedRun, *, length: int = 10) -> list[str]:
+    """Labels of the first documents, a character each.
+
+    Formula
+    -------
+    At each rank the judgment as a digit, ``>`` above 9, ``-`` without a judgment, ``.`` with a negative one.
+
+    Parameters
+    ----------
+    length : int
+        How many ranks to show, from 0.
+
+    Returns
+    -------
+    list of str, length Q
+        Printed in single quotes, never averaged. Empty case: the empty string.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``relstring``.
+
+    Examples
+    --------
+    >>> relevance_string(ranked_labels("1 - 0 12 -1"))
+    ['1-0>.']
+    """
+    shown = [["-"] * min(length, retrieved) for retrieved in run.num_ret.tolist()]
+    first = run.hits.where(run.hits.rank <= length)
+    for query, rank, rel in zip(first.query.tolist(), first.rank.tolist(), first.rel.tolist(), strict=True):
+        shown[query][rank - 1] = "." if rel < 0 else str(rel) if rel <= 9 else ">"
+    return ["".join(characters) for characters in shown]
+
+
+def utility(
+    run: JudgedRun,
+    *,
+    level: int = 1,
+    coefficients: tuple[float, ...] = (1.0, -1.0, 0.0, 0.0),
+    collection_size: int = 0,
+) -> FloatArray:
+    """Linear utility of the retrieved set.
+
+    Formula
+    -------
+    utility = a·(relevant retrieved) + b·(not relevant retrieved) + c·(relevant missed) + d·(not relevant not retrieved).
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+    coefficients : four floats
+        a, b, c, d.
+    collection_size : int
+        The number of documents in the collection (``-N``), which only d needs.
+
+    Returns
+    -------
+    (Q,) float array
+        Any value. Empty case: c·R + d·(collection_size - R), which is 0 with the default coefficients.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``utility``. Hull, D. A. The TREC-7 Filtering Track: Description and Analysis. TREC 1998.
+
+    Examples
+    --------
+    Two relevant and one other document retrieved: 2 - 1.
+
+    >>> utility(ranked_labels("1 - 1", missed="1"))
+    array([1.])
+    """
+    a, b, c, d = coefficients
+    found, relevant = run.num_rel_ret(level), run.num_rel(level)
+    others = run.num_ret - found
+    rest = collection_size + found - run.num_ret - relevant
+    return a * found + b * others + c * (relevant - found) + d * rest
+
+
+def share_judged(run: JudgedRun, *, cutoff: int) -> FloatArray:
+    """Share of the first documents that were judged.
+
+    Formula
+    -------
+    Judged@k = (documents with rel >= 0 at ranks 1..k) / min(k, documents retrieved).
+
+    Parameters
+    ----------
+    cutoff : int
+        k, from 1.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    MacAvaney, S., Macdonald, C., Ounis, I. Streamlining Evaluation with ir-measures. ECIR 2022. There a short ranking
+    is divided by its length; trec_eval's ``unj`` divides by k.
+
+    Examples
+    --------
+    Two of three documents are judged.
+
+    >>> share_judged(ranked_labels("1 - 0"), cutoff=10)
+    array([0.66666667])
+    """
+    hits = run.hits.query[(run.hits.rel >= 0) & (run.hits.rank <= cutoff)]
+    return run.count(hits) / np.maximum(np.minimum(run.num_ret, cutoff), 1)
+
+
+def share_unjudged(run: JudgedRun, *, cutoff: int) -> FloatArray:
+    """Share of the first k ranks at which an unjudged document stands.
+
+    Formula
+    -------
+    unj@k = (documents without a judgment, or with a negative one, at ranks 1..k) / k.
+
+    Parameters
+    ----------
+    cutoff : int
+        k, from 1.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``unj``.
+
+    Examples
+    --------
+    >>> share_unjudged(ranked_labels("1 - 0"), cutoff=5)
+    array([0.2])
+    """
+    judged = run.count(run.hits.query[(run.hits.rel >= 0) & (run.hits.rank <= cutoff)])
+    return (np.minimum(run.num_ret, cutoff) - judged) / cutoff

@@ -1,0 +1,88 @@
+"""Measures for incomplete judgments: they treat documents without a judgment with care."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treceval_py._types import FloatArray
+from treceval_py.judging import JudgedRun, ratio
+
+SMALL = 0.00001
+"""infAP's epsilon, which smooths the estimate of precision above a rank."""
+
+
+def binary_preference(run: JudgedRun, *, level: int = 1) -> FloatArray:
+    """Binary preference (bpref): how seldom judged non-relevant documents stand above relevant ones.
+
+    Formula
+    -------
+    bpref = (1/R) · sum over the relevant documents retrieved of 1 - min(n, R) / min(N, R), n = documents judged not
+    relevant above it, N = documents judged not relevant in all; 1 where n = 0.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when R = 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``bpref``. Buckley, C., Voorhees, E. M. Retrieval Evaluation with Incomplete Information.
+    SIGIR 2004.
+
+    Examples
+    --------
+    R = 2, N = 1: the first relevant document counts 1, the second 1 - 1/1; over 2.
+
+    >>> binary_preference(ranked_labels("1 - 0 1"))
+    array([0.5])
+    """
+    found = run.found(level)
+    relevant, nonrelevant = run.num_rel(level), run.num_nonrel(level)
+    most = np.minimum(nonrelevant, relevant)[found.query]
+    above = np.minimum(found.nonrelevant, relevant[found.query])
+    return ratio(run.sum(found.query, 1.0 - ratio(above, most)), relevant)
+
+
+def inferred_average_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
+    """Inferred AP: estimate of AP when only a random sample of the pool was judged.
+
+    Formula
+    -------
+    infAP = (1/R) · sum over the relevant documents retrieved, at rank k, of 1/k + ((k-1)/k) · (s/(k-1)) ·
+    ((r+e) / (r+n+2e)), s = documents above from the pool, r = relevant and n = judged not relevant above, e = 0.00001.
+    A negative judgment marks a document of the pool that was not sampled.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+
+    Returns
+    -------
+    (Q,) float array
+        From 0 to about 1. Empty case: 0, also when R = 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``infAP``. Yilmaz, E., Aslam, J. A. Estimating Average Precision with Incomplete and
+    Imperfect Judgments. CIKM 2006.
+
+    Examples
+    --------
+    At rank 1: 1. At rank 2: 1/2 + 1/2 · 1/1 · (1 + e)/(1 + 2e), which is nearly 1.
+
+    >>> inferred_average_precision(ranked_labels("1 1"))
+    array([0.9999975])
+    """
+    found = run.found(level)
+    above = found.rank - 1.0
+    relevant = found.nth - 1.0
+    pool = ratio(relevant + found.nonrelevant + found.unjudged, above)
+    share = (relevant + SMALL) / (relevant + found.nonrelevant + 2 * SMALL)
+    expected = 1.0 / found.rank + above / found.rank * pool * share
+    return ratio(run.sum(found.query, expected), run.num_rel(level))

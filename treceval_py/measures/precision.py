@@ -1,0 +1,519 @@
+"""Measures of binary relevance over ranks: precision, recall, average precision, reciprocal rank and their kin."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray
+from treceval_py.judging import JudgedRun, ratio
+
+Ranks = int | IntArray
+"""One rank for all queries, or one for each query (Q,)."""
+
+
+def _relevant_within(run: JudgedRun, level: int, depth: Ranks) -> IntArray:
+    """Count the relevant documents among the first ``depth`` ones of each query. Returns (Q,)."""
+    found = run.found(level)
+    limit = depth if isinstance(depth, int) else depth[found.query]
+    return run.count(found.query[found.rank <= limit])
+
+
+def _sum_of_precisions(run: JudgedRun, level: int, cutoff: int | None = None) -> FloatArray:
+    """Add up the precision at each relevant document retrieved. Returns (Q,)."""
+    found = run.found(level)
+    precisions = found.nth / found.rank
+    if cutoff is None:
+        return run.sum(found.query, precisions)
+    within = found.rank <= cutoff
+    return run.sum(found.query[within], precisions[within])
+
+
+def precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
+    """Precision: share of the first k documents that are relevant.
+
+    Formula
+    -------
+    P@k = (relevant documents at ranks 1..k) / k. A shorter ranking counts as filled up with others.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+    cutoff : int
+        k, from 1.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``P``. Cleverdon, C. W. The Cranfield Tests on Index Language Devices. Aslib
+    Proceedings 19(6), 1967.
+
+    Examples
+    --------
+    Two of five.
+
+    >>> precision(ranked_labels("1 0 2 - 0 1"), cutoff=5)
+    array([0.4])
+    """
+    return _relevant_within(run, level, cutoff) / cutoff
+
+
+def recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
+    """Recall: share of the relevant documents that stand among the first k.
+
+    Formula
+    -------
+    R@k = (relevant documents at ranks 1..k) / R.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+    cutoff : int
+        k, from 1.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when R = 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``recall``. Cleverdon, C. W. The Cranfield Tests on Index Language Devices. Aslib
+    Proceedings 19(6), 1967.
+
+    Examples
+    --------
+    Two of the three relevant documents stand among the first five.
+
+    >>> recall(ranked_labels("1 0 2 - 0 1"), cutoff=5)
+    array([0.66666667])
+    """
+    return ratio(_relevant_within(run, level, cutoff), run.num_rel(level))
+
+
+def relative_precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
+    """Precision relative to the best that is possible.
+
+    Formula
+    -------
+    relative_P@k = (relevant documents at ranks 1..k) / min(k, R).
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+    cutoff : int
+        k, from 1.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when R = 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``relative_P``.
+
+    Examples
+    --------
+    One of two possible.
+
+    >>> relative_precision(ranked_labels("1 0 0", missed="1"), cutoff=5)
+    array([0.5])
+    """
+    return ratio(_relevant_within(run, level, cutoff), np.minimum(run.num_rel(level), cutoff))
+
+
+def success(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
+    """Whether a relevant document stands among the first k.
+
+    Formula
+    -------
+    Success@k = 1 if there is a relevant document at ranks 1..k, else 0.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+    cutoff : int
+        k, from 1.
+
+    Returns
+    -------
+    (Q,) float array
+        0 or 1. Empty case: 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``success``. Also known as hit rate.
+
+    Examples
+    --------
+    >>> success(ranked_labels("0 - 1"), cutoff=5)
+    array([1.])
+    """
+    return (_relevant_within(run, level, cutoff) > 0).astype(np.float64)
+
+
+def average_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
+    """Average precision (AP); its mean over queries is MAP.
+
+    Formula
+    -------
+    AP = (sum over the relevant documents retrieved of the precision at their rank) / R.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0. AP knows relevant and not relevant only; graded judgments
+        are cut at this level.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when R = 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``map``. Harman, D. Evaluation Issues in Information Retrieval. IPM 28(4), 1992.
+
+    Examples
+    --------
+    (1/1 + 2/3) / 3
+
+    >>> average_precision(ranked_labels("1 0 2", missed="1"))
+    array([0.55555556])
+    """
+    return ratio(_sum_of_precisions(run, level), run.num_rel(level))
+
+
+def average_precision_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
+    """Average precision of the first k documents, still divided by all relevant documents.
+
+    Formula
+    -------
+    AP@k = (sum over the relevant documents at ranks 1..k of the precision at their rank) / R.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+    cutoff : int
+        k, from 1.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]; it cannot reach 1 when R > k. Empty case: 0, also when R = 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``map_cut``.
+
+    Examples
+    --------
+    (1/1) / 2: the second relevant document stands below rank 2.
+
+    >>> average_precision_at(ranked_labels("1 0 2"), cutoff=2)
+    array([0.5])
+    """
+    return ratio(_sum_of_precisions(run, level, cutoff), run.num_rel(level))
+
+
+def yaap(run: JudgedRun, *, level: int = 1) -> FloatArray:
+    """Yet another average precision: the log odds of AP.
+
+    Formula
+    -------
+    yaap = ln((1 + S) / (1 + R - S)), S = AP·R the undivided sum of precisions.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+
+    Returns
+    -------
+    (Q,) float array
+        Any value. Empty case: ln(1 / (1 + R)).
+
+    References
+    ----------
+    trec_eval 10.0, measure ``yaap``. Robertson, S. On GMAP: and Other Transformations. CIKM 2006.
+
+    Examples
+    --------
+    S = 1, R = 2: ln(2 / 2).
+
+    >>> yaap(ranked_labels("1 0", missed="1"))
+    array([0.])
+    """
+    total = _sum_of_precisions(run, level)
+    odds = (1 + total) / (1 + run.num_rel(level) - total)
+    return np.array([math.log(value) for value in odds.tolist()], dtype=np.float64)
+
+
+def r_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
+    """Precision at rank R, where R is the number of relevant documents.
+
+    Formula
+    -------
+    Rprec = (relevant documents at ranks 1..R) / R.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when R = 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``Rprec``. Buckley, C., Voorhees, E. M. Retrieval System Evaluation. In: TREC, MIT Press
+    2005.
+
+    Examples
+    --------
+    R = 3, and two of the first three are relevant.
+
+    >>> r_precision(ranked_labels("1 0 2 1"))
+    array([0.66666667])
+    """
+    relevant = run.num_rel(level)
+    return ratio(_relevant_within(run, level, relevant), relevant)
+
+
+def r_precision_multiple(run: JudgedRun, *, level: int = 1, multiple: float) -> FloatArray:
+    """Precision at a multiple of R.
+
+    Formula
+    -------
+    Rprec_mult@x = (relevant documents at ranks 1..c) / c, c = floor(x·R + 0.9).
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+    multiple : float
+        x, from 0.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when c = 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``Rprec_mult``.
+
+    Examples
+    --------
+    R = 2 and x = 2: two of the first four.
+
+    >>> r_precision_multiple(ranked_labels("1 0 0 1 0"), multiple=2.0)
+    array([0.5])
+    """
+    cutoffs = _ranks_of(multiple, run.num_rel(level), "up")
+    return ratio(_relevant_within(run, level, cutoffs), cutoffs)
+
+
+def reciprocal_rank(run: JudgedRun, *, level: int = 1) -> FloatArray:
+    """Reciprocal rank (RR) of the first relevant document; its mean over queries is MRR.
+
+    Formula
+    -------
+    RR = 1 / (rank of the first relevant document), 0 if there is none.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``recip_rank``. Voorhees, E. M. The TREC-8 Question Answering Track Report. TREC 1999.
+
+    Examples
+    --------
+    >>> reciprocal_rank(ranked_labels("0 - 1"))
+    array([0.33333333])
+    """
+    found = run.found(level)
+    first = found.nth == 1
+    return run.sum(found.query[first], 1.0 / found.rank[first])
+
+
+def reciprocal_rank_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
+    """Reciprocal rank of the first relevant document if it stands among the first k, as in MRR@10.
+
+    Formula
+    -------
+    RR@k = 1 / (rank of the first relevant document) if that is at most k, else 0.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+    cutoff : int
+        k, from 1.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    Bajaj, P. et al. MS MARCO: A Human Generated MAchine Reading COmprehension Dataset. arXiv:1611.09268. trec_eval
+    has no such measure; the same value comes from its ``recip_rank`` with ``-M k``.
+
+    Examples
+    --------
+    >>> reciprocal_rank_at(ranked_labels("0 - 1"), cutoff=2)
+    array([0.])
+    """
+    found = run.found(level)
+    first = (found.nth == 1) & (found.rank <= cutoff)
+    return run.sum(found.query[first], 1.0 / found.rank[first])
+
+
+def interpolated_precision(run: JudgedRun, *, level: int = 1, recall: float, rounding: str = "nearest") -> FloatArray:
+    """Interpolated precision: the highest precision at some recall or beyond.
+
+    Formula
+    -------
+    iprec@x = max of P@i over all ranks i from that of the c-th relevant document on, c = x·R rounded; 0 if fewer than
+    c relevant documents were retrieved.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+    recall : float
+        x, in [0, 1].
+    rounding : {"nearest", "up"}
+        c is the nearest integer, halves up (trec_eval 10), or floor(x·R + 0.9) (trec_eval 9).
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``iprec_at_recall``. Manning, C. D., Raghavan, P., Schütze, H. Introduction to Information
+    Retrieval, section 8.4. Cambridge University Press 2008.
+
+    Examples
+    --------
+    R = 2, so a recall of 0.75 asks for the second relevant document, at rank 4.
+
+    >>> interpolated_precision(ranked_labels("1 0 0 1"), recall=0.75)
+    array([0.5])
+    """
+    return _interpolated_at(run, level, _ranks_of(recall, run.num_rel(level), rounding))
+
+
+def eleven_point_average(
+    run: JudgedRun,
+    *,
+    level: int = 1,
+    recalls: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+    rounding: str = "nearest",
+) -> FloatArray:
+    """Average of the interpolated precision at eleven recall levels.
+
+    Formula
+    -------
+    11pt_avg = mean of iprec@x over the recall levels x.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+    recalls : floats
+        The recall levels, ascending, each in [0, 1]. trec_eval walks the list from its end and gives a level that is
+        larger than the one after it the highest precision of all; so does this.
+    rounding : {"nearest", "up"}
+        As for ``iprec_at_recall``.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``11pt_avg``. Salton, G., McGill, M. J. Introduction to Modern Information Retrieval.
+    McGraw-Hill 1983.
+
+    Examples
+    --------
+    R = 2 and the precision is 1 at the first and 1/2 at the second relevant document. Recalls 0 to 0.7 round to 0 or 1
+    document, 0.8 to 1.0 to 2: (1 at 0 to 0.7) · 8 + 1/2 · 3, over 11.
+
+    >>> eleven_point_average(ranked_labels("1 0 0 1"))
+    array([0.86363636])
+    """
+    relevant, retrieved = run.num_rel(level), run.num_rel_ret(level)
+    highest = _interpolated_at(run, level, np.zeros_like(relevant))
+    total = np.zeros(run.num_queries)
+    at_end = np.ones(run.num_queries, dtype=bool)
+    stuck = np.zeros(run.num_queries, dtype=bool)
+    reached = retrieved
+    for level_of_recall in reversed(recalls):
+        wanted = _ranks_of(level_of_recall, relevant, rounding)
+        at_end &= wanted > retrieved
+        stuck |= ~at_end & ((wanted > reached) | (wanted <= 0))
+        value = np.where(stuck, highest, _interpolated_at(run, level, wanted))
+        total += np.where(at_end, 0.0, value)
+        reached = np.where(at_end | stuck, reached, wanted)
+    return total / len(recalls)
+
+
+def _ranks_of(share: float, relevant: IntArray, rounding: str) -> IntArray:
+    """Return how many relevant documents a share of R is: trec_eval 10 rounds, trec_eval 9 nearly always rounds up."""
+    exact = share * relevant
+    if rounding == "up":
+        return np.floor(exact + 0.9).astype(np.int64)
+    whole = np.floor(exact)
+    return (whole + (exact - whole >= 0.5)).astype(np.int64)
+
+
+def _interpolated_at(run: JudgedRun, level: int, wanted: IntArray) -> FloatArray:
+    """Return the highest precision from the ``wanted``-th (Q,) relevant document on; 0 beyond the last one. (Q,)."""
+    found = run.found(level)
+    best = run.once(("interpolated", level), lambda: _best_from_here_on(run, level))
+    first = np.searchsorted(found.query, np.arange(run.num_queries))
+    reached = (wanted <= run.num_rel_ret(level)) & (run.num_rel_ret(level) > 0)
+    result = np.zeros(run.num_queries)
+    result[reached] = best[(first + np.maximum(wanted, 1) - 1)[reached]]
+    return result
+
+
+def _best_from_here_on(run: JudgedRun, level: int) -> FloatArray:
+    """Return for each relevant document retrieved the highest precision at it or further down. (F,)."""
+    found = run.found(level)
+    if not len(found.query):
+        return np.zeros(0)
+    # A running maximum that starts again at each query: on whole numbers that stand for the precisions, raised by
+    # more than any of them from query to query, so that no precision is rounded on the way.
+    values, codes = np.unique(found.nth / found.rank, return_inverse=True)
+    lifted = codes - found.query * len(values)
+    highest = np.maximum.accumulate(lifted[::-1])[::-1] + found.query * len(values)
+    return values[highest]

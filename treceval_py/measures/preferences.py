@@ -1,0 +1,420 @@
+"""Measures of preference judgments: how many preferences between documents a ranking respects.
+
+A preference for x over y is *fulfilled* if x stands above y, or x was retrieved and y was not. *Possible* are all
+preferences; ``_imp`` measures look only at those of which a document was retrieved (implied by the ranking), ``_ret``
+measures only at those of which both were.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray
+from treceval_py.preferences import JudgedPreferences, balanced, pair_shares, sums
+
+
+def _totals(run: JudgedPreferences, kind: str) -> tuple[FloatArray, FloatArray]:
+    """Return preferences fulfilled and possible, added up over the groups of each query. (Q,) each."""
+    counts = np.zeros((run.num_queries, 2))
+    for query, (groups, retrieved) in enumerate(zip(run.groups, run.retrieved.tolist(), strict=True)):
+        for group in groups:
+            counts[query] += sums(group.pairs, retrieved)[kind]
+    return counts[:, 0], counts[:, 1]
+
+
+def _simple(run: JudgedPreferences, kind: str) -> FloatArray:
+    fulfilled, possible = _totals(run, kind)
+    return np.divide(fulfilled, possible, out=np.zeros_like(fulfilled), where=possible > 0)
+
+
+def _mean_over_groups(run: JudgedPreferences, kind: str) -> FloatArray:
+    values = np.zeros(run.num_queries)
+    for query, (groups, retrieved) in enumerate(zip(run.groups, run.retrieved.tolist(), strict=True)):
+        total = 0.0
+        for group in groups:
+            fulfilled, possible = sums(group.pairs, retrieved)[kind]
+            total += fulfilled / possible if possible else 0.0
+        values[query] = total / len(groups)
+    return values
+
+
+def _mean_over_pairs(run: JudgedPreferences, kind: str) -> FloatArray:
+    values = np.zeros(run.num_queries)
+    for query, (groups, retrieved) in enumerate(zip(run.groups, run.retrieved.tolist(), strict=True)):
+        shares = pair_shares(groups, retrieved)[kind]
+        values[query] = np.add.accumulate(shares)[-1] / len(shares) if len(shares) else 0.0
+    return values
+
+
+def _balanced_over_groups(run: JudgedPreferences, which: int) -> FloatArray:
+    values = np.zeros(run.num_queries)
+    for query, (groups, retrieved) in enumerate(zip(run.groups, run.retrieved.tolist(), strict=True)):
+        counts = [balanced(group, retrieved)[which] for group in groups]
+        # As in trec_eval, one group without any possible preference makes the query's value 0.
+        if all(possible for _, possible in counts):
+            total = 0.0
+            for fulfilled, possible in counts:
+                total += fulfilled / possible
+            values[query] = total / len(groups)
+    return values
+
+
+def preferences_possible(run: JudgedPreferences) -> IntArray:
+    """Count the preferences.
+
+    Formula
+    -------
+    prefs_num_prefs_poss = preferences of all groups, whatever was retrieved.
+
+    Returns
+    -------
+    (Q,) int array
+        From 0; added up over queries. Empty case: the query's preferences, which do not depend on the run.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``prefs_num_prefs_poss``.
+
+    Examples
+    --------
+    x over y, x over z and y over z.
+
+    >>> preferences_possible(preferred("y x", "x y z"))
+    array([3])
+    """
+    return _totals(run, "all")[1].astype(np.int64)
+
+
+def preferences_fulfilled(run: JudgedPreferences) -> IntArray:
+    """Count the preferences that the ranking fulfils.
+
+    Formula
+    -------
+    prefs_num_prefs_ful = preferences x over y with x above y, or x retrieved and y not.
+
+    Returns
+    -------
+    (Q,) int array
+        From 0; added up over queries. Empty case: 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``prefs_num_prefs_ful``.
+
+    Examples
+    --------
+    x over z and y over z, but not x over y.
+
+    >>> preferences_fulfilled(preferred("y x", "x y z"))
+    array([2])
+    """
+    return _totals(run, "all")[0].astype(np.int64)
+
+
+def preferences_fulfilled_retrieved(run: JudgedPreferences) -> IntArray:
+    """Count the preferences between retrieved documents that the ranking fulfils.
+
+    Formula
+    -------
+    prefs_num_prefs_ful_ret = preferences x over y with x above y, both retrieved.
+
+    Returns
+    -------
+    (Q,) int array
+        From 0; added up over queries. Empty case: 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``prefs_num_prefs_ful_ret``.
+
+    Examples
+    --------
+    >>> preferences_fulfilled_retrieved(preferred("y x", "x y z"))
+    array([0])
+    """
+    return _totals(run, "ret")[0].astype(np.int64)
+
+
+def preference_share(run: JudgedPreferences) -> FloatArray:
+    """Share of the preferences that the ranking fulfils.
+
+    Formula
+    -------
+    prefs_simp = fulfilled / possible, both added up over the groups.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also without any preference.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``prefs_simp``. Carterette, B., Bennett, P. N., Chickering, D. M., Dumais, S. T. Here or
+    There: Preference Judgments for Relevance. ECIR 2008.
+
+    Examples
+    --------
+    >>> preference_share(preferred("y x", "x y z"))
+    array([0.66666667])
+    """
+    return _simple(run, "all")
+
+
+def preference_share_retrieved(run: JudgedPreferences) -> FloatArray:
+    """Share of the preferences between retrieved documents that the ranking fulfils.
+
+    Formula
+    -------
+    prefs_simp_ret = fulfilled / possible, over preferences of which both documents were retrieved.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also without such a preference.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``prefs_simp_ret``.
+
+    Examples
+    --------
+    Only x over y counts, and y stands above x.
+
+    >>> preference_share_retrieved(preferred("y x", "x y z"))
+    array([0.])
+    """
+    return _simple(run, "ret")
+
+
+def preference_share_implied(run: JudgedPreferences) -> FloatArray:
+    """Share of the preferences with a retrieved document that the ranking fulfils.
+
+    Formula
+    -------
+    prefs_simp_imp = fulfilled / possible, over preferences of which at least one document was retrieved.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also without such a preference.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``prefs_simp_imp``.
+
+    Examples
+    --------
+    Of the six preferences all but y over z have x: x is below w and above y and z.
+
+    >>> preference_share_implied(preferred("x", "w x y z"))
+    array([0.66666667])
+    """
+    return _simple(run, "imp")
+
+
+def preference_mean_over_pairs(run: JudgedPreferences) -> FloatArray:
+    """Mean over pairs of documents of the share of groups whose preference the ranking fulfils.
+
+    Formula
+    -------
+    prefs_pair = mean over the pairs with a preference of (groups that prefer the one ranked above) / (groups with a
+    preference); a pair of which none was retrieved counts 0.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also without any preference.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``prefs_pair``.
+
+    Examples
+    --------
+    >>> preference_mean_over_pairs(preferred("y x", "x y z"))
+    array([0.66666667])
+    """
+    return _mean_over_pairs(run, "all")
+
+
+def preference_mean_over_pairs_retrieved(run: JudgedPreferences) -> FloatArray:
+    """Mean over pairs of retrieved documents of the share of groups whose preference is fulfilled.
+
+    Formula
+    -------
+    prefs_pair_ret = as prefs_pair, over the pairs of which both documents were retrieved.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also without such a pair.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``prefs_pair_ret``.
+
+    Examples
+    --------
+    >>> preference_mean_over_pairs_retrieved(preferred("x y", "x y z"))
+    array([1.])
+    """
+    return _mean_over_pairs(run, "ret")
+
+
+def preference_mean_over_pairs_implied(run: JudgedPreferences) -> FloatArray:
+    """Mean over pairs with a retrieved document of the share of groups whose preference is fulfilled.
+
+    Formula
+    -------
+    prefs_pair_imp = as prefs_pair, over the pairs of which at least one document was retrieved.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also without such a pair.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``prefs_pair_imp``.
+
+    Examples
+    --------
+    The pairs of x: below w, above y, above z.
+
+    >>> preference_mean_over_pairs_implied(preferred("x", "w x y z"))
+    array([0.66666667])
+    """
+    return _mean_over_pairs(run, "imp")
+
+
+def preference_mean_over_groups(run: JudgedPreferences) -> FloatArray:
+    """Mean over judgment groups of the share of preferences that the ranking fulfils.
+
+    Formula
+    -------
+    prefs_avgjg = mean over the groups of fulfilled / possible; 0 for a group without a preference.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``prefs_avgjg``.
+
+    Examples
+    --------
+    One group agrees with the ranking, the other does not.
+
+    >>> preference_mean_over_groups(preferred("x y", "x y", "y x"))
+    array([0.5])
+    """
+    return _mean_over_groups(run, "all")
+
+
+def preference_mean_over_groups_retrieved(run: JudgedPreferences) -> FloatArray:
+    """Mean over judgment groups of the share of fulfilled preferences between retrieved documents.
+
+    Formula
+    -------
+    prefs_avgjg_ret = mean over the groups of fulfilled / possible, over preferences of which both documents were
+    retrieved; 0 for a group without one.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``prefs_avgjg_ret``.
+
+    Examples
+    --------
+    >>> preference_mean_over_groups_retrieved(preferred("x y", "x y z", "y x"))
+    array([0.5])
+    """
+    return _mean_over_groups(run, "ret")
+
+
+def preference_mean_over_groups_implied(run: JudgedPreferences) -> FloatArray:
+    """Mean over judgment groups of the share of fulfilled preferences with a retrieved document.
+
+    Formula
+    -------
+    prefs_avgjg_imp = mean over the groups of fulfilled / possible, over preferences of which at least one document was
+    retrieved; 0 for a group without one.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``prefs_avgjg_imp``.
+
+    Examples
+    --------
+    Two of three in the first group, the only one in the second.
+
+    >>> preference_mean_over_groups_implied(preferred("x", "w x y z", "x y"))
+    array([0.83333333])
+    """
+    return _mean_over_groups(run, "imp")
+
+
+def preference_balanced(run: JudgedPreferences) -> FloatArray:
+    """Mean over judgment groups of fulfilled preferences, with as many other documents as relevant ones.
+
+    Formula
+    -------
+    prefs_avgjg_Rnonrel = mean over the groups of fulfilled / possible. A group with fewer others than relevant documents
+    (level above 0) is filled up with others that were not retrieved; of a group with more, only the first ones count,
+    and the lowest class of a group with one sub-group counts against itself too.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when a group has no preference to count.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``prefs_avgjg_Rnonrel``.
+
+    Examples
+    --------
+    Levels 3 2 1 for x y z, all relevant and none other: two fulfilled of three, and two retrieved documents above
+    each of three others that are added: (2 + 2·3) / (3 + 3·3).
+
+    >>> preference_balanced(preferred("y x", "x y z"))
+    array([0.66666667])
+    """
+    return _balanced_over_groups(run, 0)
+
+
+def preference_balanced_retrieved(run: JudgedPreferences) -> FloatArray:
+    """Mean over judgment groups of fulfilled preferences between retrieved documents, balanced.
+
+    Formula
+    -------
+    prefs_avgjg_Rnonrel_ret = as prefs_avgjg_Rnonrel, over the documents that were retrieved.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when a group has no preference to count.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``prefs_avgjg_Rnonrel_ret``.
+
+    Examples
+    --------
+    None fulfilled of one, and two others are added: (0 + 2·2) / (1 + 3·2).
+
+    >>> preference_balanced_retrieved(preferred("y x", "x y z"))
+    array([0.57142857])
+    """
+    return _balanced_over_groups(run, 1)

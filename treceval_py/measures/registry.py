@@ -1,0 +1,315 @@
+"""What a measure is: declared once, and from that named, parsed, computed, averaged, printed and explained.
+
+A *family* is a function with its declaration: ``P``, ``ndcg_cut``, ``rbp``. A *measure* is a family with values for
+some of its parameters: ``P_5``, ``nDCG@10``, ``AP(rel=2)``. Two measures with the same family and the same values are
+equal, whichever notation they were written in.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray
+from treceval_py.errors import MeasureError
+from treceval_py.measures.parameters import PARAMETERS, Parameter, Tail
+
+__all__ = ["FAMILIES", "GEOMETRIC", "MEAN", "NICKNAMES", "NO_AVERAGE", "SUM", "Average", "Family", "Measure", "declare"]
+
+Function = Callable[..., "FloatArray | IntArray | list[str]"]
+
+REAL, COUNT, TEXT = "real", "count", "text"
+"""How a value is printed: with decimals, as a whole number, or as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Average:
+    """How the values of queries become one value.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    store : callable
+        (Q,) values to the (Q,) values that are added up.
+    finish : callable
+        The sum and the number of queries to the average.
+    """
+
+    name: str
+    store: Callable[[FloatArray], FloatArray]
+    finish: Callable[[float, int], float]
+
+    def __call__(self, values: FloatArray, num_queries: int) -> float:
+        """Average values (Q,) over ``num_queries`` queries, adding them one after the other."""
+        if not num_queries:
+            return 0.0
+        stored = self.store(values)
+        # Not np.sum, which adds pairwise: the order of a C loop decides the last bits, and so now and then a digit.
+        total = float(np.add.accumulate(stored)[-1]) if len(stored) else 0.0
+        return self.finish(total, num_queries)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_average_named, (self.name,))
+
+
+def _average_named(name: str) -> Average:
+    return next(average for average in (MEAN, SUM, GEOMETRIC, NO_AVERAGE) if average.name == name)
+
+
+LEAST_GEOMETRIC = 0.00001
+"""What a smaller value counts as in a geometric mean, trec_eval's MIN_GEO_MEAN."""
+
+
+def _logarithms(values: FloatArray) -> FloatArray:
+    return np.array([math.log(max(value, LEAST_GEOMETRIC)) for value in values.tolist()], dtype=np.float64)
+
+
+MEAN = Average("mean", lambda values: values, lambda total, count: total / count)
+SUM = Average("sum", lambda values: values, lambda total, _: total)
+GEOMETRIC = Average("geometric mean", _logarithms, lambda total, count: math.exp(total / count))
+NO_AVERAGE = Average("none", lambda values: values, lambda _, __: 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """A measure as it is declared, before its parameters have values.
+
+    Attributes
+    ----------
+    name : str
+        trec_eval's name, or one in its style.
+    function : callable
+        From a judged run and keyword parameters to one value a query.
+    notation : tuple of str
+        Its names in the notation of ir_measures, the first one being that which is printed.
+    at : Parameter or None
+        What follows ``@``, and each piece of trec_eval's comma list after the dot.
+    cutoffs : tuple
+        The values of ``at`` when the family is named alone.
+    tail : callable or None
+        How trec_eval's text after the dot is read, when it is not a list of cutoffs.
+    average : Average
+        How queries are averaged.
+    kind : {"real", "count", "text"}
+        How values are printed.
+    per_query, summary : bool
+        Whether there is a line for each query, and one for all.
+    parameters : tuple of Parameter
+        All its parameters, from the function's signature.
+    judged : type
+        The kind of judged run that it takes, from the function's signature.
+    """
+
+    name: str
+    function: Function
+    notation: tuple[str, ...]
+    at: Parameter | None
+    cutoffs: tuple[float, ...]
+    tail: Tail | None
+    average: Average
+    kind: str
+    per_query: bool
+    summary: bool
+    parameters: tuple[Parameter, ...]
+    judged: type
+
+    @property
+    def position(self) -> int:
+        """Its place in the order of output."""
+        return list(FAMILIES).index(self.name)
+
+    @property
+    def title(self) -> str:
+        """The first line of its docstring."""
+        return inspect.getdoc(self.function).split("\n")[0]  # type: ignore[union-attr]
+
+    def parameter(self, key: str) -> Parameter:
+        """Return the parameter of that name in notation.
+
+        Raises
+        ------
+        MeasureError
+            There is none.
+        """
+        for parameter in self.parameters:
+            if parameter.key == key and key != "@":
+                return parameter
+        known = ", ".join(parameter.key for parameter in self.parameters if parameter.key != "@") or "none"
+        raise MeasureError(f"{self.name} has no parameter '{key}'", f"It has {known}.")
+
+    def takes(self, name: str) -> bool:
+        """Tell whether the function has a parameter of that name."""
+        return any(parameter.name == name for parameter in self.parameters)
+
+    def measures(self) -> tuple[Measure, ...]:
+        """Return the measures that the family's name alone stands for."""
+        if self.at is None:
+            return (Measure(self),)
+        return tuple(Measure(self, ((self.at.name, value),)) for value in self.cutoffs)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_family_named, (self.name,))
+
+
+def _family_named(name: str) -> Family:
+    return FAMILIES[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A family with values for its parameters.
+
+    Attributes
+    ----------
+    family : Family
+        What is computed.
+    parameters : tuple of (name, value)
+        The parameters that were given, sorted by name. The others are set by the evaluation (the level), by the
+        profile, or have the function's default.
+    asked : str
+        The name under which it was asked for; it takes no part in comparisons.
+
+    Examples
+    --------
+    >>> from treceval_py.measures import parse_measures
+    >>> parse_measures("ndcg_cut.10") == parse_measures("nDCG@10") == parse_measures("ndcg_cut_10")
+    True
+    """
+
+    family: Family
+    parameters: tuple[tuple[str, Any], ...] = ()
+    asked: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", tuple(sorted(self.parameters)))
+
+    @property
+    def name(self) -> str:
+        """The name that stands beside its values: as asked for, else trec_eval's, else the notation."""
+        return self.asked or self.trec_name or self.notation
+
+    @property
+    def trec_name(self) -> str:
+        """The name that trec_eval prints, such as ``ndcg_cut_10``; empty where it has no name for this."""
+        values = dict(self.parameters)
+        parts = [self.family.name]
+        if self.family.at is not None:
+            if self.family.at.name not in values:
+                return ""
+            parts.append(_printed_cutoff(values.pop(self.family.at.name)))
+        return "" if values else "_".join(parts)
+
+    @property
+    def notation(self) -> str:
+        """The name in the notation of ir_measures, such as ``nDCG@10`` or ``AP(rel=2)@100``."""
+        values = dict(self.parameters)
+        at = self.family.at
+        tail = "@" + at.show(values.pop(at.name)) if at is not None and at.name in values else ""
+        shown = [f"{PARAMETERS[name].key}={PARAMETERS[name].show(value)}" for name, value in values.items()]
+        head = self.family.notation[0] if self.family.notation else self.family.name
+        return head + (f"({','.join(shown)})" if shown else "") + tail
+
+    def with_defaults(self, defaults: Mapping[str, Any]) -> Measure:
+        """Return the measure with values for those of its parameters that were not given."""
+        given = dict(self.parameters)
+        more = {name: value for name, value in defaults.items() if self.family.takes(name) and name not in given}
+        return replace(self, parameters=tuple({**given, **more}.items()), asked=self.name)
+
+    def __call__(self, judged: Any) -> FloatArray | IntArray | list[str]:
+        """Compute the value for each query of a judged run. Returns (Q,)."""
+        return self.family.function(judged, **dict(self.parameters))
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _printed_cutoff(value: float) -> str:
+    # trec_eval writes recall levels with '%3.2f' and keeps eight characters.
+    return str(value) if isinstance(value, int) else f"{value:3.2f}"[:8]
+
+
+FAMILIES: dict[str, Family] = {}
+"""All families by name, in the order of output."""
+
+NICKNAMES: dict[str, tuple[str, ...]] = {}
+"""Names that stand for several families."""
+
+
+def declare(
+    function: Function,
+    name: str,
+    *,
+    notation: Iterable[str] = (),
+    at: str | None = None,
+    cutoffs: Iterable[float] = (),
+    tail: Tail | None = None,
+    average: Average = MEAN,
+    kind: str = REAL,
+    per_query: bool = True,
+    summary: bool = True,
+) -> Family:
+    """Declare a measure: from here on it has a name, is parsed, computed, listed and explained.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a judged run, whose annotation says which kind, and keyword-only parameters with names of
+        `PARAMETERS`; returns one value a query, (Q,). Its docstring is what ``treceval measures NAME`` shows.
+    name : str
+        Its name in trec_eval's style.
+    notation : iterable of str
+        Its names in ir_measures' style, the first being the one that is printed.
+    at : str, optional
+        The parameter that ``@`` gives.
+    cutoffs : iterable
+        The values of ``at`` when the name stands alone.
+    tail : callable, optional
+        How trec_eval's ``NAME.text`` is read when it is no list of cutoffs.
+    average : Average
+        How queries are averaged.
+    kind : {"real", "count", "text"}
+        How values are printed.
+    per_query, summary : bool
+        Whether there is a line for each query, and one for all.
+
+    Returns
+    -------
+    Family
+        The declared measure.
+
+    Raises
+    ------
+    MeasureError
+        The name is taken, or the function has a parameter that no declaration of `PARAMETERS` describes.
+    """
+    if name in FAMILIES or name in NICKNAMES:
+        raise MeasureError(f"there is already a measure called '{name}'", "Choose another name.")
+    first, *rest = inspect.signature(function).parameters
+    unknown = [each for each in rest if each not in PARAMETERS]
+    if unknown:
+        raise MeasureError(
+            f"measure '{name}' has the unknown parameter '{unknown[0]}'", f"Known are {', '.join(PARAMETERS)}."
+        )
+    family = Family(
+        name=name,
+        function=function,
+        notation=tuple(notation),
+        at=PARAMETERS[at] if at is not None else None,
+        cutoffs=tuple(cutoffs),
+        tail=tail,
+        average=average,
+        kind=kind,
+        per_query=per_query,
+        summary=summary,
+        parameters=tuple(PARAMETERS[each] for each in rest),
+        judged=typing.get_type_hints(function)[first],
+    )
+    FAMILIES[name] = family
+    return family

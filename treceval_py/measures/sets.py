@@ -1,0 +1,162 @@
+"""Measures of the retrieved set, whatever its order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treceval_py._types import FloatArray
+from treceval_py.judging import JudgedRun, ratio
+
+
+def set_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
+    """Precision of the whole retrieved set.
+
+    Formula
+    -------
+    set_P = (relevant retrieved) / (retrieved).
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``set_P``. van Rijsbergen, C. J. Information Retrieval, chapter 7. Butterworths 1979.
+
+    Examples
+    --------
+    >>> set_precision(ranked_labels("1 0 - 2", missed="1"))
+    array([0.5])
+    """
+    return ratio(run.num_rel_ret(level), run.num_ret)
+
+
+def set_recall(run: JudgedRun, *, level: int = 1) -> FloatArray:
+    """Recall of the whole retrieved set.
+
+    Formula
+    -------
+    set_recall = (relevant retrieved) / R.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when R = 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``set_recall``. van Rijsbergen, C. J. Information Retrieval, chapter 7. Butterworths 1979.
+
+    Examples
+    --------
+    >>> set_recall(ranked_labels("1 0 - 2", missed="1"))
+    array([0.66666667])
+    """
+    return ratio(run.num_rel_ret(level), run.num_rel(level))
+
+
+def set_relative_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
+    """Precision of the retrieved set, relative to the best possible for its size.
+
+    Formula
+    -------
+    set_relative_P = (relevant retrieved) / min(retrieved, R).
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when R = 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``set_relative_P``.
+
+    Examples
+    --------
+    >>> set_relative_precision(ranked_labels("1 0 - 2", missed="1"))
+    array([0.66666667])
+    """
+    return ratio(run.num_rel_ret(level), np.minimum(run.num_ret, run.num_rel(level)))
+
+
+def set_average_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
+    """Average precision of an unordered set: precision times recall.
+
+    Formula
+    -------
+    set_map = (relevant retrieved)² / (retrieved · R).
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when R = 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``set_map``.
+
+    Examples
+    --------
+    2² / (4 · 2)
+
+    >>> set_average_precision(ranked_labels("1 0 - 2"))
+    array([0.5])
+    """
+    found = run.num_rel_ret(level)
+    return ratio(found * found, run.num_ret * run.num_rel(level))
+
+
+def set_f(run: JudgedRun, *, level: int = 1, beta_squared: float = 1.0) -> FloatArray:
+    """F measure of the retrieved set.
+
+    Formula
+    -------
+    set_F = (x + 1)·P·R / (x·P + R), P = set_P, R = set_recall.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+    beta_squared : float
+        x, from 0: the square of F's beta. trec_eval's parameter, and the ``beta`` that ir_measures hands to it, are
+        this x; nobody squares it.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when nothing relevant was retrieved.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``set_F``. van Rijsbergen, C. J. Information Retrieval, chapter 7. Butterworths 1979.
+
+    Examples
+    --------
+    P = 1/2 and R = 1: 2 · 1/2 / (3/2).
+
+    >>> set_f(ranked_labels("1 0"))
+    array([0.66666667])
+    """
+    precision, recall = set_precision(run, level=level), set_recall(run, level=level)
+    return ratio((beta_squared + 1) * precision * recall, beta_squared * precision + recall)

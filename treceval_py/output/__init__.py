@@ -1,0 +1,24 @@
+"""Results as text, in several formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from treceval_py.output.options import Options
+from treceval_py.output.tabular import comma_separated, json_text, tab_separated
+from treceval_py.output.text import latex, markdown, table
+from treceval_py.output.trec import trec
+from treceval_py.results import Results
+
+__all__ = ["FORMATS", "Options"]
+
+FORMATS: dict[str, Callable[[list[Results], Options], str]] = {
+    "trec": trec,
+    "table": table,
+    "csv": comma_separated,
+    "tsv": tab_separated,
+    "json": json_text,
+    "markdown": markdown,
+    "latex": latex,
+}
+"""The formats by name; each turns the results of runs into text."""

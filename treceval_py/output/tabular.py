@@ -1,0 +1,89 @@
+"""Results for programs: CSV, TSV and JSON, with all digits unless fewer are asked for."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+from treceval_py.output.options import Options
+from treceval_py.output.sheet import Cell, column_names, sheet_of
+from treceval_py.results import Results
+from treceval_py.version import __version__
+
+__all__ = ["comma_separated", "json_text", "tab_separated"]
+
+
+def comma_separated(runs: list[Results], options: Options) -> str:
+    """Return CSV (RFC 4180, newline-ended): query, measure, and a column of values for each run."""
+    return _separated(runs, options, ",")
+
+
+def tab_separated(runs: list[Results], options: Options) -> str:
+    """Return tab-separated values: query, measure, and a column of values for each run."""
+    return _separated(runs, options, "\t")
+
+
+def _separated(runs: list[Results], options: Options, delimiter: str) -> str:
+    sheet = sheet_of(runs, options)
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(["query", "measure", *sheet.runs])
+    writer.writerows([row.query, row.measure, *(_number(cell, options) for cell in row.cells)] for row in sheet.rows)
+    return text.getvalue()
+
+
+def _number(cell: Cell, options: Options) -> Cell:
+    return f"{cell:.{options.digits}f}" if isinstance(cell, float) and options.digits is not None else cell
+
+
+def json_text(runs: list[Results], options: Options) -> str:
+    """Return a JSON object with what was scored, how, and the values of each run."""
+    document = {
+        "treceval_py": __version__,
+        "profile": runs[0].profile,
+        "judgments": _text(runs[0].judgments_name),
+        "complete": runs[0].complete,
+        "measures": {
+            measure.name: resolved.notation
+            for measure, resolved in zip(runs[0].measures, runs[0].resolved, strict=True)
+        },
+        "runs": [_run(name, results, options) for name, results in zip(column_names(runs), runs, strict=True)],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _run(name: str, results: Results, options: Options) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "name": _text(name),
+        "file": _text(results.run_name),
+        "tag": _text(results.tag),
+        "queries": len(results.qids),
+        "missing": [_text(qid) for qid in results.missing],
+        "unjudged": [_text(qid) for qid in results.unjudged],
+    }
+    sheet = sheet_of([results], options)
+    averages: dict[str, Cell] = {}
+    queries: dict[str, dict[str, Cell]] = {}
+    summary = len([measure for measure in results.measures if measure.family.summary]) if options.summary else 0
+    for row in sheet.rows[: len(sheet.rows) - summary]:
+        queries.setdefault(_text(row.query), {})[row.measure] = _rounded(row.cells[0], options)
+    for row in sheet.rows[len(sheet.rows) - summary :]:
+        averages[row.measure] = _rounded(row.cells[0], options)
+    if options.summary:
+        shown["mean"] = averages
+    if options.per_query:
+        shown["per_query"] = queries
+    return shown
+
+
+def _rounded(cell: Cell, options: Options) -> Cell:
+    if isinstance(cell, float) and options.digits is not None:
+        return round(cell, options.digits)
+    return _text(cell) if isinstance(cell, str) else cell
+
+
+def _text(text: str) -> str:
+    # JSON is Unicode: a byte that is not UTF-8 is shown, not lost.
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,0 +1,102 @@
+"""Results for people: a terminal table, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import io
+import re
+
+from treceval_py.output.options import Options
+from treceval_py.output.sheet import Cell, Row, sheet_of
+from treceval_py.results import Results
+
+__all__ = ["latex", "markdown", "table"]
+
+_LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
+
+
+def table(runs: list[Results], options: Options) -> str:
+    """Return a table for a terminal: a row for each measure (and query), a column for each run."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    header, rows = _grid(runs, options)
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for number, name in enumerate(header):
+        drawn.add_column(Text(name), justify="left" if number < len(header) - len(runs) else "right", no_wrap=True)
+    before = None
+    for row, cells in rows:
+        if before not in (None, row.query) and options.per_query:
+            drawn.add_section()
+        before = row.query
+        drawn.add_row(*(Text(cell) for cell in cells))
+    text = io.StringIO()
+    # Wide enough for every column: a table that is cut off has lost values.
+    wide = sum(
+        max(len(cells[at]) for cells in [header, *(cells for _, cells in rows)]) + 3 for at in range(len(header))
+    )
+    console = Console(file=text, width=2 * wide + 8, force_terminal=options.colour, no_color=not options.colour)
+    console.print(drawn)
+    return "".join(line.rstrip() + "\n" for line in text.getvalue().splitlines())
+
+
+def markdown(runs: list[Results], options: Options) -> str:
+    """Return a GitHub-flavoured Markdown table."""
+    header, rows = _grid(runs, options)
+    labels = len(header) - len(runs)
+    lines = [header, [":--"] * labels + ["--:"] * len(runs), *(cells for _, cells in rows)]
+    return "".join("| " + " | ".join(map(_markdown, cells)) + " |\n" for cells in lines)
+
+
+def latex(runs: list[Results], options: Options) -> str:
+    """Return a LaTeX table in the style of the booktabs package."""
+    header, rows = _grid(runs, options)
+    labels = len(header) - len(runs)
+    lines = ["% \\usepackage{booktabs}", f"\\begin{{tabular}}{{{'l' * labels}{'r' * len(runs)}}}", "\\toprule"]
+    lines += [" & ".join(map(_latex, header)) + r" \\", "\\midrule"]
+    lines += [" & ".join(map(_latex, cells)) + r" \\" for _, cells in rows]
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
+
+
+def _grid(runs: list[Results], options: Options) -> tuple[list[str], list[tuple[Row, list[str]]]]:
+    """Return the header and the rows as text; the query column is there only when queries are asked for."""
+    sheet = sheet_of(runs, options)
+    digits = 4 if options.digits is None else options.digits
+    by_query = options.per_query
+    header = [*(["query"] if by_query else []), "measure", *map(_visible, sheet.runs)]
+    rows = [
+        (row, [*([_visible(row.query)] if by_query else []), row.measure, *(_cell(cell, digits) for cell in row.cells)])
+        for row in sheet.rows
+    ]
+    return header, rows
+
+
+def _cell(cell: Cell, digits: int) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, float):
+        return f"{cell:.{digits}f}"
+    return _visible(str(cell))
+
+
+def _visible(text: str) -> str:
+    """Show control characters and bytes that are not UTF-8, which would change a terminal or break a table."""
+    shown = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in shown
+    )
+
+
+def _markdown(text: str) -> str:
+    return text if text in (":--", "--:") else re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", text)
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in text)

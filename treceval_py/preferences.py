@@ -1,0 +1,316 @@
+"""A run seen through preference judgments.
+
+Documents of a query are numbered: those retrieved that occur in the judgments from 0 in rank order, then the others in
+ascending order of their ids. Of documents with equal scores the one with the *smaller* id stands first here, the
+opposite of the rule for relevance judgments; both are trec_eval's. A judgment group whose lines all have one sub-group
+is a *simple* group: classes of equal level, every document of a higher one preferred to every document of a lower one.
+In a *partial* group the preferences of its sub-groups are joined and closed transitively.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.errors import EvaluationError
+from treceval_py.judging import FLOAT32, FLOAT64, documents, ranking
+from treceval_py.tables import Preference, Preferences, Run, decode, encode
+
+__all__ = ["GroupPreferences", "JudgedPreferences", "balanced", "judge_preferences", "pair_shares", "preferred", "sums"]
+
+PairCounts = tuple[float, float]
+"""Preferences fulfilled by the ranking, and possible."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPreferences:
+    """The preferences of one judgment group, over documents numbered as the module says.
+
+    Attributes
+    ----------
+    pairs : (N, N) int array
+        ``pairs[x, y]`` is how often x is preferred to y.
+    simple : bool
+        Whether the group has one sub-group.
+    classes : list of list of int
+        For a simple group its documents by descending level, ascending inside; empty for a partial group.
+    documents : list of (number, level)
+        The documents with their levels: a line each for a simple group, once each for a partial group.
+    """
+
+    pairs: IntArray
+    simple: bool
+    classes: list[list[int]]
+    documents: list[tuple[int, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPreferences:
+    """A run seen through preference judgments.
+
+    Attributes
+    ----------
+    qids : tuple of str, length Q
+        The queries in the order of their bytes.
+    retrieved : (Q,) int array
+        v: how many documents of the judgments were retrieved; those are the numbers below v.
+    groups : tuple of list of GroupPreferences, length Q
+        The groups of each query, in the order of their bytes.
+    tag : str
+        The run's tag.
+    """
+
+    qids: tuple[str, ...]
+    retrieved: IntArray
+    groups: tuple[list[GroupPreferences], ...]
+    tag: str = ""
+
+    @property
+    def num_queries(self) -> int:
+        """The number of queries, Q."""
+        return len(self.qids)
+
+
+def judge_preferences(
+    preferences: Preferences,
+    run: Run,
+    *,
+    complete: bool = True,
+    depth: int | None = None,
+    judged_only: bool = False,
+    score_type: str = FLOAT64,
+) -> JudgedPreferences:
+    """Number the documents of each query and gather its preferences.
+
+    Parameters
+    ----------
+    preferences : Preferences
+        The judgments.
+    run : Run
+        The run; queries without judgments are left out.
+    complete : bool
+        Whether judged queries that the run lacks are there, as queries for which nothing was retrieved.
+    depth : int, optional
+        How many documents of each query count, the best ones.
+    judged_only : bool
+        Without effect: documents without a judgment have no number anyway.
+    score_type : {"float64", "float32"}
+        The width of scores, and of levels.
+
+    Raises
+    ------
+    EvaluationError
+        Judgments of a group contradict each other.
+    """
+    qids = tuple(sorted((qid for qid in preferences.qids if complete or qid in run), key=encode))
+    retrieved = np.zeros(len(qids), dtype=np.int64)
+    groups: list[list[GroupPreferences]] = []
+    for query, qid in enumerate(qids):
+        lines = preferences.rows[qid]
+        if score_type == FLOAT32:
+            lines = [line._replace(level=float(np.float32(line.level))) for line in lines]
+        judged = {line.docid for line in lines}
+        row = run.row_of(qid)
+        ranked: list[bytes] = []
+        if row is not None:
+            docids, scores = documents(run, row, score_type)
+            order = ranking(docids, scores, later_first=False)[:depth]
+            ranked = [docids[at] for at in order.tolist() if docids[at] in judged]
+        retrieved[query] = len(ranked)
+        names = [*ranked, *sorted(judged - set(ranked))]
+        number = {docid: index for index, docid in enumerate(names)}
+        by_group: dict[bytes, list[Preference]] = {}
+        for line in lines:
+            by_group.setdefault(line.group, []).append(line)
+        gather = _Gatherer(preferences.name, qid, names, number)
+        groups.append([gather.group(by_group[key]) for key in sorted(by_group)])
+    return JudgedPreferences(qids, retrieved, tuple(groups), run.tag)
+
+
+@dataclass(frozen=True, slots=True)
+class _Gatherer:
+    """Turns the lines of a query's groups into preferences."""
+
+    file: str
+    qid: str
+    names: list[bytes]
+    number: dict[bytes, int]
+
+    def group(self, lines: list[Preference]) -> GroupPreferences:
+        if len({line.subgroup for line in lines}) == 1:
+            return self._simple(lines)
+        return self._partial(lines)
+
+    def _refuse(self, line: Preference, what: str) -> EvaluationError:
+        return EvaluationError(
+            f"{what} in group '{decode(line.group)}' of query '{self.qid}'",
+            "Give each document one place in a group.",
+            file=self.file,
+            line=line.line or None,
+        )
+
+    def _simple(self, lines: list[Preference]) -> GroupPreferences:
+        level_of: dict[bytes, float] = {}
+        classes: dict[float, list[int]] = {}
+        for line in lines:
+            if level_of.setdefault(line.docid, line.level) != line.level:
+                raise self._refuse(line, f"document '{decode(line.docid)}' has two levels")
+            classes.setdefault(line.level, []).append(self.number[line.docid])
+        levels = sorted(classes, reverse=True)
+        ordered = [sorted(classes[level]) for level in levels]
+        pairs = np.zeros((len(self.names), len(self.names)), dtype=np.int64)
+        for above, better in enumerate(ordered):
+            below = [document for worse in ordered[above + 1 :] for document in worse]
+            np.add.at(pairs, np.ix_(better, below), 1)
+        held = [(document, level) for level, members in zip(levels, ordered, strict=True) for document in members]
+        return GroupPreferences(pairs, True, ordered, held)
+
+    def _partial(self, lines: list[Preference]) -> GroupPreferences:
+        # The order in which trec_eval looks at lines; a document's level is the last one it has seen.
+        lines = sorted(lines, key=lambda line: (line.subgroup, -line.level, self.number[line.docid]))
+        level_of: dict[int, float] = {}
+        preferred: BoolArray = np.zeros((len(self.names), len(self.names)), dtype=bool)
+        by_subgroup: dict[bytes, dict[float, list[int]]] = {}
+        for line in lines:
+            document = self.number[line.docid]
+            before = level_of.get(document, line.level)
+            if min(before, line.level) == 0 < max(before, line.level):
+                raise self._refuse(line, f"document '{decode(line.docid)}' has both level 0 and another one")
+            level_of[document] = line.level
+            by_subgroup.setdefault(line.subgroup, {}).setdefault(line.level, []).append(document)
+        for classes in by_subgroup.values():
+            ordered = [classes[level] for level in sorted(classes, reverse=True)]
+            for above, better in enumerate(ordered):
+                for worse in ordered[above + 1 :]:
+                    preferred[np.ix_(better, worse)] = True
+        for between in range(len(self.names)):  # Warshall's closure
+            preferred |= preferred[:, between, None] & preferred[between]
+        both = np.argwhere(preferred & preferred.T)
+        if len(both):
+            one, other = (decode(self.names[at]) for at in both[0].tolist())
+            raise self._refuse(lines[0], f"documents '{one}' and '{other}' are each preferred to the other")
+        return GroupPreferences(preferred.astype(np.int64), False, [], sorted(level_of.items()))
+
+
+def sums(pairs: IntArray, retrieved: int) -> dict[str, PairCounts]:
+    """Count preferences fulfilled and possible, by what was retrieved of them.
+
+    Parameters
+    ----------
+    pairs : (N, N) int array
+        How often x is preferred to y.
+    retrieved : int
+        v, the numbers below which are retrieved.
+
+    Returns
+    -------
+    dict
+        ``ret``: both documents retrieved; ``imp``: at least one; ``all``: any. A preference for a retrieved document
+        over one that was not retrieved is fulfilled.
+    """
+    both = pairs[:retrieved, :retrieved]
+    fulfilled_ret, possible_ret = float(np.triu(both, 1).sum()), float(both.sum())
+    fulfilled_one = float(pairs[:retrieved, retrieved:].sum())
+    possible_one = fulfilled_one + float(pairs[retrieved:, :retrieved].sum())
+    return {
+        "ret": (fulfilled_ret, possible_ret),
+        "imp": (fulfilled_ret + fulfilled_one, possible_ret + possible_one),
+        "all": (fulfilled_ret + fulfilled_one, float(pairs.sum())),
+    }
+
+
+def balanced(group: GroupPreferences, retrieved: int) -> tuple[PairCounts, PairCounts]:
+    """Count preferences with as many non-relevant documents as there are relevant ones, trec_eval's Rnonrel.
+
+    Returns
+    -------
+    (fulfilled, possible) over all documents, and over those retrieved.
+    """
+    relevant = [document for document, level in group.documents if level > 0]
+    others = [document for document, level in group.documents if (level <= 0 if group.simple else level == 0)]
+    counts = sums(group.pairs, retrieved)
+    relevant_ret = sum(document < retrieved for document in relevant)
+    others_ret = sum(document < retrieved for document in others)
+    spare = len(relevant) - len(others)
+    if spare >= 0:
+        fulfilled, possible = counts["all"]
+        everything = (fulfilled + relevant_ret * spare, possible + len(relevant) * spare)
+    else:
+        everything = _recounted(group, retrieved, len(relevant), len(relevant))
+    spare = relevant_ret - others_ret
+    if spare >= 0:
+        fulfilled, possible = counts["ret"]
+        return everything, (fulfilled + relevant_ret * spare, possible + len(relevant) * spare)
+    of_retrieved = GroupPreferences(
+        group.pairs[:retrieved, :retrieved],
+        group.simple,
+        [[document for document in members if document < retrieved] for members in group.classes],
+        [(document, level) for document, level in group.documents if document < retrieved],
+    )
+    return everything, _recounted(of_retrieved, retrieved, relevant_ret, len(relevant))
+
+
+def _recounted(group: GroupPreferences, retrieved: int, tail: int, limit: int) -> PairCounts:
+    """Count preferences with fewer non-relevant documents, as trec_eval does."""
+    if not group.simple:
+        zeros = [document for document, level in group.documents if level == 0]
+        kept = np.ones(len(group.pairs), dtype=bool)
+        kept[zeros[limit:]] = False
+        x, y = np.nonzero(group.pairs * np.outer(kept, kept))
+        return float(((x < y) & (x < retrieved)).sum()), float(len(x))
+    fulfilled, possible = 0, 0
+    *upper, last = group.classes
+    pairs: list[tuple[Sequence[int], Sequence[int]]] = [
+        (better, worse) for above, better in enumerate(upper) for worse in upper[above + 1 :]
+    ]
+    # The last class counts against itself too, which is what trec_eval computes, though hardly what was meant.
+    pairs += [(members, last[:tail]) for members in group.classes]
+    for better, worse in pairs:
+        possible += len(better) * len(worse)
+        fulfilled += sum(x < y and x < retrieved for x in better for y in worse)
+    return float(fulfilled), float(possible)
+
+
+def pair_shares(groups: Sequence[GroupPreferences], retrieved: int) -> dict[str, FloatArray]:
+    """Return, for each unordered pair of documents with a preference, the share that the ranking fulfils.
+
+    Returns
+    -------
+    dict
+        As for `sums`; each a float array of shares, to be added up and divided by their number.
+    """
+    total = sum((group.pairs for group in groups[1:]), start=groups[0].pairs)
+    x, y = np.nonzero(np.triu(total + total.T, 1))
+    share = total[x, y] / (total[x, y] + total[y, x])
+    return {
+        "ret": share[y < retrieved],
+        "imp": share[x < retrieved],
+        "all": np.where(x < retrieved, share, 0.0),
+    }
+
+
+def preferred(retrieved: str, *groups: str) -> JudgedPreferences:
+    """Return the judged preferences of one query, for worked examples and tests.
+
+    Parameters
+    ----------
+    retrieved : str
+        The documents retrieved, best first.
+    *groups : str
+        For each judgment group its documents, the preferred ones first, with the levels n, n - 1, …, 1.
+
+    Examples
+    --------
+    >>> preferred("y x", "x y").retrieved
+    array([2])
+    """
+    lines = [
+        Preference(str(number).encode(), b"", docid.encode(), float(len(order.split()) - place))
+        for number, order in enumerate(groups)
+        for place, docid in enumerate(order.split())
+    ]
+    scores = {docid: -float(place) for place, docid in enumerate(retrieved.split())}
+    return judge_preferences(Preferences({"q": lines}), Run({"q": scores}, tag="example"))

@@ -1,0 +1,576 @@
+"""Judgments and runs as columns that read as per-query dictionaries.
+
+A table keeps its rows in the order of the file, grouped by query: ``offsets[i]:offsets[i + 1]`` are the rows of
+``qids[i]``. Document ids lie in one buffer (`Ids`), so that a run of millions of lines costs its bytes and not a
+Python object a line. Reading a table as a mapping builds the dictionary of one query on access.
+
+Identifiers are text. From files they are bytes, decoded as UTF-8 with ``surrogateescape``, so that any byte survives a
+round trip; their order is the order of their bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+
+from treceval_py._types import AnyArray, ByteArray, FloatArray, IntArray
+from treceval_py.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Ids", "JudgmentGroups", "Preference", "Preferences", "Qrels", "Run", "decode", "encode"]
+
+Value = TypeVar("Value")
+
+
+def encode(text: str) -> bytes:
+    """Return the bytes of an identifier; the inverse of `decode`."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise DataError(f"identifier {text!a} cannot be written as UTF-8", "Use valid Unicode text.") from None
+
+
+def decode(raw: bytes) -> str:
+    """Return the text of an identifier; bytes that are not UTF-8 become lone surrogates."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
+class Ids(Sequence[str]):
+    """A column of identifiers: one buffer of bytes and the offsets that cut it.
+
+    Parameters
+    ----------
+    buffer : bytes
+        The identifiers, one directly after the other.
+    offsets : (D + 1,) int array
+        ``buffer[offsets[i]:offsets[i + 1]]`` is identifier ``i``.
+    """
+
+    __slots__ = ("buffer", "offsets")
+
+    def __init__(self, buffer: bytes, offsets: IntArray) -> None:
+        self.buffer = buffer
+        self.offsets = offsets
+
+    @classmethod
+    def from_bytes(cls, ids: Sequence[bytes]) -> Ids:
+        """Build the column from identifiers as bytes."""
+        offsets = np.zeros(len(ids) + 1, dtype=np.int64)
+        np.cumsum(np.fromiter(map(len, ids), dtype=np.int64, count=len(ids)), out=offsets[1:])
+        return cls(b"".join(ids), offsets)
+
+    @classmethod
+    def concatenate(cls, columns: Sequence[Ids]) -> Ids:
+        """Put columns one after the other."""
+        sizes = [len(column.buffer) for column in columns]
+        starts = np.cumsum([0, *sizes])
+        parts = [column.offsets[:-1] + start for column, start in zip(columns, starts, strict=False)]
+        offsets = np.concatenate([*parts, starts[-1:]]).astype(np.int64, copy=False)
+        return cls(b"".join(column.buffer for column in columns), offsets)
+
+    def take(self, order: IntArray) -> Ids:
+        """Return the column with its rows in another order; ``order`` (N,) holds row numbers."""
+        lengths = np.diff(self.offsets)[order]
+        offsets = np.zeros(len(order) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        source = np.repeat(self.offsets[:-1][order] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        raw: ByteArray = np.frombuffer(self.buffer, dtype=np.uint8)
+        return Ids(raw[source].tobytes(), offsets)
+
+    def raw(self, start: int = 0, stop: int | None = None) -> list[bytes]:
+        """Return rows ``start`` to ``stop`` as a list of bytes."""
+        cuts = self.offsets[start : (len(self) if stop is None else stop) + 1].tolist()
+        buffer = self.buffer
+        return [buffer[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+
+    def text(self, start: int = 0, stop: int | None = None) -> list[str]:
+        """Return rows ``start`` to ``stop`` as a list of strings."""
+        return [decode(raw) for raw in self.raw(start, stop)]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return one identifier as text, or the column of a slice (with step 1)."""
+        if isinstance(index, slice):
+            return self.take(np.arange(len(self))[index])
+        row = range(len(self))[index]
+        return decode(self.buffer[self.offsets[row] : self.offsets[row + 1]])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ids):
+            return NotImplemented
+        return self.buffer == other.buffer and np.array_equal(self.offsets, other.offsets)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Table(Mapping[str, dict[str, Value]]):
+    """Rows of (query, document, value), grouped by query, that read as ``table[qid][docid]``.
+
+    Attributes
+    ----------
+    qids : tuple of str, length Q
+        The queries in the order of their first row.
+    offsets : (Q + 1,) int array
+        The rows of ``qids[i]`` are ``offsets[i]:offsets[i + 1]``.
+    docids : Ids, length D
+        The documents, in the order of the file within a query.
+    name : str
+        Where the table comes from, for messages.
+    """
+
+    __slots__ = ("_rows", "docids", "name", "offsets", "qids")
+
+    _values_are = "value"
+
+    def __init__(self, qids: Sequence[str], offsets: IntArray, docids: Ids, *, name: str) -> None:
+        self.qids = tuple(qids)
+        self.offsets = offsets
+        self.docids = docids
+        self.name = name
+        self._rows = {qid: row for row, qid in enumerate(self.qids)}
+
+    def row_of(self, qid: str) -> int | None:
+        """Return the position of a query in `qids`, None when it is not there."""
+        return self._rows.get(qid)
+
+    def span(self, row: int) -> tuple[int, int]:
+        """Return the first row of query number ``row`` and the one after its last."""
+        return int(self.offsets[row]), int(self.offsets[row + 1])
+
+    def _column(self) -> AnyArray:
+        raise NotImplementedError
+
+    def __getitem__(self, qid: str) -> dict[str, Value]:
+        start, stop = self.span(self._rows[qid])
+        return dict(zip(self.docids.text(start, stop), self._column()[start:stop].tolist(), strict=True))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.qids)
+
+    def __len__(self) -> int:
+        return len(self.qids)
+
+    def __contains__(self, qid: object) -> bool:
+        return qid in self._rows
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}: {len(self):,} queries, {len(self.docids):,} documents>"
+
+    def to_dict(self) -> dict[str, dict[str, Value]]:
+        """Return the table as plain dictionaries, ``{qid: {docid: value}}``."""
+        return {qid: self[qid] for qid in self}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table as a DataFrame with the columns ``qid``, ``docid`` and the value."""
+        import pandas as pd
+
+        qids = np.repeat(np.array(self.qids, dtype=object), np.diff(self.offsets))
+        return pd.DataFrame({"qid": qids, "docid": self.docids.text(), self._values_are: self._column()})
+
+
+class Qrels(Table[int]):
+    """Relevance judgments: ``qrels["301"]`` is ``{docid: rel}``.
+
+    Parameters
+    ----------
+    judgments : mapping
+        ``{qid: {docid: rel}}`` with ids as str and rel as int. Negative rel means in the pool but not judged.
+
+    Attributes
+    ----------
+    rels : (D,) int array
+        The judgment of each row.
+
+    Raises
+    ------
+    DataError
+        An identifier that is not text, a judgment that is no integer.
+
+    Examples
+    --------
+    >>> qrels = Qrels({"1": {"d1": 2, "d2": 0}})
+    >>> qrels["1"]["d1"]
+    2
+    """
+
+    __slots__ = ("_judgments", "rels")
+
+    _values_are = "rel"
+
+    def __init__(self, judgments: Mapping[str, Mapping[str, int]] | None = None) -> None:
+        qids, offsets, docids, values = _from_nested({} if judgments is None else judgments, "judgments")
+        self._set(qids, offsets, docids, _integers(values, "judgment"), name="<judgments>")
+
+    def _set(self, qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, *, name: str) -> None:
+        super().__init__(qids, offsets, docids, name=name)
+        self.rels = rels
+        self._judgments: dict[int, dict[bytes, int]] = {}
+
+    @classmethod
+    def from_columns(
+        cls, qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, *, name: str = "<judgments>"
+    ) -> Qrels:
+        """Build from columns as the attributes describe them; nothing is checked."""
+        self = cls.__new__(cls)
+        self._set(qids, offsets, docids, rels, name=name)
+        return self
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, *, qid: str = "qid", docid: str = "docid", rel: str = "rel") -> Qrels:
+        """Build from a DataFrame with a row a judgment.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            One row a judgment.
+        qid, docid, rel : str
+            The names of its columns. Ids must be text: read files with ``dtype=str`` for them.
+
+        Raises
+        ------
+        DataError
+            A column is missing, an id is not text, a judgment is no integer, a document is judged twice for a query.
+        """
+        qids, offsets, docids, order = _from_flat(*_frame_columns(frame, (qid, docid)), "judgments")
+        values = _integers(np.asarray(_frame_columns(frame, (rel,))[0])[order].tolist(), "judgment")
+        return cls.from_columns(qids, offsets, docids, values)
+
+    def _column(self) -> AnyArray:
+        return self.rels
+
+    def judgments(self, row: int) -> dict[bytes, int]:
+        """Return the judgments of query number ``row`` as ``{docid: rel}`` with ids as bytes, made once."""
+        found = self._judgments.get(row)
+        if found is None:
+            start, stop = self.span(row)
+            found = dict(zip(self.docids.raw(start, stop), self.rels[start:stop].tolist(), strict=True))
+            self._judgments[row] = found
+        return found
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_qrels_from_columns, (self.qids, self.offsets, self.docids, self.rels, self.name))
+
+
+class Run(Table[float]):
+    """A ranked run: ``run["301"]`` is ``{docid: score}``.
+
+    Parameters
+    ----------
+    scores : mapping
+        ``{qid: {docid: score}}`` with ids as str and scores as numbers; a score may be infinite but not NaN.
+    tag : str, optional
+        The name of the system that made the run.
+
+    Attributes
+    ----------
+    scores : (D,) float64 array
+        The score of each row; more is better.
+    tag : str
+        The tag of the file's last line, or as given.
+
+    Raises
+    ------
+    DataError
+        An identifier that is not text, a score that is no number.
+
+    Examples
+    --------
+    >>> run = Run({"1": {"d1": 0.5, "d2": 0.25}}, tag="mine")
+    >>> run["1"]["d2"]
+    0.25
+    """
+
+    __slots__ = ("scores", "tag")
+
+    _values_are = "score"
+
+    def __init__(self, scores: Mapping[str, Mapping[str, float]] | None = None, *, tag: str = "run") -> None:
+        qids, offsets, docids, values = _from_nested({} if scores is None else scores, "run")
+        self._set(qids, offsets, docids, _numbers(values, qids, offsets, docids), tag=tag, name="<run>")
+
+    def _set(
+        self, qids: Sequence[str], offsets: IntArray, docids: Ids, scores: FloatArray, *, tag: str, name: str
+    ) -> None:
+        super().__init__(qids, offsets, docids, name=name)
+        self.scores = scores
+        self.tag = tag
+
+    @classmethod
+    def from_columns(
+        cls,
+        qids: Sequence[str],
+        offsets: IntArray,
+        docids: Ids,
+        scores: FloatArray,
+        *,
+        tag: str = "run",
+        name: str = "<run>",
+    ) -> Run:
+        """Build from columns as the attributes describe them; nothing is checked."""
+        self = cls.__new__(cls)
+        self._set(qids, offsets, docids, scores, tag=tag, name=name)
+        return self
+
+    @classmethod
+    def from_frame(
+        cls, frame: pd.DataFrame, *, qid: str = "qid", docid: str = "docid", score: str = "score", tag: str = "run"
+    ) -> Run:
+        """Build from a DataFrame with a row a retrieved document.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            One row a document of a query; the order of rows does not matter.
+        qid, docid, score : str
+            The names of its columns. Ids must be text: read files with ``dtype=str`` for them.
+        tag : str
+            The name of the system.
+
+        Raises
+        ------
+        DataError
+            A column is missing, an id is not text, a score is no number, a document occurs twice in a query.
+        """
+        qids, offsets, docids, order = _from_flat(*_frame_columns(frame, (qid, docid)), "run")
+        values = np.asarray(_frame_columns(frame, (score,))[0])[order].tolist()
+        return cls.from_columns(qids, offsets, docids, _numbers(values, qids, offsets, docids), tag=tag)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        qids: Sequence[str],
+        ids: AnyArray,
+        scores: AnyArray,
+        *,
+        docids: Sequence[str] | None = None,
+        tag: str = "run",
+    ) -> Run:
+        """Build from what a vector index returns for a batch of queries.
+
+        Parameters
+        ----------
+        qids : sequence of str, length Q
+            The queries.
+        ids : (Q, k) array of int or str
+            The documents found. Integers are positions in `docids`, or, without it, are written in decimal. A
+            negative integer means that nothing was found (Faiss fills up with -1) and is left out.
+        scores : (Q, k) array
+            Their scores, more is better. For a distance, give its negative.
+        docids : sequence of str, optional
+            The identifier of each position of the index.
+        tag : str
+            The name of the system.
+
+        Raises
+        ------
+        DataError
+            Shapes differ, a position is beyond `docids`, a document occurs twice in a query, a score is NaN.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> run = Run.from_arrays(["q1"], np.array([[2, 0, -1]]), np.array([[0.9, 0.5, 0.0]]), docids=["a", "b", "c"])
+        >>> run["q1"]
+        {'c': 0.9, 'a': 0.5}
+        """
+        ids, scores = np.asarray(ids), np.asarray(scores)
+        if ids.ndim != 2 or ids.shape != scores.shape or len(qids) != len(ids):
+            raise DataError(
+                f"{len(qids)} queries, ids of shape {ids.shape} and scores of shape {scores.shape} do not fit",
+                "Give Q queries and two arrays of shape (Q, k).",
+            )
+        rows, columns = np.nonzero(ids >= 0) if ids.dtype.kind in "iu" else np.nonzero(np.ones(ids.shape, bool))
+        found = ids[rows, columns].tolist()
+        if ids.dtype.kind in "iu":
+            found = _names_of(found, docids)
+        names = [qids[row] for row in rows.tolist()]
+        kept, offsets, column, order = _from_flat(names, found, "run")
+        values = scores[rows, columns][order].tolist()
+        return cls.from_columns(kept, offsets, column, _numbers(values, kept, offsets, column), tag=tag)
+
+    def _column(self) -> AnyArray:
+        return self.scores
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_run_from_columns, (self.qids, self.offsets, self.docids, self.scores, self.tag, self.name))
+
+
+class Preference(NamedTuple):
+    """One line of preference judgments: in a sub-group of a group a document was given a level."""
+
+    group: bytes
+    subgroup: bytes
+    docid: bytes
+    level: float
+    line: int = 0
+
+
+class Preferences:
+    """Preference judgments: within a sub-group a document of a higher level is preferred to one of a lower level.
+
+    See trec_eval's formats ``prefs`` and ``qrels_prefs``.
+
+    Attributes
+    ----------
+    qids : tuple of str, length Q
+        The queries, in the order of their first line.
+    rows : dict
+        For each query its lines in the order of the file.
+    name : str
+        Where the judgments come from, for messages.
+    """
+
+    __slots__ = ("name", "qids", "rows")
+
+    def __init__(self, rows: Mapping[str, Sequence[Preference]], *, name: str = "<preferences>") -> None:
+        self.rows = {qid: list(lines) for qid, lines in rows.items()}
+        self.qids = tuple(self.rows)
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<Preferences {self.name!r}: {len(self.qids):,} queries>"
+
+
+class JudgmentGroups:
+    """Judgments by several assessors or groups: for each query one set of judgments a group.
+
+    Attributes
+    ----------
+    qids : tuple of str, length Q
+        The queries, in the order of their first line.
+    groups : dict
+        ``groups[qid][group][docid]`` is the judgment, ids as bytes, groups in the order of their bytes.
+    name : str
+        Where the judgments come from, for messages.
+    """
+
+    __slots__ = ("groups", "name", "qids")
+
+    def __init__(
+        self, groups: Mapping[str, Mapping[bytes, Mapping[bytes, int]]], *, name: str = "<judgment groups>"
+    ) -> None:
+        self.groups = {qid: {key: dict(sets[key]) for key in sorted(sets)} for qid, sets in groups.items()}
+        self.qids = tuple(self.groups)
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<JudgmentGroups {self.name!r}: {len(self.qids):,} queries>"
+
+
+def _qrels_from_columns(qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, name: str) -> Qrels:
+    return Qrels.from_columns(qids, offsets, docids, rels, name=name)
+
+
+def _run_from_columns(
+    qids: Sequence[str], offsets: IntArray, docids: Ids, scores: FloatArray, tag: str, name: str
+) -> Run:
+    return Run.from_columns(qids, offsets, docids, scores, tag=tag, name=name)
+
+
+def _from_nested(nested: Mapping[str, Mapping[str, Any]], what: str) -> tuple[list[str], IntArray, Ids, list[Any]]:
+    """Turn ``{qid: {docid: value}}`` into columns."""
+    if not isinstance(nested, Mapping):
+        raise DataError(f"{what} of type {type(nested).__name__}", "Give a dictionary {qid: {docid: value}}.")
+    docids: list[bytes] = []
+    values: list[Any] = []
+    offsets = [0]
+    for qid, documents in nested.items():
+        _check_id(qid, "query")
+        if not isinstance(documents, Mapping):
+            raise DataError(
+                f"query {qid!r} has a {type(documents).__name__} instead of a dictionary {{docid: value}}",
+                "Give a dictionary {qid: {docid: value}}.",
+            )
+        for docid in documents:
+            _check_id(docid, "document")
+            docids.append(encode(docid))
+        values.extend(documents.values())
+        offsets.append(len(docids))
+    return list(nested), np.array(offsets, dtype=np.int64), Ids.from_bytes(docids), values
+
+
+def _from_flat(qids: Sequence[Any], docids: Sequence[Any], what: str) -> tuple[list[str], IntArray, Ids, IntArray]:
+    """Turn a row a document into columns grouped by query; also return the order in which rows were taken."""
+    first: dict[str, int] = {}
+    for qid in qids:
+        if qid not in first:
+            _check_id(qid, "query")
+            first[qid] = len(first)
+    query = np.fromiter((first[qid] for qid in qids), dtype=np.int64, count=len(qids))
+    order = np.argsort(query, kind="stable")
+    offsets = np.searchsorted(query[order], np.arange(len(first) + 1))
+    for docid in docids:
+        _check_id(docid, "document")
+    column = Ids.from_bytes([encode(docids[row]) for row in order.tolist()])
+    for row, qid in enumerate(first):
+        start, stop = int(offsets[row]), int(offsets[row + 1])
+        raw = column.raw(start, stop)
+        if len(set(raw)) != len(raw):
+            twice = next(docid for position, docid in enumerate(raw) if docid in raw[:position])
+            raise DataError(
+                f"document {decode(twice)!r} occurs twice in query {qid!r} of the {what}", "Keep one of them."
+            )
+    return list(first), offsets.astype(np.int64), column, order
+
+
+def _frame_columns(frame: pd.DataFrame, names: Iterable[str]) -> list[list[Any]]:
+    for name in names:
+        if name not in frame.columns:
+            has = ", ".join(map(str, frame.columns))
+            raise DataError(f"the frame has no column {name!r} (it has {has})", "Name the columns to use.")
+    return [cast("list[Any]", frame[name].tolist()) for name in names]
+
+
+def _names_of(positions: list[int], docids: Sequence[str] | None) -> list[str]:
+    if docids is None:
+        return [str(position) for position in positions]
+    beyond = max(positions, default=-1)
+    if beyond >= len(docids):
+        raise DataError(
+            f"position {beyond} is beyond the {len(docids)} docids", "Give the docids of the index, in its order."
+        )
+    return [docids[position] for position in positions]
+
+
+def _check_id(identifier: object, kind: str) -> None:
+    if not isinstance(identifier, str):
+        raise DataError(
+            f"{kind} id {identifier!r} is of type {type(identifier).__name__}, not str",
+            "Ids are text, so that 7 and 0007 stay apart: use str.",
+        )
+
+
+def _integers(values: list[Any], what: str) -> IntArray:
+    for value in values:
+        if isinstance(value, (int, np.integer)):
+            continue
+        raise DataError(f"{what} {value!r} is of type {type(value).__name__}, not int", "Use whole numbers.")
+    try:
+        return np.array(values, dtype=np.int64)
+    except OverflowError:
+        raise DataError(f"a {what} is beyond 64 bits", "Use smaller whole numbers.") from None
+
+
+def _numbers(values: list[Any], qids: Sequence[str], offsets: IntArray, docids: Ids) -> FloatArray:
+    def place(position: int) -> str:
+        row = int(np.searchsorted(offsets, position, side="right")) - 1
+        return f"document {docids[position]!r} of query {qids[row]!r}"
+
+    for position, value in enumerate(values):
+        if type(value) is float or isinstance(value, (int, float, np.integer, np.floating)):
+            continue
+        raise DataError(f"the score of {place(position)} is {value!r}, of type {type(value).__name__}", "Use numbers.")
+    try:
+        column = np.array(values, dtype=np.float64)
+    except OverflowError:
+        raise DataError("a score is beyond the range of float64", "Use smaller numbers.") from None
+    if np.isnan(column).any():
+        position = int(np.flatnonzero(np.isnan(column))[0])
+        raise DataError(f"the score of {place(position)} is NaN", "A document without a score cannot be ranked.")
+    return column

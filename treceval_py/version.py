@@ -1,0 +1,3 @@
+"""The version of treceval_py."""
+
+__version__ = "0.1.0"
