@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 .PHONY: demo test lint types check clean
 
 demo: $(VENV)/installed
-	$(BIN)/treceval -m map -m recip_rank -m ndcg -m ndcg_cut.10 data/qrels.txt data/runs/jaccard.txt data/runs/bm25.txt data/runs/minilm.txt
+	$(BIN)/treceval -m map -m recip_rank -m ndcg -m ndcg_cut.10 data/qrels.tsv data/runs/jaccard.txt data/runs/bm25.txt data/runs/minilm.txt
 
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest

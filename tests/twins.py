@@ -500,10 +500,10 @@ def ndcg(codes: list[int], judged: list[int], *, gains: dict[int, float] | None 
     return dcg(codes, judged, gains=gains) / ideal
 
 
-def ndcg_cut(codes: list[int], judged: list[int], *, cutoff: int) -> float:
-    """ndcg_cut_k: the gain is the level, and both rankings end after k documents."""
-    actual = discounted_sum([gain_of(code, None) for code in codes[:cutoff]])
-    ideal = discounted_sum(ideal_gains(judged, None)[:cutoff])
+def ndcg_cut(codes: list[int], judged: list[int], *, cutoff: int, gains: dict[int, float] | None = None) -> float:
+    """ndcg_cut_k: ndcg where both rankings end after k documents."""
+    actual = discounted_sum([gain_of(code, gains) for code in codes[:cutoff]])
+    ideal = discounted_sum(ideal_gains(judged, gains)[:cutoff])
     if ideal == 0:
         return 0.0
     return actual / ideal
@@ -644,8 +644,10 @@ def rbp(codes: list[int], judged: list[int], *, gains: dict[int, float] | None =
     return (1 - p) * total
 
 
-def rbp_residual(codes: list[int], judged: list[int], *, p: float = 0.9) -> float:
-    """rbp_resid: the weight of the unjudged ranks and of the tail; 0 if all retrieved ones are judged."""
+def rbp_residual(
+    codes: list[int], judged: list[int], *, p: float = 0.9, gains: dict[int, float] | None = None
+) -> float:
+    """rbp_resid, on which gains have no effect: the weight of the unjudged ranks and of the tail; 0 if all retrieved ones are judged."""
     unjudged_sum = 0.0
     any_unjudged = False
     weight = 1.0

@@ -133,12 +133,14 @@ class JudgedRun:
 
     def count(self, hits_query: IntArray) -> IntArray:
         """Count rows by query; ``hits_query`` (N,) holds query rows. Returns (Q,)."""
-        return np.bincount(hits_query, minlength=self.num_queries)
+        counts: IntArray = np.bincount(hits_query, minlength=self.num_queries).astype(np.int64)
+        return counts
 
     def sum(self, hits_query: IntArray, values: FloatArray) -> FloatArray:
         """Add values (N,) by query, one after the other in their order, as a C loop does. Returns (Q,)."""
         # np.add.reduceat and np.sum add pairwise and differ in the last bits; reduceat is wrong for empty queries.
-        return np.bincount(hits_query, weights=values, minlength=self.num_queries)
+        totals: FloatArray = np.bincount(hits_query, weights=values, minlength=self.num_queries).astype(np.float64)
+        return totals
 
     def num_rel(self, level: int) -> IntArray:
         """Count the relevant documents of each query, retrieved or not. Returns (Q,)."""
@@ -167,14 +169,16 @@ class JudgedRun:
 
         def above(mask: BoolArray) -> IntArray:
             """Count the rows of the mask that stand above each relevant row in its query."""
-            before = np.concatenate([[0], np.cumsum(mask)])
-            return before[at] - before[starts[query]]
+            before: IntArray = np.concatenate([[0], np.cumsum(mask)]).astype(np.int64)
+            passed: IntArray = before[at] - before[starts[query]]
+            return passed
 
         return Found(query, hits.rank[at], above(relevant) + 1, above(~relevant & ~unjudged), above(unjudged))
 
     def starts(self, hits: Hits) -> IntArray:
         """Return where each query begins in a table sorted by query. Returns (Q + 1,)."""
-        return np.searchsorted(hits.query, np.arange(self.num_queries + 1))
+        starts: IntArray = np.searchsorted(hits.query, np.arange(self.num_queries + 1)).astype(np.int64)
+        return starts
 
     def select(self, keep: BoolArray) -> JudgedRun:
         """Return the judged run of some of the queries; ``keep`` is (Q,)."""

@@ -80,10 +80,10 @@ def judge_preferences(
     *,
     complete: bool = True,
     depth: int | None = None,
-    judged_only: bool = False,
+    judged_only: bool = False,  # noqa: ARG001 - so that all kinds of judgments are judged alike
     score_type: str = FLOAT64,
 ) -> JudgedPreferences:
-    """Number the documents of each query and gather its preferences.
+    """Gather the preferences of each query between its numbered documents.
 
     Parameters
     ----------

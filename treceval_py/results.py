@@ -170,7 +170,8 @@ class Results(Mapping[str, ByMeasure]):
             else:
                 columns[measure.name] = self.matrix[rows, number]
         index = pd.Index([self.qids[row] for row in rows.tolist()], name="query", dtype=object)
-        return pd.DataFrame(columns, index=index)
+        frame: pd.DataFrame = pd.DataFrame(columns, index=index)
+        return frame
 
     def standardise(self, norms: Mapping[tuple[str, str], tuple[float, float]]) -> Results:
         """Return the results with each value replaced by its z-score, as trec_eval's ``-Z`` does.

@@ -10,8 +10,9 @@ round trip; their order is the order of their bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -85,7 +86,7 @@ class Ids(Sequence[str]):
         """Return rows ``start`` to ``stop`` as a list of bytes."""
         cuts = self.offsets[start : (len(self) if stop is None else stop) + 1].tolist()
         buffer = self.buffer
-        return [buffer[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+        return [buffer[a:b] for a, b in pairwise(cuts)]
 
     def text(self, start: int = 0, stop: int | None = None) -> list[str]:
         """Return rows ``start`` to ``stop`` as a list of strings."""
@@ -171,7 +172,8 @@ class Table(Mapping[str, dict[str, Value]]):
         import pandas as pd
 
         qids = np.repeat(np.array(self.qids, dtype=object), np.diff(self.offsets))
-        return pd.DataFrame({"qid": qids, "docid": self.docids.text(), self._values_are: self._column()})
+        frame: pd.DataFrame = pd.DataFrame({"qid": qids, "docid": self.docids.text(), self._values_are: self._column()})
+        return frame
 
 
 class Qrels(Table[int]):
@@ -237,8 +239,8 @@ class Qrels(Table[int]):
         DataError
             A column is missing, an id is not text, a judgment is no integer, a document is judged twice for a query.
         """
-        qids, offsets, docids, order = _from_flat(*_frame_columns(frame, (qid, docid)), "judgments")
-        values = _integers(np.asarray(_frame_columns(frame, (rel,))[0])[order].tolist(), "judgment")
+        qids, offsets, docids, order = _from_flat(_frame_column(frame, qid), _frame_column(frame, docid), "judgments")
+        values = _integers(_taken(_frame_column(frame, rel), order), "judgment")
         return cls.from_columns(qids, offsets, docids, values)
 
     def _column(self) -> AnyArray:
@@ -337,8 +339,8 @@ class Run(Table[float]):
         DataError
             A column is missing, an id is not text, a score is no number, a document occurs twice in a query.
         """
-        qids, offsets, docids, order = _from_flat(*_frame_columns(frame, (qid, docid)), "run")
-        values = np.asarray(_frame_columns(frame, (score,))[0])[order].tolist()
+        qids, offsets, docids, order = _from_flat(_frame_column(frame, qid), _frame_column(frame, docid), "run")
+        values = _taken(_frame_column(frame, score), order)
         return cls.from_columns(qids, offsets, docids, _numbers(values, qids, offsets, docids), tag=tag)
 
     @classmethod
@@ -519,12 +521,16 @@ def _from_flat(qids: Sequence[Any], docids: Sequence[Any], what: str) -> tuple[l
     return list(first), offsets.astype(np.int64), column, order
 
 
-def _frame_columns(frame: pd.DataFrame, names: Iterable[str]) -> list[list[Any]]:
-    for name in names:
-        if name not in frame.columns:
-            has = ", ".join(map(str, frame.columns))
-            raise DataError(f"the frame has no column {name!r} (it has {has})", "Name the columns to use.")
-    return [cast("list[Any]", frame[name].tolist()) for name in names]
+def _frame_column(frame: pd.DataFrame, name: str) -> list[Any]:
+    if name not in frame.columns:
+        has = ", ".join(map(str, frame.columns))
+        raise DataError(f"the frame has no column {name!r} (it has {has})", "Name the columns to use.")
+    column: list[Any] = frame[name].tolist()
+    return column
+
+
+def _taken(column: list[Any], order: IntArray) -> list[Any]:
+    return [column[row] for row in order.tolist()]
 
 
 def _names_of(positions: list[int], docids: Sequence[str] | None) -> list[str]:

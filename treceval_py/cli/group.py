@@ -22,6 +22,10 @@ class DefaultGroup(click.Group):
 class PrefixCommand(click.Command):
     """A command whose long options can be shortened as long as it is clear which is meant, as in getopt_long."""
 
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Show that the command's name may be left out."""
+        formatter.write_usage(f"treceval [{self.name}]", " ".join(self.collect_usage_pieces(ctx)))
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Write shortened options out."""
         known = [name for parameter in self.params for name in parameter.opts if name.startswith("--")]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import click
 
@@ -14,33 +16,47 @@ from treceval_py.formats import JUDGMENT_FORMATS
 from treceval_py.measures import in_print_order, parse_measures
 from treceval_py.measures.parameters import integer
 from treceval_py.output import FORMATS, Options
-from treceval_py.profiles import DEFAULT_PROFILE, profile_named
+from treceval_py.profiles import DEFAULT_PROFILE, PROFILES, profile_named
 from treceval_py.results import Results
 from treceval_py.version import __version__
 from treceval_py.zscores import read_norms
 
 __all__ = ["score"]
 
+Callback: TypeAlias = Callable[..., Any]
 
-class WholeNumber(click.ParamType):
-    """A whole number from 0 on."""
+HELP = """Score RUNs against the judgments in QRELS, with trec_eval's measures and numbers.
 
-    name = "N"
+QRELS has lines of "qid iteration docid rel", RUN lines of "qid Q0 docid rank score tag". Either may be compressed
+(gzip, bzip2, xz, zstd), a pipe, or - for standard input.
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number, or fail as a usage error."""
-        if isinstance(value, int):
-            return value
-        try:
-            number = integer(str(value))
-        except MeasureError as error:
-            self.fail(error.what, param, ctx)
-        if number < 0:
-            self.fail(f"{number} is not 0 or more", param, ctx)
-        return number
+\b
+treceval qrels.txt run.txt                 official measures, ndcg, ndcg_cut_10
+treceval -q -m map -m nDCG@10 qrels.txt run.txt
+treceval -m ndcg qrels.txt a.txt b.txt     a table with a column for each run
+treceval measures ndcg                     what a measure is
+
+Commands beside this one: measures (list and explain measures). 'score' is this command's own name and may be left out.
+"""
 
 
-COUNT = WholeNumber()
+def _whole_number(text: str) -> int:
+    """Return the whole number from 0 on that an option was given, or fail as a usage error."""
+    try:
+        number = integer(str(text))
+    except MeasureError as error:
+        raise click.BadParameter(f"{error.what}.") from None
+    if number < 0:
+        raise click.BadParameter(f"{number} is not 0 or more.")
+    return number
+
+
+def _number(*names: str, help: str, default: int | None = None) -> Callable[[Callback], Callback]:
+    return click.option(*names, type=_whole_number, metavar="N", default=default, help=help)
+
+
+def _flag(*names: str, help: str) -> Callable[[Callback], Callback]:
+    return click.option(*names, is_flag=True, help=help)
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -49,7 +65,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
         ctx.exit()
 
 
-@click.command("score", cls=PrefixCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("score", cls=PrefixCommand, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("qrels", metavar="QRELS")
 @click.argument("runs", metavar="RUN [RUN…]", nargs=-1, required=True)
 @click.option(
@@ -61,21 +77,18 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     help="Compute this measure; may be repeated. A measure (map), with parameters (P.5,10 or nDCG@10), or a set of "
     "them (official, set, all_trec, prefs, all_prefs, qrels_jg). Default: official, ndcg, ndcg_cut.10.",
 )
-@click.option("-q", "--query_eval_wanted", "per_query", is_flag=True, help="Print each query too.")
-@click.option("-n", "--nosummary", "no_summary", is_flag=True, help="Do not print the average over queries.")
-@click.option(
+@_flag("-q", "--query_eval_wanted", "per_query", help="Print each query too.")
+@_flag("-n", "--nosummary", "no_summary", help="Do not print the average over queries.")
+@_flag(
     "-c",
     "--complete_rel_info_wanted",
     "complete",
-    is_flag=True,
     help="Average over all judged queries: one that the run lacks counts as an empty ranking.",
 )
-@click.option("-l", "--level_for_rel", "level", type=COUNT, default=1, help="Least judgment that is relevant [1].")
-@click.option("-M", "--Max_retrieved_per_topic", "depth", type=COUNT, help="Use the first N documents of each query.")
-@click.option("-J", "--Judged_docs_only", "judged_only", is_flag=True, help="Take out documents without a judgment.")
-@click.option(
-    "-N", "--Number_docs_in_coll", "collection_size", type=COUNT, default=0, help="Documents in the collection [0]."
-)
+@_number("-l", "--level_for_rel", "level", default=1, help="Least judgment that is relevant [1].")
+@_number("-M", "--Max_retrieved_per_topic", "depth", help="Use the first N documents of each query.")
+@_flag("-J", "--Judged_docs_only", "judged_only", help="Take out documents without a judgment.")
+@_number("-N", "--Number_docs_in_coll", "collection_size", default=0, help="Documents in the collection [0].")
 @click.option(
     "-R",
     "--Rel_info_format",
@@ -92,22 +105,20 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     default="trec_results",
     help="How RUN is written [trec_results].",
 )
-@click.option(
-    "-Z", "--Zscore", "norms", metavar="FILE", help="Print z-scores by this file: qid measure mean deviation."
-)
+@click.option("-Z", "--Zscore", "norms", metavar="FILE", help="Print z-scores by FILE: qid measure mean deviation.")
 @click.option(
     "--profile",
     default=DEFAULT_PROFILE,
     metavar="NAME",
-    help="Conventions of ranking and averaging: trec_eval-10 (default) or trec_eval-9.",
+    help=f"Conventions of ranking and averaging: {', '.join(PROFILES)} [{DEFAULT_PROFILE}].",
 )
 @click.option(
     "--format",
     "output_format",
     type=click.Choice(list(FORMATS)),
-    help="How to print: trec (default for one run) or table (default for several), csv, tsv, json, markdown, latex.",
+    help="How to print [trec for one run, table for several].",
 )
-@click.option("--digits", type=COUNT, help="Decimals of values [4; all of them in csv, tsv and json].")
+@_number("--digits", help="Decimals of values [4; all of them in csv, tsv and json].")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
 @click.option(
     "-v",
@@ -137,19 +148,7 @@ def score(
     digits: int | None,
     output: str | None,
 ) -> None:
-    """Score RUNs against the judgments in QRELS, with trec_eval's measures and numbers.
-
-    QRELS has lines of "qid iteration docid rel", RUN lines of "qid Q0 docid rank score tag". Either may be compressed
-    (gzip, bzip2, xz, zstd), a pipe, or - for standard input.
-
-    \b
-    treceval qrels.txt run.txt                    official measures, ndcg, ndcg_cut_10
-    treceval -q -m map -m nDCG@10 qrels.txt run.txt
-    treceval -m official -m ndcg qrels.txt a.txt b.txt c.txt
-    treceval measures ndcg                        what a measure is
-
-    Commands beside this one: measures (list and explain measures). 'score' is this command's own name.
-    """
+    """Score runs: read, evaluate, print."""
     if [qrels, *runs].count("-") > 1:
         raise click.UsageError("Standard input (-) can be read only once.")
     rules = profile_named(profile)

@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NoReturn
 
 import numpy as np
@@ -269,7 +269,7 @@ class Rows:
 
     def _check_duplicates(self, qids: list[str], offsets: IntArray, docids: Ids, order: IntArray | None) -> None:
         cuts = offsets.tolist()
-        for qid, start, stop in zip(qids, cuts, cuts[1:], strict=False):
+        for qid, (start, stop) in zip(qids, pairwise(cuts), strict=True):
             raw = docids.raw(start, stop)
             if len(set(raw)) == len(raw):
                 continue

@@ -215,7 +215,7 @@ def utility(
 
     Formula
     -------
-    utility = a·(relevant retrieved) + b·(not relevant retrieved) + c·(relevant missed) + d·(not relevant not retrieved).
+    utility = a·(relevant retrieved) + b·(others retrieved) + c·(relevant missed) + d·(others not retrieved).
 
     Parameters
     ----------
@@ -246,7 +246,8 @@ def utility(
     found, relevant = run.num_rel_ret(level), run.num_rel(level)
     others = run.num_ret - found
     rest = collection_size + found - run.num_ret - relevant
-    return a * found + b * others + c * (relevant - found) + d * rest
+    total: FloatArray = a * found + b * others + c * (relevant - found) + d * rest
+    return total
 
 
 def share_judged(run: JudgedRun, *, cutoff: int) -> FloatArray:
@@ -279,7 +280,8 @@ def share_judged(run: JudgedRun, *, cutoff: int) -> FloatArray:
     array([0.66666667])
     """
     hits = run.hits.query[(run.hits.rel >= 0) & (run.hits.rank <= cutoff)]
-    return run.count(hits) / np.maximum(np.minimum(run.num_ret, cutoff), 1)
+    share: FloatArray = run.count(hits) / np.maximum(np.minimum(run.num_ret, cutoff), 1)
+    return share
 
 
 def share_unjudged(run: JudgedRun, *, cutoff: int) -> FloatArray:
@@ -309,4 +311,5 @@ def share_unjudged(run: JudgedRun, *, cutoff: int) -> FloatArray:
     array([0.2])
     """
     judged = run.count(run.hits.query[(run.hits.rel >= 0) & (run.hits.rank <= cutoff)])
-    return (np.minimum(run.num_ret, cutoff) - judged) / cutoff
+    unjudged: FloatArray = (np.minimum(run.num_ret, cutoff) - judged) / cutoff
+    return unjudged

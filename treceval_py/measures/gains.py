@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +32,7 @@ class _Gained(NamedTuple):
 @functools.lru_cache(maxsize=4)
 def _discount_table(size: int) -> FloatArray:
     # math.log2 is the C library's; NumPy's vector version differs in the last bit at some ranks.
-    return np.array([math.log2(rank + 1) if rank else 1.0 for rank in range(size)])
+    return np.array([math.log2(rank + 1) if rank else 1.0 for rank in range(size)], dtype=np.float64)
 
 
 def _discounts(ranks: IntArray) -> FloatArray:
@@ -89,7 +90,7 @@ def _cumulated(run: JudgedRun, gained: _Gained, cutoff: int | None = None) -> Fl
 def _by_query(run: JudgedRun, gained: _Gained) -> list[tuple[IntArray, FloatArray]]:
     """Return rank and gain of each query's documents, for what has to go through queries one by one."""
     starts = np.searchsorted(gained.query, np.arange(run.num_queries + 1)).tolist()
-    return [(gained.rank[start:stop], gained.gain[start:stop]) for start, stop in zip(starts, starts[1:], strict=False)]
+    return [(gained.rank[start:stop], gained.gain[start:stop]) for start, stop in pairwise(starts)]
 
 
 def discounted_cumulated_gain(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
@@ -158,7 +159,7 @@ def ideal_discounted_cumulated_gain(run: JudgedRun, *, gains: GainMap = None) ->
 
 
 def normalized_discounted_cumulated_gain(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
-    """Normalized DCG (nDCG) of the whole ranking.
+    """NDCG: normalized discounted cumulated gain of the whole ranking.
 
     Formula
     -------
@@ -185,13 +186,13 @@ def normalized_discounted_cumulated_gain(run: JudgedRun, *, gains: GainMap = Non
     (1/log2(2) + 2/log2(3)) / (2/log2(2) + 1/log2(3))
 
     >>> normalized_discounted_cumulated_gain(ranked_labels("1 2 0"))
-    array([0.85971869])
+    array([0.8597187])
     """
     return ratio(_cumulated(run, _retrieved(run, gains)), _cumulated(run, _ideal(run, gains)))
 
 
 def normalized_discounted_cumulated_gain_at(run: JudgedRun, *, cutoff: int, gains: GainMap = None) -> FloatArray:
-    """Normalized DCG of the first k documents, as in nDCG@10.
+    """NDCG of the first k documents, as in nDCG@10.
 
     Formula
     -------
@@ -230,8 +231,8 @@ def ndcg_averaged_over_relevant(run: JudgedRun, *, gains: GainMap = None) -> Flo
 
     Formula
     -------
-    ndcg_rel = (1/m) · sum of DCG@i / IDCG@i over the ranks i of documents with a gain, and of DCG / IDCG for each of the
-    m judged documents with a gain that was not retrieved.
+    ndcg_rel = (1/m) · sum of DCG@i / IDCG@i over the ranks i of documents with a gain, and of DCG / IDCG for each of
+    the m judged documents with a gain that was not retrieved.
 
     Parameters
     ----------
@@ -325,8 +326,8 @@ def normalized_g(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
 
     Formula
     -------
-    G = (sum over documents with a gain of gain / log2(2 + C - A)) / (sum of all gains), at the document's rank A = gains
-    so far, C = for each rank so far the ideal ranking's gain, at least 1.
+    G = (sum over documents with a gain of gain / log2(2 + C - A)) / (sum of all gains), at the document's rank A =
+    gains so far, C = for each rank so far the ideal ranking's gain, at least 1.
 
     Parameters
     ----------
@@ -357,7 +358,7 @@ def normalized_g(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
         more = np.concatenate([[0.0], np.cumsum(np.maximum(best_gain - 1.0, 0.0))])
         cost = rank + more[np.minimum(rank, len(best_gain))]
         logs = [math.log2(excess) for excess in (2.0 + cost - np.cumsum(gain)).tolist()]
-        values[query] = sum(map(float, gain / np.array(logs))) if len(logs) else 0.0
+        values[query] = sum((gain / np.array(logs)).tolist(), start=0.0)
     return ratio(values, run.sum(_ideal(run, gains).query, _ideal(run, gains).gain))
 
 
@@ -441,8 +442,9 @@ def _reach(p: float) -> int:
 def _powers(p: float, ranks: IntArray) -> FloatArray:
     """Return p^(rank - 1), multiplied out as a loop does."""
     size = min(int(ranks.max(initial=1)), _reach(p) + 1)
-    table = np.cumprod(np.concatenate([[1.0], np.full(size - 1, p)]))
-    return table[np.minimum(ranks, size) - 1]
+    table: FloatArray = np.cumprod(np.concatenate([[1.0], np.full(size - 1, p)]))
+    powers: FloatArray = table[np.minimum(ranks, size) - 1]
+    return powers
 
 
 def _highest_gains(run: JudgedRun, gains: GainMap) -> FloatArray:
@@ -454,13 +456,19 @@ def _highest_gains(run: JudgedRun, gains: GainMap) -> FloatArray:
     named = max(gains.values(), default=0.0) if gains else 0.0
     highest = np.full(run.num_queries, named)
     for query, top in enumerate(highest_level.tolist()):
-        while gains and top in gains:
-            top -= 1
-        highest[query] = max(named, float(top), 0.0)
+        unnamed = top
+        while gains and unnamed in gains:
+            unnamed -= 1
+        highest[query] = max(named, float(unnamed), 0.0)
     return highest
 
 
-def rank_biased_precision_residual(run: JudgedRun, *, p: float = 0.9, gains: GainMap = None) -> FloatArray:
+def rank_biased_precision_residual(
+    run: JudgedRun,
+    *,
+    p: float = 0.9,
+    gains: GainMap = None,  # noqa: ARG001 - so that rbp and rbp_resid take the same parameters
+) -> FloatArray:
     """Residual of RBP: how much unjudged documents could add to it.
 
     Formula

@@ -80,8 +80,8 @@ def inferred_average_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
     array([0.9999975])
     """
     found = run.found(level)
-    above = found.rank - 1.0
-    relevant = found.nth - 1.0
+    above: FloatArray = (found.rank - 1).astype(np.float64)
+    relevant: FloatArray = (found.nth - 1).astype(np.float64)
     pool = ratio(relevant + found.nonrelevant + found.unjudged, above)
     share = (relevant + SMALL) / (relevant + found.nonrelevant + 2 * SMALL)
     expected = 1.0 / found.rank + above / found.rank * pool * share

@@ -91,7 +91,8 @@ def _parse_name(text: str) -> tuple[list[Measure], bool, bool]:
         return _with_trec_parameters(FAMILIES[name], rest), False, True
     if dot and name in NICKNAMES:
         raise MeasureError("a nickname takes no parameters", f"Add the measure itself: {name} and P.5, for example.")
-    found = _parse_printed(text) or _parse_notation(text)
+    printed = None if "@" in text or "(" in text else _parse_printed(text)
+    found = printed or _parse_notation(text)
     if found is None:
         raise UnknownMeasureError(f"unknown measure '{text}'", _suggestion(text))
     return found, False, False

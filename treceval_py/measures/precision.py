@@ -490,9 +490,12 @@ def _ranks_of(share: float, relevant: IntArray, rounding: str) -> IntArray:
     """Return how many relevant documents a share of R is: trec_eval 10 rounds, trec_eval 9 nearly always rounds up."""
     exact = share * relevant
     if rounding == "up":
-        return np.floor(exact + 0.9).astype(np.int64)
-    whole = np.floor(exact)
-    return (whole + (exact - whole >= 0.5)).astype(np.int64)
+        whole = np.floor(exact + 0.9)
+    else:
+        whole = np.floor(exact)
+        whole = whole + (exact - whole >= 0.5)
+    ranks: IntArray = whole.astype(np.int64)
+    return ranks
 
 
 def _interpolated_at(run: JudgedRun, level: int, wanted: IntArray) -> FloatArray:

@@ -370,9 +370,9 @@ def preference_balanced(run: JudgedPreferences) -> FloatArray:
 
     Formula
     -------
-    prefs_avgjg_Rnonrel = mean over the groups of fulfilled / possible. A group with fewer others than relevant documents
-    (level above 0) is filled up with others that were not retrieved; of a group with more, only the first ones count,
-    and the lowest class of a group with one sub-group counts against itself too.
+    prefs_avgjg_Rnonrel = mean over the groups of fulfilled / possible. A group with fewer others than relevant
+    documents (level above 0) is filled up with others that were not retrieved; of a group with more, only the first
+    ones count, and the lowest class of a group with one sub-group counts against itself too.
 
     Returns
     -------

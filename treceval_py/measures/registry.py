@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.errors import MeasureError
+from treceval_py.judging import JudgedRun
 from treceval_py.measures.parameters import PARAMETERS, Parameter, Tail
 
 __all__ = ["FAMILIES", "GEOMETRIC", "MEAN", "NICKNAMES", "NO_AVERAGE", "SUM", "Average", "Family", "Measure", "declare"]
@@ -235,6 +235,15 @@ def _printed_cutoff(value: float) -> str:
     return str(value) if isinstance(value, int) else f"{value:3.2f}"[:8]
 
 
+def _annotation(function: Function, name: str) -> Any:
+    """Return the type with which a function's parameter is annotated; only that one is looked up."""
+    annotation = inspect.signature(function).parameters[name].annotation
+    if not isinstance(annotation, str):
+        return JudgedRun if annotation is inspect.Parameter.empty else annotation
+    # Evaluated as typing.get_type_hints would, but for the one parameter: the others may name what is not imported.
+    return eval(annotation, getattr(function, "__globals__", {}))  # noqa: S307 - the source of the function itself
+
+
 FAMILIES: dict[str, Family] = {}
 """All families by name, in the order of output."""
 
@@ -260,8 +269,8 @@ def declare(
     Parameters
     ----------
     function : callable
-        Takes a judged run, whose annotation says which kind, and keyword-only parameters with names of
-        `PARAMETERS`; returns one value a query, (Q,). Its docstring is what ``treceval measures NAME`` shows.
+        Takes a judged run, whose annotation says which kind (`JudgedRun` without one), and keyword-only
+        parameters with names of `PARAMETERS`; returns one value a query, (Q,). Its docstring is what ``treceval measures NAME`` shows.
     name : str
         Its name in trec_eval's style.
     notation : iterable of str
@@ -309,7 +318,7 @@ def declare(
         per_query=per_query,
         summary=summary,
         parameters=tuple(PARAMETERS[each] for each in rest),
-        judged=typing.get_type_hints(function)[first],
+        judged=_annotation(function, first),
     )
     FAMILIES[name] = family
     return family

@@ -1,0 +1,51 @@
+"""The command line, run inside the test's process."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from treceval_py.cli.commands import run
+
+
+class Done(NamedTuple):
+    """How a command ended and what it printed."""
+
+    status: int
+    out: bytes
+    err: bytes
+
+
+def treceval(arguments: Sequence[str], *, stdin: bytes = b"", folder: str | os.PathLike[str] | None = None) -> Done:
+    """Run ``treceval`` with arguments in a folder."""
+    with _streams(stdin) as (out, err), _inside(folder):
+        status = run(list(arguments))
+        out.flush()
+        err.flush()
+        return Done(status, out.buffer.getvalue(), err.buffer.getvalue())  # type: ignore[attr-defined]
+
+
+@contextmanager
+def _streams(stdin: bytes) -> Iterator[tuple[io.TextIOWrapper, io.TextIOWrapper]]:
+    before = sys.stdin, sys.stdout, sys.stderr
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    sys.stdin, sys.stdout, sys.stderr = io.TextIOWrapper(io.BytesIO(stdin)), out, err
+    try:
+        yield out, err
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
+
+
+@contextmanager
+def _inside(folder: str | os.PathLike[str] | None) -> Iterator[None]:
+    before = os.getcwd()
+    if folder is not None:
+        os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)

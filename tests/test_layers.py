@@ -1,0 +1,70 @@
+"""Imports point down only, and importing the library loads nothing heavy."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "treceval_py"
+
+LAYER = {
+    "errors": 0, "_types": 0, "version": 0,
+    "formats": 1, "tables": 1, "judging": 1, "preferences": 1,
+    "measures": 2,
+    "results": 3, "profiles": 3, "evaluation": 3, "zscores": 3,
+    "output": 4, "pytrec": 4,
+    "cli": 5,
+}  # fmt: skip
+
+HEAVY = ["pandas", "rich", "scipy", "pyarrow", "faiss", "torch"]
+
+
+def imported_by(path: Path) -> set[str]:
+    """Return the modules of this package that a file imports, by their first name."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+        elif isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+    return {name.split(".")[1] for name in names if name.startswith("treceval_py.")}
+
+
+def modules() -> list[Path]:
+    return [path for path in sorted(PACKAGE.rglob("*.py")) if path.parent != PACKAGE or path.stem[:2] != "__"]
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_down(path: Path) -> None:
+    layer = LAYER[path.relative_to(PACKAGE).parts[0].removesuffix(".py")]
+    assert {name for name in imported_by(path) if LAYER[name] > layer} == set()
+
+
+def loaded_by(statement: str, folder: Path) -> set[str]:
+    code = f"import sys; sys.argv = ['treceval']; {statement}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in done.stdout.split()}
+
+
+def test_importing_the_library_loads_nothing_heavy(tmp_path: Path) -> None:
+    assert loaded_by("import treceval_py", tmp_path).isdisjoint([*HEAVY, "click"])
+
+
+def test_scoring_a_run_loads_nothing_heavy(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 1.0 r\n")
+    command = "from treceval_py.cli.commands import run; run(['-q', 'qrels', 'run', '-o', 'out'])"
+    assert loaded_by(command, tmp_path).isdisjoint(HEAVY)
+    assert (tmp_path / "out").read_text().endswith("ndcg_cut_10           \tall\t1.0000\n")
+
+
+def test_the_library_does_not_print_log_or_exit() -> None:
+    forbidden = {"print", "exit", "quit", "logging"}
+    for path in modules():
+        if path.relative_to(PACKAGE).parts[0] != "cli":
+            used = {node.id for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Name)}
+            assert used & forbidden == set(), path
