@@ -129,8 +129,10 @@ REFUSED = [
     ("ndcg.x=3", "measure 'ndcg.x=3': 'x' is no whole number. See 'treceval measures' for its parameters."),
     (
         "ndcg.-1=3",
-        "measure 'ndcg.-1=3': level -1 is negative, and documents that were not judged have no gain. "
-        "See 'treceval measures' for its parameters.",
+        (
+            "measure 'ndcg.-1=3': level -1 is negative, and documents that were not judged have no gain. "
+            "See 'treceval measures' for its parameters."
+        ),
     ),
     ("AP(rel=x)", "measure 'AP(rel=x)': 'x' is no whole number. See 'treceval measures' for its parameters."),
     ("AP(rel=-1)", "measure 'AP(rel=-1)': rel is -1, not 0 or more. See 'treceval measures' for its parameters."),

@@ -243,6 +243,35 @@ class Qrels(Table[int]):
         values = _integers(_taken(_frame_column(frame, rel), order), "judgment")
         return cls.from_columns(qids, offsets, docids, values)
 
+    @classmethod
+    def from_arrays(cls, qids: Sequence[str], docids: Sequence[str], rels: AnyArray) -> Qrels:
+        """Build from three columns, a row a judgment.
+
+        Parameters
+        ----------
+        qids, docids : sequence of str, length D
+            The query and the document of each judgment.
+        rels : (D,) int array
+            The judgments.
+
+        Raises
+        ------
+        DataError
+            Lengths differ, an id is not text, a judgment is no integer, a document is judged twice for a query.
+        """
+        if not len(qids) == len(docids) == len(rels):
+            raise DataError(
+                f"{len(qids)} qids, {len(docids)} docids and {len(rels)} rels do not fit", "Give three equal lengths."
+            )
+        names, offsets, column, order = _from_flat(qids, docids, "judgments")
+        values = _integers(_taken(np.asarray(rels).tolist(), order), "judgment")
+        return cls.from_columns(names, offsets, column, values)
+
+    def to_arrays(self) -> tuple[AnyArray, AnyArray, IntArray]:
+        """Return three columns, a row a judgment: qids and docids, (D,) arrays of str objects, and rels, (D,)."""
+        qids = np.repeat(np.array(self.qids, dtype=object), np.diff(self.offsets))
+        return qids, np.array(self.docids.text(), dtype=object), self.rels
+
     def _column(self) -> AnyArray:
         return self.rels
 
@@ -361,7 +390,7 @@ class Run(Table[float]):
             The queries.
         ids : (Q, k) array of int or str
             The documents found. Integers are positions in `docids`, or, without it, are written in decimal. A
-            negative integer means that nothing was found (Faiss fills up with -1) and is left out.
+            negative integer (Faiss fills up with -1) or an empty text means that nothing was found and is left out.
         scores : (Q, k) array
             Their scores, more is better. For a distance, give its negative.
         docids : sequence of str, optional
@@ -387,7 +416,9 @@ class Run(Table[float]):
                 f"{len(qids)} queries, ids of shape {ids.shape} and scores of shape {scores.shape} do not fit",
                 "Give Q queries and two arrays of shape (Q, k).",
             )
-        rows, columns = np.nonzero(ids >= 0) if ids.dtype.kind in "iu" else np.nonzero(np.ones(ids.shape, bool))
+        if ids.dtype.kind not in "iuUO":
+            raise DataError(f"ids of type {ids.dtype}", "Give integers or text.")
+        rows, columns = np.nonzero(ids >= 0 if ids.dtype.kind in "iu" else ids != "")
         found = ids[rows, columns].tolist()
         if ids.dtype.kind in "iu":
             found = _names_of(found, docids)
@@ -395,6 +426,29 @@ class Run(Table[float]):
         kept, offsets, column, order = _from_flat(names, found, "run")
         values = scores[rows, columns][order].tolist()
         return cls.from_columns(kept, offsets, column, _numbers(values, kept, offsets, column), tag=tag)
+
+    def to_arrays(self) -> tuple[list[str], AnyArray, FloatArray]:
+        """Return what a vector index would: for each query its k best documents, best first.
+
+        Returns
+        -------
+        qids : list of str, length Q
+            The queries.
+        ids : (Q, k) array of str objects
+            Their documents in the order of `scores`, equal ones as in the table; k is the length of the longest list.
+            Shorter ones are filled up with empty texts.
+        scores : (Q, k) float64 array
+            The scores, filled up with minus infinity.
+        """
+        longest = int(np.diff(self.offsets).max(initial=0))
+        ids = np.full((len(self), longest), "", dtype=object)
+        scores = np.full((len(self), longest), -np.inf)
+        for row in range(len(self)):
+            start, stop = self.span(row)
+            order = np.argsort(-self.scores[start:stop], kind="stable")
+            ids[row, : stop - start] = np.array(self.docids.text(start, stop), dtype=object)[order]
+            scores[row, : stop - start] = self.scores[start:stop][order]
+        return list(self.qids), ids, scores
 
     def _column(self) -> AnyArray:
         return self.scores

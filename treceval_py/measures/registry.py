@@ -270,7 +270,8 @@ def declare(
     ----------
     function : callable
         Takes a judged run, whose annotation says which kind (`JudgedRun` without one), and keyword-only
-        parameters with names of `PARAMETERS`; returns one value a query, (Q,). Its docstring is what ``treceval measures NAME`` shows.
+        parameters with names of `PARAMETERS`; returns one value a query, (Q,). Its docstring is what
+        ``treceval measures NAME`` shows.
     name : str
         Its name in trec_eval's style.
     notation : iterable of str

@@ -1,0 +1,327 @@
+"""evaluate, results, and what is printed of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import pickle
+
+import numpy as np
+import pytest
+from command import treceval
+
+import treceval_py as te
+from treceval_py.output import FORMATS, Options
+
+QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1}, "3": {"z": 1}}
+RUN = {"1": {"b": 3.0, "a": 2.0, "x": 1.0}, "2": {"a": 1.0}, "9": {"a": 1.0}}
+
+FILES = {
+    "qrels": "1 0 a 1\n1 0 b 0\n1 0 c 2\n2 0 a 1\n3 0 z 1\n",
+    "run": "1 Q0 b 1 3.0 first\n1 Q0 a 2 2.0 first\n1 Q0 x 3 1.0 first\n2 Q0 a 1 1.0 first\n9 Q0 a 1 1.0 first\n",
+    "other": "1 Q0 c 1 3.0 second\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_values_are_found_by_query_and_measure() -> None:
+    results = te.evaluate(QRELS, RUN, ["map", "P@2"])
+    assert results["1"]["map"] == 0.25  # 1/2 at rank 2, over two relevant documents
+    assert results["1"]["P@2"] == 0.5
+    assert dict(results["2"]) == {"map": 1.0, "P@2": 0.5}
+    assert list(results) == ["1", "2"]
+
+
+def test_averages_are_found_by_any_name_of_the_measure() -> None:
+    results = te.evaluate(QRELS, RUN, ["map", "ndcg_cut.1"])
+    assert results.mean["map"] == results.mean["AP"] == 0.625
+    assert results.mean["ndcg_cut_1"] == results.mean["nDCG@1"] == results.mean["ndcg_cut.1"] == 0.5
+    with pytest.raises(KeyError):
+        results.mean["nDCG@2"]
+    with pytest.raises(KeyError):
+        results.mean["no such measure"]
+
+
+def test_a_missing_query_is_left_out_and_named() -> None:
+    results = te.evaluate(QRELS, RUN, "map")
+    assert (results.missing, results.unjudged) == (("3",), ("9",))
+    assert results.mean["map"] == 0.625
+
+
+def test_a_missing_query_counts_as_an_empty_ranking_when_all_count() -> None:
+    results = te.evaluate(QRELS, RUN, ["map", "num_ret", "num_rel"], complete=True)
+    assert list(results) == ["1", "2", "3"]
+    assert results["3"]["map"] == 0.0
+    assert results.mean["map"] == pytest.approx(1.25 / 3)
+    assert results.mean["num_rel"] == 4
+
+
+def test_trec_eval_9_counts_a_missing_query_as_zero_without_listing_it() -> None:
+    results = te.evaluate(QRELS, RUN, ["map", "yaap", "num_q"], complete=True, profile="trec_eval-9")
+    assert list(results) == ["1", "2"]
+    assert results.mean["num_q"] == 3
+    # An empty ranking has yaap = ln(1/2); 9.0.8 adds 0.
+    ten = te.evaluate(QRELS, RUN, ["map", "yaap", "num_q"], complete=True)
+    assert results.mean["yaap"] - ten.mean["yaap"] == pytest.approx(np.log(2) / 3)
+
+
+def test_the_level_applies_to_measures_that_do_not_say_one() -> None:
+    results = te.evaluate(QRELS, {"1": {"a": 2.0, "c": 1.0}}, ["RR", "RR(rel=1)"], level=2)
+    assert (results["1"]["RR"], results["1"]["RR(rel=1)"]) == (0.5, 1.0)
+
+
+def test_the_collection_size_is_for_utility() -> None:
+    # b: one relevant, one other, two not relevant in a collection of five: 0·1 + 0·1 + 0·1 + 1·(5 - 2 - 1)
+    results = te.evaluate({"1": {"a": 1, "b": 1}}, {"1": {"a": 1.0, "c": 0.5}}, "utility.0,0,0,1", collection_size=5)
+    assert results.mean["utility_0,0,0,1"] == 2.0
+
+
+def test_a_geometric_mean_floors_zeros() -> None:
+    results = te.evaluate({"1": {"a": 1}, "2": {"a": 1}}, {"1": {"a": 1.0}, "2": {"b": 1.0}}, "gm_map")
+    assert results.mean["gm_map"] == pytest.approx((1.0 * 0.00001) ** 0.5)
+
+
+def test_texts_are_apart_from_numbers() -> None:
+    results = te.evaluate(QRELS, te.Run(RUN, tag="mine"), ["map", "relstring", "runid"])
+    assert results.text("relstring") == {"1": "01-", "2": "1"}
+    assert results.text("runid") == {"1": "mine", "2": "mine"}
+    assert list(results["1"]) == ["map"]
+    with pytest.raises(KeyError):
+        results.text("map")
+
+
+def test_results_become_a_frame_with_a_row_a_query() -> None:
+    frame = te.evaluate(QRELS, RUN, ["map", "P.1,2", "num_q", "relstring"]).to_pandas()
+    assert list(frame.index) == ["1", "2"]
+    assert list(frame.columns) == ["map", "P_1", "P_2", "relstring"]
+    assert frame.loc["1", "map"] == 0.25
+    assert frame.index.name == "query"
+
+
+def test_results_can_be_pickled() -> None:
+    results = te.evaluate(QRELS, RUN, ["official", "AP(rel=2)"])
+    again = pickle.loads(pickle.dumps(results))
+    assert dict(again["1"]) == dict(results["1"])
+    assert dict(again.mean) == dict(results.mean)
+
+
+def test_results_show_what_they_are() -> None:
+    assert repr(te.evaluate(QRELS, RUN, ["map"])) == "<Results of '<run>': 2 queries, map=0.6250>"
+
+
+def test_inputs_are_not_changed() -> None:
+    qrels, run = {"1": {"b": 1, "a": 0}}, {"1": {"a": 1.0, "b": 2.0}}
+    te.evaluate(qrels, run)
+    assert (qrels, run) == ({"1": {"b": 1, "a": 0}}, {"1": {"a": 1.0, "b": 2.0}})
+    assert list(qrels["1"]) == ["b", "a"]
+
+
+def test_an_unknown_profile_is_refused() -> None:
+    with pytest.raises(te.MeasureError, match=r"unknown profile 'trec_eval-8'. Did you mean trec_eval-9\?"):
+        te.evaluate(QRELS, RUN, profile="trec_eval-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"level": -1}, "rel is -1, not 0 or more."),
+        ({"depth": -1}, "depth is -1, not 0 or more."),
+        ({"collection_size": -1}, "docs is -1, not 0 or more."),
+    ],
+    ids=str,
+)
+def test_arguments_out_of_range_are_refused(arguments, message) -> None:
+    with pytest.raises(te.MeasureError) as caught:
+        te.evaluate(QRELS, RUN, **arguments)
+    assert str(caught.value) == message
+
+
+# Output. The trec format is tested against trec_eval in test_trec_eval.py.
+
+
+def test_a_line_is_as_trec_eval_prints_it(folder) -> None:
+    done = treceval(["-m", "map", "qrels", "run"], folder=folder)
+    assert done.out == b"map                   \tall\t0.6250\n"
+
+
+def test_notes_go_to_standard_error(folder) -> None:
+    done = treceval(["-m", "map", "qrels", "run"], folder=folder)
+    assert done.err.decode() == (
+        "note: run: 1 judged query is missing (3), and left out; -c counts it.\n"
+        "note: run: 1 query of the run has no judgments (9) and is not scored.\n"
+    )
+
+
+def test_a_missing_query_that_counts_is_noted_as_such(folder) -> None:
+    done = treceval(["-c", "-m", "map", "qrels", "other"], folder=folder)
+    assert done.err.decode() == "note: other: 2 judged queries are missing (2, 3), and count as empty rankings.\n"
+
+
+def test_a_run_without_any_judged_query_is_scored_with_c_but_noted(folder) -> None:
+    (folder / "strange").write_text("77 Q0 a 1 1.0 t\n")
+    done = treceval(["-c", "-m", "map", "qrels", "strange"], folder=folder)
+    assert (done.status, done.out) == (0, b"map                   \tall\t0.0000\n")
+    assert b"no query of the run is judged in qrels; is it the right file?" in done.err
+
+
+def test_several_runs_make_a_table_with_a_column_each(folder) -> None:
+    done = treceval(["-m", "map", "-m", "num_ret", "qrels", "run", "other"], folder=folder)
+    assert done.out.decode() == (
+        "measure    first   second\n"
+        "─────────────────────────\n"
+        "num_ret        4        1\n"
+        "map       0.6250   0.5000\n"
+    )  # fmt: skip
+
+
+def test_several_runs_in_trec_format_are_blocks_in_order(folder) -> None:
+    done = treceval(["--format", "trec", "-m", "map", "qrels", "run", "other"], folder=folder)
+    assert done.out == b"map                   \tall\t0.6250\nmap                   \tall\t0.5000\n"
+
+
+def test_runs_with_one_tag_are_named_by_their_files(folder) -> None:
+    (folder / "copy").write_text(FILES["run"])
+    done = treceval(["--format", "csv", "-m", "map", "qrels", "run", "copy"], folder=folder)
+    assert done.out.decode().splitlines()[0] == "query,measure,run,copy"
+
+
+def test_one_run_given_twice_has_two_columns(folder) -> None:
+    done = treceval(["--format", "csv", "-m", "map", "qrels", "run", "run"], folder=folder)
+    assert done.out.decode().splitlines()[0] == "query,measure,run (1),run (2)"
+
+
+def test_csv_has_all_digits_and_a_query_that_a_run_lacks_is_empty(folder) -> None:
+    done = treceval(["-q", "--format", "csv", "-m", "recip_rank", "-m", "P.3", "qrels", "run", "other"], folder=folder)
+    assert list(csv.reader(io.StringIO(done.out.decode()))) == [
+        ["query", "measure", "first", "second"],
+        ["1", "recip_rank", "0.5", "1.0"],
+        ["1", "P_3", "0.3333333333333333", "0.3333333333333333"],
+        ["2", "recip_rank", "1.0", ""],
+        ["2", "P_3", "0.3333333333333333", ""],
+        ["all", "recip_rank", "0.75", "1.0"],
+        ["all", "P_3", "0.3333333333333333", "0.3333333333333333"],
+    ]
+
+
+def test_tsv_is_csv_with_tabs(folder) -> None:
+    done = treceval(["--format", "tsv", "--digits", "2", "-m", "map", "qrels", "run"], folder=folder)
+    assert done.out == b"query\tmeasure\tfirst\nall\tmap\t0.62\n"
+
+
+def test_json_says_what_was_scored_and_how(folder) -> None:
+    done = treceval(["-q", "--format", "json", "-m", "map", "-m", "nDCG@2", "qrels", "run", "other"], folder=folder)
+    document = json.loads(done.out)
+    assert document["profile"] == "trec_eval-10"
+    assert document["judgments"] == "qrels"
+    assert document["measures"] == {"map": "AP(rel=1)", "nDCG@2": "nDCG@2"}
+    first, second = document["runs"]
+    assert (first["name"], first["file"], first["queries"]) == ("first", "run", 2)
+    assert (first["missing"], first["unjudged"]) == (["3"], ["9"])
+    assert first["per_query"]["1"]["map"] == 0.25
+    assert first["mean"]["map"] == 0.625
+    assert second["per_query"].keys() == {"1"}
+
+
+def test_markdown_and_latex_escape_what_they_must(folder) -> None:
+    (folder / "odd").write_text("1 Q0 c 1 3.0 a_b|c&d%\n")
+    markdown = treceval(["--format", "markdown", "-m", "P.5", "qrels", "odd"], folder=folder).out.decode()
+    assert markdown == "| measure | a\\_b\\|c&d% |\n| :-- | --: |\n| P\\_5 | 0.2000 |\n"
+    latex = treceval(["--format", "latex", "-m", "P.5", "qrels", "odd"], folder=folder).out.decode()
+    assert latex.splitlines()[3:6] == ["measure & a\\_b|c\\&d\\% \\\\", "\\midrule", "P\\_5 & 0.2000 \\\\"]
+
+
+def test_a_table_with_many_long_names_is_not_cut(folder) -> None:
+    runs = []
+    for number in range(12):
+        name = f"run{number}"
+        (folder / name).write_text(f"1 Q0 c 1 3.0 a-rather-long-tag-of-a-run-{number}\n")
+        runs.append(name)
+    lines = treceval(["-m", "map", "qrels", *runs], folder=folder).out.decode().splitlines()
+    assert len(lines) == 3
+    assert all(f"a-rather-long-tag-of-a-run-{number}" in lines[0] for number in range(12))
+    assert lines[2].count("0.5000") == 12
+
+
+def test_control_characters_of_a_tag_do_not_reach_the_table(folder) -> None:
+    (folder / "odd").write_bytes(b"1 Q0 c 1 3.0 \x1b[31mred\xff\n")
+    done = treceval(["--format", "table", "-m", "map", "qrels", "odd"], folder=folder)
+    assert done.out.decode().splitlines()[0].split() == ["measure", "\\x1b[31mred\\xff"]
+
+
+def test_ids_that_are_not_utf8_stay_as_they_are_in_trec_format(folder) -> None:
+    (folder / "qrels").write_bytes(b"q\xff 0 a 1\n")
+    (folder / "run").write_bytes(b"q\xff Q0 a 1 1.0 t\n")
+    assert treceval(["-q", "-n", "-m", "map", "qrels", "run"], folder=folder).out == (
+        b"map                   \tq\xff\t1.0000\n"
+    )
+
+
+def test_digits_apply_to_every_format(folder) -> None:
+    for name in FORMATS:
+        out = treceval(["--format", name, "--digits", "2", "-m", "P.3", "qrels", "run"], folder=folder).out.decode()
+        assert "0.33" in out
+        assert "0.333" not in out
+
+
+def test_a_file_is_written_whole_with_o(folder) -> None:
+    done = treceval(["-m", "map", "-o", "scores.txt", "qrels", "run"], folder=folder)
+    assert done.out == b""
+    assert (folder / "scores.txt").read_bytes() == b"map                   \tall\t0.6250\n"
+    refused = treceval(["-m", "map", "-o", "scores.txt", "qrels", "nothing"], folder=folder)
+    assert refused.status == 1
+    assert (folder / "scores.txt").read_bytes() == b"map                   \tall\t0.6250\n"
+    assert sorted(path.name for path in folder.iterdir()) == ["other", "qrels", "run", "scores.txt"]
+
+
+def test_long_options_can_be_shortened(folder) -> None:
+    full = treceval(["-q", "-c", "-m", "map", "qrels", "run"], folder=folder)
+    short = treceval(["--query", "--complete", "--meas=map", "qrels", "run"], folder=folder)
+    assert short.out == full.out
+
+
+def test_score_is_the_explicit_name_of_the_default_command(folder) -> None:
+    assert (
+        treceval(["score", "-m", "map", "qrels", "run"], folder=folder).out == b"map                   \tall\t0.6250\n"
+    )
+
+
+def test_measures_lists_every_measure() -> None:
+    listing = treceval(["measures"]).out.decode()
+    from treceval_py.measures import FAMILIES
+
+    assert all(f"\n{name} " in listing for name in FAMILIES)
+    assert "\nofficial" in listing
+
+
+def test_measures_explains_a_measure_by_any_of_its_names() -> None:
+    assert treceval(["measures", "nDCG@10"]).out == treceval(["measures", "ndcg_cut"]).out
+    assert treceval(["measures", "prefs"]).out.startswith(b"prefs: runid, num_q, ")
+
+
+def test_help_and_version_end_well() -> None:
+    for arguments in (["-h"], ["--help"], ["score", "-h"], ["measures", "-h"], ["-v"], ["--version"]):
+        done = treceval(arguments)
+        assert (done.status, done.err) == (0, b"")
+        assert done.out
+
+
+def test_z_scores_use_the_norms_of_query_and_measure() -> None:
+    results = te.evaluate(QRELS, RUN, ["map", "num_ret"])
+    z = results.standardise({("1", "map"): (0.5, 0.25), ("2", "map"): (0.5, 0.5), ("1", "num_ret"): (3.0, 0.0)})
+    assert (z["1"]["map"], z["2"]["map"]) == (-1.0, 1.0)
+    assert z.mean["map"] == 0.0
+    assert (z["1"]["num_ret"], z["2"]["num_ret"]) == (0.0, -1000000.0)
+
+
+def test_every_format_takes_empty_selections() -> None:
+    results = te.evaluate(QRELS, RUN, ["map"])
+    for name, render in FORMATS.items():
+        text = render([results], Options(per_query=False, summary=False))
+        assert "0.6250" not in text, name
