@@ -27,7 +27,8 @@ def printed(command: str) -> str:
     """Run a command as the README means it, with `treceval` being the one of this environment."""
     if command == "make demo":  # what it does after the installation, which has been done
         recipe = subprocess.run(["make", "-n", "demo"], cwd=HOME, capture_output=True, text=True, check=True)
-        command = recipe.stdout.splitlines()[-1].replace(".venv/bin/", "")
+        command = next(line for line in recipe.stdout.splitlines() if "/treceval " in line)
+        command = re.sub(r"\S*/treceval ", "treceval ", command)
     path = str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"]
     done = subprocess.run(
         command,
