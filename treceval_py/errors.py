@@ -15,6 +15,7 @@ __all__ = [
     "OutputError",
     "TrecevalError",
     "UnknownMeasureError",
+    "visible",
 ]
 
 
@@ -45,8 +46,7 @@ class TrecevalError(Exception):
     def __str__(self) -> str:
         """Return the message on one line, with control characters of the data made visible."""
         place = "" if self.file is None else self.file + (f":{self.line}: " if self.line else ": ")
-        text = f"{place}{self.what}." + (f" {self.todo}" if self.todo else "")
-        return "".join(character if character.isprintable() else _visible(character) for character in text)
+        return visible(f"{place}{self.what}." + (f" {self.todo}" if self.todo else ""))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by the parts of the message, so that errors cross process boundaries whole."""
@@ -57,8 +57,15 @@ def _rebuild(kind: type[TrecevalError], what: str, todo: str, file: str | None, 
     return kind(what, todo, file=file, line=line)
 
 
-def _visible(character: str) -> str:
+def visible(text: str) -> str:
+    """Write control characters, and bytes that are not UTF-8, as escapes: data must not steer a terminal."""
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
     code = ord(character)
+    if character.isprintable():
+        return character
     if 0xDC80 <= code <= 0xDCFF:  # a byte that is not UTF-8, as `surrogateescape` decodes it
         return f"\\x{code - 0xDC00:02x}"
     return character.encode("unicode_escape").decode("ascii")

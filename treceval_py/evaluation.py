@@ -208,6 +208,8 @@ def _judge(
 
 
 def _some(qids: Sequence[str]) -> str:
+    if not qids:
+        return "none (0 queries)"
     count = "1 query" if len(qids) == 1 else f"{len(qids)} queries"
     return f"{', '.join(qids[:3])}{', …' if len(qids) > 3 else ''} ({count})"
 

@@ -111,7 +111,8 @@ def judge_preferences(
     for query, qid in enumerate(qids):
         lines = preferences.rows[qid]
         if score_type == FLOAT32:
-            lines = [line._replace(level=float(np.float32(line.level))) for line in lines]
+            with np.errstate(over="ignore"):
+                lines = [line._replace(level=float(np.float32(line.level))) for line in lines]
         judged = {line.docid for line in lines}
         row = run.row_of(qid)
         ranked: list[bytes] = []
@@ -188,10 +189,13 @@ class _Gatherer:
                     preferred[np.ix_(better, worse)] = True
         for between in range(len(self.names)):  # Warshall's closure
             preferred |= preferred[:, between, None] & preferred[between]
-        both = np.argwhere(preferred & preferred.T)
+        itself = np.flatnonzero(preferred.diagonal())
+        both = np.argwhere(np.triu(preferred & preferred.T, 1))
         if len(both):
             one, other = (decode(self.names[at]) for at in both[0].tolist())
             raise self._refuse(lines[0], f"documents '{one}' and '{other}' are each preferred to the other")
+        if len(itself):
+            raise self._refuse(lines[0], f"document '{decode(self.names[itself[0]])}' has two levels in a sub-group")
         return GroupPreferences(preferred.astype(np.int64), False, [], sorted(level_of.items()))
 
 

@@ -43,4 +43,6 @@ def _written_out(argument: str, known: list[str]) -> str:
     if not name.startswith("--") or name in known:
         return argument
     meant = [option for option in known if option.startswith(name)]
-    return meant[0] + equals + value if len(meant) == 1 else argument
+    if len(meant) > 1:
+        raise click.UsageError(f"Option '{name}' may be {' or '.join(meant)}.")
+    return meant[0] + equals + value if meant else argument

@@ -22,7 +22,6 @@ def main() -> NoReturn:
         from treceval_py.cli.commands import run
 
         status = run(sys.argv[1:])
-        sys.stdout.flush()
     except KeyboardInterrupt:
         _die_of(signal.SIGINT)
     except BrokenPipeError:  # where there is no SIGPIPE

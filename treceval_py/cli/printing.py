@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from typing import Any, cast
 
-from treceval_py.errors import OutputError
+from treceval_py.errors import OutputError, visible
 from treceval_py.formats.target import written_whole
 from treceval_py.tables import encode
 
-__all__ = ["note", "put"]
+__all__ = ["lost", "note", "put", "say"]
 
 
 def put(text: str, path: str | None) -> None:
@@ -33,13 +35,24 @@ def put(text: str, path: str | None) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        # What is left in the buffer would be tried again at exit, with a traceback.
-        sys.stdout = None
-        raise OutputError(f"standard output cannot be written: {error.strerror or error}") from None
+        raise lost(error) from None
+
+
+def lost(error: OSError) -> OutputError:
+    """Give up standard output, and return what to say about it."""
+    # What is left in its buffer would be tried again at exit, with a traceback.
+    sys.stdout = cast("Any", None)
+    return OutputError(f"standard output cannot be written: {error.strerror or error}")
 
 
 def note(text: str) -> None:
     """Write a note to standard error, so that standard output stays what a script can parse."""
+    say(f"note: {visible(text)}")
+
+
+def say(line: str) -> None:
+    """Write a line to standard error; without one there is nobody to tell."""
     if sys.stderr is not None:
-        sys.stderr.buffer.write(b"note: " + text.encode("utf-8", "backslashreplace") + b"\n")
-        sys.stderr.buffer.flush()
+        with contextlib.suppress(OSError):
+            sys.stderr.buffer.write(line.encode("utf-8", "backslashreplace") + b"\n")
+            sys.stderr.buffer.flush()

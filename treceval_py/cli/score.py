@@ -25,6 +25,9 @@ __all__ = ["score"]
 
 Callback: TypeAlias = Callable[..., Any]
 
+MOST_DIGITS = 60
+"""A float64 has at most 17 significant digits; more are only zeros and what binary makes of a decimal."""
+
 HELP = """Score RUNs against the judgments in QRELS, with trec_eval's measures and numbers.
 
 QRELS has lines of "qid iteration docid rel", RUN lines of "qid Q0 docid rank score tag". Either may be compressed
@@ -40,7 +43,7 @@ Commands beside this one: measures (list and explain measures). 'score' is this 
 """
 
 
-def _whole_number(text: str) -> int:
+def _whole_number(text: str, most: int | None) -> int:
     """Return the whole number from 0 on that an option was given, or fail as a usage error."""
     try:
         number = integer(str(text))
@@ -48,11 +51,18 @@ def _whole_number(text: str) -> int:
         raise click.BadParameter(f"{error.what}.") from None
     if number < 0:
         raise click.BadParameter(f"{number} is not 0 or more.")
+    if most is not None and number > most:
+        raise click.BadParameter(f"{number} is more than {most}.")
     return number
 
 
-def _number(*names: str, help: str, default: int | None = None) -> Callable[[Callback], Callback]:
-    return click.option(*names, type=_whole_number, metavar="N", default=default, help=help)
+def _number(
+    *names: str, help: str, default: int | None = None, most: int | None = None
+) -> Callable[[Callback], Callback]:
+    def whole_number(text: str) -> int:
+        return _whole_number(text, most)
+
+    return click.option(*names, type=whole_number, metavar="N", default=default, help=help)
 
 
 def _flag(*names: str, help: str) -> Callable[[Callback], Callback]:
@@ -118,7 +128,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     type=click.Choice(list(FORMATS)),
     help="How to print [trec for one run, table for several].",
 )
-@_number("--digits", help="Decimals of values [4; all of them in csv, tsv and json].")
+@_number("--digits", most=MOST_DIGITS, help="Decimals of values [4; all of them in csv, tsv and json].")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
 @click.option(
     "-v",

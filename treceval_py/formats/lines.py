@@ -20,9 +20,12 @@ import numpy as np
 from treceval_py._types import FloatArray, IntArray, Source
 from treceval_py.errors import InputError
 from treceval_py.formats.source import blocks, name_of
-from treceval_py.tables import Ids, decode
+from treceval_py.tables import Ids, decode, encode
 
-__all__ = ["Block", "Layout", "Rows", "read_blocks"]
+__all__ = ["Block", "Layout", "Rows", "quoted", "read_blocks", "shortened"]
+
+LONGEST_SHOWN = 80
+"""Bytes of a field that a message shows."""
 
 Column = Sequence[bytes]
 
@@ -103,18 +106,23 @@ class Block:
 
     def _no_number(self, field: int, what: str) -> NoReturn:
         row, text = next((row, text) for row, text in enumerate(self.columns[field]) if not _is_number(text))
-        self._refuse(row, *self._about_bad_number(row, text, f"{what} '{decode(text)}'"))
+        self._refuse(row, *self._about_bad_number(row, text, f"{what} {quoted(text)}"))
 
     def _about_bad_number(self, row: int, text: bytes, shown: str) -> tuple[str, str]:
         if re.fullmatch(rb"[+-]?\d*,\d+([eE][+-]?\d+)?", text):
-            return f"{shown} has a decimal comma", f"Write {decode(text.replace(b',', b'.'))}."
-        if self.lines[row] == 1 and text[:1].isalpha():
+            return f"{shown} has a decimal comma", f"Write {shortened(text.replace(b',', b'.'))}."
+        if self._is_header(row):
             return f"{shown} is no number; this looks like a header line", "Delete the header."
         return f"{shown} is no number", "Write it as 12, 12.5 or 1.25e1."
 
+    def _is_header(self, row: int) -> bool:
+        """Tell whether a line with a bad number names its columns: the first one, and no digit but in a Q0."""
+        fields = b"".join(column[row] for at, column in enumerate(self.columns) if at != 1)
+        return self.lines[row] == 1 and not re.search(rb"[0-9]", fields)
+
     def _check_special(self, field: int, what: str, values: FloatArray) -> None:
         for row, text in enumerate(self.columns[field]):
-            shown = f"{what} '{decode(text)}'"
+            shown = f"{what} {quoted(text)}"
             if b"_" in text:
                 self._refuse(row, f"{shown} is no number", "Write it without underscores.")
             if math.isnan(values[row]):
@@ -126,16 +134,27 @@ class Block:
 
     def _no_integer(self, field: int, what: str) -> NoReturn:
         for row, text in enumerate(self.columns[field]):
-            shown = f"{what} '{decode(text)}'"
+            shown = f"{what} {quoted(text)}"
             if not re.fullmatch(rb"[+-]?\d+", text):
-                if self.lines[row] == 1 and text[:1].isalpha():
+                if self._is_header(row):
                     self._refuse(
                         row, f"{shown} is no whole number; this looks like a header line", "Delete the header."
                     )
                 self._refuse(row, f"{shown} is no whole number", "Grades are integers, such as 0, 1, 2.")
-            if len(text) > 20 or not -(2**63) <= int(text) < 2**63:
+            digits = text.lstrip(b"+-").lstrip(b"0")
+            if len(digits) > 19 or not -(2**63) <= int(text) < 2**63:
                 self._refuse(row, f"{shown} is beyond 64 bits", "Use smaller grades.")
         raise AssertionError("a column that int() refuses has a field that is no integer")
+
+
+def shortened(text: bytes) -> str:
+    """Return a field as text for a message, which one of a damaged file would fill with a million characters."""
+    return decode(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN]) + "…" * (len(text) > LONGEST_SHOWN)
+
+
+def quoted(text: bytes) -> str:
+    """Return a field in quotes for a message."""
+    return f"'{shortened(text)}'"
 
 
 def _is_number(text: bytes) -> bool:
@@ -165,15 +184,19 @@ def read_blocks(source: Source, layout: Layout, other: Layout | None = None) -> 
     """
     name, found = name_of(source), False
     for first, text in blocks(source):
-        block = _block(first, text, layout, other, name)
+        block, error = _block(first, text, layout, other, name)
         if len(block):
             found = True
             yield block
+        if error is not None:  # only now, so that what is wrong further up is found first
+            raise error
     if not found:
         raise InputError("no data lines, only comments or blank lines", "Is it the right file?", file=name)
 
 
-def _block(first: int, text: bytes, layout: Layout, other: Layout | None, name: str) -> Block:
+def _block(first: int, text: bytes, layout: Layout, other: Layout | None, name: str) -> tuple[Block, InputError | None]:
+    """Cut text into rows of fields, up to the first line that does not fit, and say what is wrong with that one."""
+    error = None
     rows = [line.split() for line in text.split(b"\n")]
     del rows[-1]  # every line ends with a newline, so nothing follows the last one
     lines: Sequence[int] = range(first, first + len(rows))
@@ -183,17 +206,24 @@ def _block(first: int, text: bytes, layout: Layout, other: Layout | None, name: 
             rows, lines = [rows[index] for index in kept], [first + index for index in kept]
     width = len(layout.fields)
     if set(map(len, rows)) - {width}:
-        for row, line in zip(rows, lines, strict=True):
-            if not layout.fits(len(row)):
-                raise InputError(*_about_bad_count(row, layout, other), file=name, line=line)
+        raw = text.split(b"\n")
+        for index, (row, line) in enumerate(zip(rows, lines, strict=True)):
+            # Old Macintosh files end lines with a carriage return alone: all of such a run would be one long line.
+            unended = len(row) > width and b"\r" in raw[line - first].strip()
+            if unended or not layout.fits(len(row)):
+                error = InputError(*_about_bad_count(row, layout, other, unended), file=name, line=line)
+                rows, lines = rows[:index], lines[:index]
+                break
         rows = [row[:width] for row in rows]
-    return Block(tuple(zip(*rows, strict=True)), lines, name)
+    return Block(tuple(zip(*rows, strict=True)), lines, name), error
 
 
-def _about_bad_count(row: list[bytes], layout: Layout, other: Layout | None) -> tuple[str, str]:
+def _about_bad_count(row: list[bytes], layout: Layout, other: Layout | None, unended: bool) -> tuple[str, str]:
     count = "1 field" if len(row) == 1 else f"{len(row)} fields"
     expected = f"{layout.what} has {'at least ' if layout.more else ''}{len(layout.fields)} ({layout})"
     what = f"{count}, but {expected}"
+    if unended:
+        return what, "End lines with a newline."
     if other is not None and other.fits(len(row)) and _looks_like(row, other):
         role = "the run" if other is RUN else "the judgments"
         return what, f"This looks like {role}: are the arguments swapped? The order is QRELS RUN."
@@ -205,8 +235,6 @@ def _about_bad_count(row: list[bytes], layout: Layout, other: Layout | None) -> 
         return what, "Is the iteration column (a 0 after the qid) missing?"
     if len(row) == 1 and b"," in row[0]:
         return what, "Separate fields by spaces or tabs, not by commas."
-    if len(row) == 1 and b"\r" in row[0]:
-        return what, "End lines with a newline."
     return what, "Mend the line."
 
 
@@ -278,7 +306,7 @@ class Rows:
                 if docid in seen:
                     first, second = (self.line_of(at if order is None else int(order[at])) for at in (seen[docid], row))
                     raise InputError(
-                        f"document '{decode(docid)}' occurs twice in query '{qid}' (first on line {first})",
+                        f"document {quoted(docid)} occurs twice in query {quoted(encode(qid))} (first on line {first})",
                         "Keep one of the two lines.",
                         file=self.name,
                         line=second,

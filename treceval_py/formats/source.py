@@ -46,7 +46,7 @@ def name_of(source: Source) -> str:
     """Return how messages call a source: its path as given, or ``<stdin>``."""
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
-        return "<stdin>" if path == "-" else path
+        return "<stdin>" if path == "-" else path or "''"
     return str(getattr(source, "name", "<file>"))
 
 
@@ -92,37 +92,38 @@ def blocks(source: Source, size: int = BLOCK_SIZE) -> Iterator[tuple[int, bytes]
                     )
                 continue
             block, rest = rest + chunk[:cut], chunk[cut:]
-            _check_text(block, name, line)
-            yield line, block
+            yield from _text_only(block, name, line)
             line += block.count(b"\n")
     if nothing:
         raise InputError("the file is empty", "Is it the right file?", file=name)
     if rest:
-        _check_text(rest, name, line)
-        yield line, rest + b"\n"
+        yield from _text_only(rest + b"\n", name, line)
 
 
 def _read(stream: BinaryIO, size: int, name: str, line: int) -> bytes:
     try:
         return stream.read(size)
     except _DAMAGE as error:
-        raise InputError(
-            f"the compressed data is damaged or cut off ({_reason(error)})",
-            "Copy or download the file again.",
-            file=name,
-            line=line,
-        ) from None
+        raise _damaged(error, name, line) from None
     except OSError as error:
+        if error.errno is None:  # not from the system: bz2's word for data that is no bzip2
+            raise _damaged(error, name, line) from None
+        if error.errno == errno.EISDIR:  # some systems open a directory and refuse to read it
+            raise InputError("is a directory", "Give a file.", file=name) from None
         raise InputError(f"cannot be read: {_reason(error)}", "Check the file.", file=name) from None
     except Exception as error:  # each zstd package has its own exceptions, which derive from nothing common
         if type(error).__module__.split(".")[0] in {"zstandard", "compression", "backports", "_zstd"}:
-            raise InputError(
-                f"the compressed data is damaged or cut off ({error})",
-                "Copy or download the file again.",
-                file=name,
-                line=line,
-            ) from None
+            raise _damaged(error, name, line) from None
         raise
+
+
+def _damaged(error: BaseException, name: str, line: int) -> InputError:
+    return InputError(
+        f"the compressed data is damaged or cut off ({_reason(error)})",
+        "Copy or download the file again.",
+        file=name,
+        line=line,
+    )
 
 
 @contextmanager
@@ -131,7 +132,7 @@ def _opened(source: Source, name: str) -> Iterator[BinaryIO]:
     if isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-":
         path = os.fspath(source)
         try:
-            raw: Any = open(path, "rb")  # noqa: SIM115 - closed below, with what is put around it
+            raw: Any = open(path, "rb", buffering=0)  # noqa: SIM115 - closed below, with what is put around it
         except OSError as error:
             raise _cannot_open(error, name) from None
         ours = True
@@ -141,24 +142,57 @@ def _opened(source: Source, name: str) -> Iterator[BinaryIO]:
         if isinstance(raw, io.TextIOBase):
             raise InputError("is open as text", "Open the file with mode 'rb', or give its path.", file=name)
     try:
-        buffered = cast("io.BufferedReader", raw if hasattr(raw, "peek") else io.BufferedReader(_Raw(raw)))
-        yield _decompressed(buffered, name)
+        yield _decompressed(raw, name)
     finally:
         if ours:
             raw.close()
 
 
 class _Raw(io.RawIOBase):
-    """What `io.BufferedReader` needs of a stream, for any object with ``read``."""
+    """What `io.BufferedReader` needs of a stream, for any object with ``read``, after bytes that were read already."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, head: bytes, stream: BinaryIO) -> None:
+        self._head = head
         self._stream = stream
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._stream.read(len(buffer))
+        data = self._head[: len(buffer)] or self._stream.read(len(buffer))
+        self._head = self._head[len(buffer) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Zstd(io.RawIOBase):
+    """Frames of zstd through the ``zstandard`` package, whose own reader takes a cut-off frame for a whole one."""
+
+    def __init__(self, stream: BinaryIO, zstandard: Any) -> None:
+        self._stream = stream
+        self._new = zstandard.ZstdDecompressor().decompressobj
+        self._frame: Any = None
+        self._packed = b""
+        self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            self._packed = self._packed or self._stream.read(BLOCK_SIZE)
+            if not self._packed:
+                if self._frame is not None:
+                    raise EOFError("the end of a frame is missing")
+                return 0
+            self._frame = self._frame or self._new()
+            self._ready = self._frame.decompress(self._packed)
+            self._packed = b""
+            if self._frame.eof:
+                self._packed = self._frame.unused_data
+                self._frame = None
+        data = self._ready[: len(buffer)]
+        self._ready = self._ready[len(buffer) :]
         buffer[: len(data)] = data
         return len(data)
 
@@ -182,13 +216,11 @@ def _reason(error: BaseException) -> str:
     return text.rstrip(".") or type(error).__name__
 
 
-def _decompressed(stream: io.BufferedReader, name: str) -> BinaryIO:
-    try:
-        head = stream.peek(8)[:8]
-    except OSError as error:
-        if error.errno == errno.EISDIR:  # some systems open a directory and refuse to read it
-            raise InputError("is a directory", "Give a file.", file=name) from None
-        raise InputError(f"cannot be read: {_reason(error)}", "Check the file.", file=name) from None
+def _decompressed(raw: BinaryIO, name: str) -> BinaryIO:
+    head = b""
+    while len(head) < 8 and (more := _read(raw, 8 - len(head), name, 1)):  # a pipe may give a byte at a time
+        head += more
+    stream = io.BufferedReader(_Raw(head, raw), BLOCK_SIZE)
     kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
     if kind == "gzip":
         return cast("BinaryIO", gzip.GzipFile(fileobj=stream))
@@ -197,8 +229,8 @@ def _decompressed(stream: io.BufferedReader, name: str) -> BinaryIO:
     if kind == "xz":
         return cast("BinaryIO", lzma.LZMAFile(stream))
     if kind == "zstd":
-        return open_zstd(stream, name)
-    return stream
+        return open_zstd(cast("BinaryIO", stream), name)
+    return cast("BinaryIO", stream)
 
 
 def open_zstd(stream: BinaryIO, name: str, mode: str = "rb") -> BinaryIO:
@@ -225,7 +257,7 @@ def open_zstd(stream: BinaryIO, name: str, mode: str = "rb") -> BinaryIO:
             "zstd compression needs a package that is not installed", "pip install zstandard", file=name
         ) from None
     if mode == "rb":
-        return cast("BinaryIO", zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True))
+        return cast("BinaryIO", io.BufferedReader(_Zstd(stream, zstandard), BLOCK_SIZE))
     return cast("BinaryIO", zstandard.ZstdCompressor().stream_writer(stream, closefd=False))
 
 
@@ -241,12 +273,18 @@ def _checked_start(chunk: bytes, stream: BinaryIO, name: str) -> bytes:
     return chunk[len(BYTE_ORDER_MARK) :] if chunk.startswith(BYTE_ORDER_MARK) else chunk
 
 
-def _check_text(block: bytes, name: str, line: int) -> None:
+def _text_only(block: bytes, name: str, line: int) -> Iterator[tuple[int, bytes]]:
+    """Yield a block; where it holds a NUL byte, only the lines before, so that errors come in the order of lines."""
     at = block.find(b"\0")
-    if at >= 0:
-        raise InputError(
-            "a NUL byte, so this is a binary file and no text",
-            "Give a text file of judgments or of a run.",
-            file=name,
-            line=line + block.count(b"\n", 0, at),
-        )
+    if at < 0:
+        yield line, block
+        return
+    cut = block.rfind(b"\n", 0, at) + 1
+    if cut:
+        yield line, block[:cut]
+    raise InputError(
+        "a NUL byte, so this is a binary file and no text",
+        "Give a text file of judgments or of a run.",
+        file=name,
+        line=line + block.count(b"\n", 0, at),
+    )

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from treceval_py.errors import DataError
+from treceval_py.formats.source import BYTE_ORDER_MARK
 from treceval_py.formats.target import written_whole
 from treceval_py.judging import ranking
 from treceval_py.tables import Qrels, Run, decode, encode
@@ -77,8 +78,9 @@ def _qrels_lines(table: Qrels) -> Iterator[bytes]:
 
 def _query(qid: str) -> bytes:
     raw = _field(encode(qid), "query id")
-    if raw.startswith(b"#"):
-        raise DataError(f"query id {qid!r} would make its lines comments", "Let it begin with another character.")
+    if raw.startswith((b"#", BYTE_ORDER_MARK)):
+        what = "comments" if raw.startswith(b"#") else "begin with a byte-order mark, which is skipped"
+        raise DataError(f"query id {qid!r} would make its lines {what}", "Let it begin with another character.")
     return raw
 
 

@@ -357,7 +357,8 @@ def normalized_g(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
             continue
         more = np.concatenate([[0.0], np.cumsum(np.maximum(best_gain - 1.0, 0.0))])
         cost = rank + more[np.minimum(rank, len(best_gain))]
-        logs = [math.log2(excess) for excess in (2.0 + cost - np.cumsum(gain)).tolist()]
+        # At least 2 but for rounding: at each rank the cost so far is no less than the gains so far.
+        logs = [math.log2(max(excess, 2.0)) for excess in (2.0 + cost - np.cumsum(gain)).tolist()]
         values[query] = sum((gain / np.array(logs)).tolist(), start=0.0)
     return ratio(values, run.sum(_ideal(run, gains).query, _ideal(run, gains).gain))
 

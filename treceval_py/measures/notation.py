@@ -119,7 +119,7 @@ def _parse_printed(text: str) -> list[Measure] | None:
     """Read a name as trec_eval prints it, such as ``iprec_at_recall_0.10`` or ``ndcg_1=3,2=9``."""
     for cut in (match.start() for match in reversed(list(re.finditer("_", text)))):
         family = FAMILIES.get(text[:cut])
-        if family is not None and (family.at is not None or family.tail is not None):
+        if text[cut + 1 :] and family is not None and (family.at is not None or family.tail is not None):
             return _with_trec_parameters(family, text[cut + 1 :])
     return None
 

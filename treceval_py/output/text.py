@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 
+from treceval_py.errors import visible
 from treceval_py.output.options import Options
 from treceval_py.output.sheet import Cell, Row, sheet_of
 from treceval_py.results import Results
@@ -70,9 +71,9 @@ def _grid(runs: list[Results], options: Options) -> tuple[list[str], list[tuple[
     sheet = sheet_of(runs, options)
     digits = 4 if options.digits is None else options.digits
     by_query = options.per_query
-    header = [*(["query"] if by_query else []), "measure", *map(_visible, sheet.runs)]
+    header = [*(["query"] if by_query else []), "measure", *map(visible, sheet.runs)]
     rows = [
-        (row, [*([_visible(row.query)] if by_query else []), row.measure, *(_cell(cell, digits) for cell in row.cells)])
+        (row, [*([visible(row.query)] if by_query else []), row.measure, *(_cell(cell, digits) for cell in row.cells)])
         for row in sheet.rows
     ]
     return header, rows
@@ -83,15 +84,7 @@ def _cell(cell: Cell, digits: int) -> str:
         return ""
     if isinstance(cell, float):
         return f"{cell:.{digits}f}"
-    return _visible(str(cell))
-
-
-def _visible(text: str) -> str:
-    """Show control characters and bytes that are not UTF-8, which would change a terminal or break a table."""
-    shown = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode() for character in shown
-    )
+    return visible(str(cell))
 
 
 def _markdown(text: str) -> str:
