@@ -113,7 +113,8 @@ def evaluate(
     missing = missing_queries(judgments.qids, ranked.qids)
     as_zero = np.zeros(judged.num_queries, dtype=bool)
     if complete and rules.missing_as_zero:
-        as_zero = np.isin(judged.qids, missing)
+        absent = set(missing)
+        as_zero = np.array([qid in absent for qid in judged.qids], dtype=bool)
     values, texts, averages = _compute(resolved, judged, as_zero)
     return Results(
         qids=judged.qids,
