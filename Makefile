@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 .PHONY: demo test lint types check clean
 
 demo: $(VENV)/installed
-	$(BIN)/treceval -m map -m recip_rank -m ndcg -m ndcg_cut.10 data/qrels.tsv data/runs/jaccard.txt data/runs/bm25.txt data/runs/minilm.txt
+	@$(BIN)/treceval -m map -m recip_rank -m ndcg -m ndcg_cut.10 data/qrels.tsv data/runs/jaccard.txt data/runs/bm25.txt data/runs/minilm.txt
 
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest
@@ -25,11 +25,11 @@ $(VENV)/bin/python:
 
 $(VENV)/installed: $(VENV)/bin/python setup.cfg pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
-	touch $@
+	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	touch $@
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build *.egg-info
