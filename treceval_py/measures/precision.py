@@ -479,7 +479,7 @@ def eleven_point_average(
     for level_of_recall in reversed(recalls):
         wanted = _ranks_of(level_of_recall, relevant, rounding)
         at_end &= wanted > retrieved
-        stuck |= ~at_end & ((wanted > reached) | (wanted <= 0))
+        stuck |= ~at_end & (wanted > reached)
         value = np.where(stuck, highest, _interpolated_at(run, level, wanted))
         total += np.where(at_end, 0.0, value)
         reached = np.where(at_end | stuck, reached, wanted)
