@@ -129,7 +129,7 @@ def test_other_kinds_of_files_are_named(start: bytes, what: str, folder: Folder)
 )
 def test_a_web_page_or_json_is_refused_by_its_first_line(page: bytes, fields: str, folder: Folder) -> None:
     assert folder.refused(run=page) == (
-        f"run:1: {fields}, but a run's line has at least 6 (qid Q0 docid rank score tag). Mend the line."
+        f"run:1: {fields}, but a run's line has at least 6 (qid Q0 docid rank score tag). Is it the right file?"
     )
 
 
@@ -531,7 +531,15 @@ def test_documents_each_preferred_to_the_other_are_refused(folder: Folder) -> No
 
 def test_graded_preferences_in_the_format_of_preferences_are_refused(folder: Folder) -> None:
     assert folder.refused("-R", "prefs", "-m", "prefs", "qrels", "run") == (
-        "qrels:1: 4 fields, but a preference judgment has 5 (qid group subgroup docid level). Mend the line."
+        "qrels:1: 4 fields, but a preference judgment has 5 (qid group subgroup docid level). "
+        "Is it of the format qrels_prefs (qid group docid level)?"
+    )
+
+
+def test_preferences_in_the_format_of_graded_preferences_are_refused(folder: Folder) -> None:
+    assert folder.refused("-R", "qrels_prefs", "-m", "prefs", "qrels", "run", qrels=PREFS) == (
+        "qrels:1: 5 fields, but a preference judgment has 4 (qid group docid level). "
+        "Is it of the format prefs (qid group subgroup docid level)?"
     )
 
 
@@ -656,10 +664,10 @@ USAGE: dict[str, str] = {
     "-m official.5 qrels run": (
         "measure 'official.5': a nickname takes no parameters. Add the measure itself: official and P.5, for example."
     ),
-    "-m P.0 qrels run": f"measure 'P.0': cutoff is 0, not 1 or more. {PARAMETERS}",
-    "-m P.-5 qrels run": f"measure 'P.-5': cutoff is -5, not 1 or more. {PARAMETERS}",
-    "-m P_0 qrels run": f"measure 'P_0': cutoff is 0, not 1 or more. {PARAMETERS}",
-    "-m nDCG@0 qrels run": f"measure 'nDCG@0': cutoff is 0, not 1 or more. {PARAMETERS}",
+    "-m P.0 qrels run": f"measure 'P.0': cutoff must be 1 or more, not 0. {PARAMETERS}",
+    "-m P.-5 qrels run": f"measure 'P.-5': cutoff must be 1 or more, not -5. {PARAMETERS}",
+    "-m P_0 qrels run": f"measure 'P_0': cutoff must be 1 or more, not 0. {PARAMETERS}",
+    "-m nDCG@0 qrels run": f"measure 'nDCG@0': cutoff must be 1 or more, not 0. {PARAMETERS}",
     "-m P.5,5 qrels run": f"measure 'P.5,5': a cutoff is given twice. {PARAMETERS}",
     "-m P.5,05 qrels run": f"measure 'P.5,05': a cutoff is given twice. {PARAMETERS}",
     "-m P.abc qrels run": f"measure 'P.abc': 'abc' is no whole number. {PARAMETERS}",
@@ -667,19 +675,19 @@ USAGE: dict[str, str] = {
     "-m P.23.4 qrels run": f"measure 'P.23.4': '23.4' is no whole number. {PARAMETERS}",
     "-m P.1e3 qrels run": f"measure 'P.1e3': '1e3' is no whole number. {PARAMETERS}",
     "-m P.0x10 qrels run": f"measure 'P.0x10': '0x10' is no whole number. {PARAMETERS}",
-    "-m iprec_at_recall.-1 qrels run": f"measure 'iprec_at_recall.-1': recall is -1, not 0 or more. {PARAMETERS}",
-    "-m rbp.p=2 qrels run": f"measure 'rbp.p=2': p is 2, not between 0 and 1. {PARAMETERS}",
+    "-m iprec_at_recall.-1 qrels run": f"measure 'iprec_at_recall.-1': recall must be 0 or more, not -1. {PARAMETERS}",
+    "-m rbp.p=2 qrels run": f"measure 'rbp.p=2': p must be between 0 and 1, not 2. {PARAMETERS}",
     "-m rbp.p=x qrels run": f"measure 'rbp.p=x': 'x' is no number. {PARAMETERS}",
     "-m rbp.p=nan qrels run": f"measure 'rbp.p=nan': 'nan' is no number. {PARAMETERS}",
     "-m rbp.0.5 qrels run": f"measure 'rbp.0.5': '0.5' is not of the form name=value. {PARAMETERS}",
-    "-m set_F.-1 qrels run": f"measure 'set_F.-1': beta is -1, not 0 or more. {PARAMETERS}",
+    "-m set_F.-1 qrels run": f"measure 'set_F.-1': beta must be 0 or more, not -1. {PARAMETERS}",
     "-m set_F.1e999 qrels run": f"measure 'set_F.1e999': '1e999' is no number. {PARAMETERS}",
-    "-m utility.1,2 qrels run": f"measure 'utility.1,2': coefficients is 1,2, not four numbers. {PARAMETERS}",
+    "-m utility.1,2 qrels run": f"measure 'utility.1,2': coefficients must be four numbers, not 1,2. {PARAMETERS}",
     "-m ndcg.5 qrels run": f"measure 'ndcg.5': '5' is not of the form name=value. {PARAMETERS}",
     "-m ndcg.1=3=4 qrels run": f"measure 'ndcg.1=3=4': '1=3=4' is not of the form name=value. {PARAMETERS}",
     "-m ndcg.1=x qrels run": f"measure 'ndcg.1=x': 'x' is no number. {PARAMETERS}",
     "-m AP(rel=x) qrels run": f"measure 'AP(rel=x)': 'x' is no whole number. {PARAMETERS}",
-    "-m AP(rel=-1) qrels run": f"measure 'AP(rel=-1)': rel is -1, not 0 or more. {PARAMETERS}",
+    "-m AP(rel=-1) qrels run": f"measure 'AP(rel=-1)': rel must be 0 or more, not -1. {PARAMETERS}",
     "-m AP(foo=1) qrels run": "measure 'AP(foo=1)': map has no parameter 'foo'. It has rel.",
     "-m P(rel=2) qrels run": "measure 'P(rel=2)': P needs a cutoff. Write P@10, for example.",
     "-m Rprec@5 qrels run": "measure 'Rprec@5': Rprec takes no cutoff. Leave out the @ and what follows.",

@@ -131,9 +131,9 @@ def test_an_unknown_profile_is_refused() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"level": -1}, "rel is -1, not 0 or more."),
-        ({"depth": -1}, "depth is -1, not 0 or more."),
-        ({"collection_size": -1}, "docs is -1, not 0 or more."),
+        ({"level": -1}, "level must be 0 or more, not -1."),
+        ({"depth": -1}, "depth must be 0 or more, not -1."),
+        ({"collection_size": -1}, "collection_size must be 0 or more, not -1."),
     ],
     ids=str,
 )

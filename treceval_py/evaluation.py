@@ -98,12 +98,12 @@ def evaluate(
     (0.5, 0.5)
     """
     if depth is not None and depth < 0:
-        raise MeasureError(f"depth is {depth}, not 0 or more")
+        raise MeasureError(f"depth must be 0 or more, not {depth}")
     rules = profile_named(profile) if isinstance(profile, str) else profile
     asked = parse_measures(measures, leaves_out=rules.leaves_out)
     defaults: dict[str, Any] = {
-        "level": PARAMETERS["level"].check(level),
-        "collection_size": PARAMETERS["collection_size"].check(collection_size),
+        "level": PARAMETERS["level"].check(level, "level"),
+        "collection_size": PARAMETERS["collection_size"].check(collection_size, "collection_size"),
         **rules.defaults,
     }
     resolved = [measure.with_defaults(defaults) for measure in asked]

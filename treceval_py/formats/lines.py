@@ -233,6 +233,12 @@ def _about_bad_count(row: list[bytes], layout: Layout, other: Layout | None, une
         return what, "Is the tag or another column missing?"
     if layout is QRELS and len(row) == 3:
         return what, "Is the iteration column (a 0 after the qid) missing?"
+    if layout is PREFERENCES and GRADED_PREFERENCES.fits(len(row)):
+        return what, f"Is it of the format qrels_prefs ({GRADED_PREFERENCES})?"
+    if layout is GRADED_PREFERENCES and PREFERENCES.fits(len(row)):
+        return what, f"Is it of the format prefs ({PREFERENCES})?"
+    if row[0].startswith((b"<", b"{", b"[")):
+        return what, "Is it the right file?"
     if len(row) == 1 and b"," in row[0]:
         return what, "Separate fields by spaces or tabs, not by commas."
     return what, "Mend the line."

@@ -124,10 +124,14 @@ def _parse_printed(text: str) -> list[Measure] | None:
     return None
 
 
+_NO_CUTOFF = re.compile(r"[^@]+@\s*")
+
 _NOTATION = re.compile(r"\s*(?P<name>[^\s()@.]+)\s*(\((?P<inside>.*)\))?\s*(@\s*(?P<at>\S+))?\s*")
 
 
 def _parse_notation(text: str) -> list[Measure] | None:
+    if _NO_CUTOFF.fullmatch(text):
+        raise MeasureError("no cutoff after the @", "Write @10, for example.")
     match = _NOTATION.fullmatch(text)
     if match is None:
         return None

@@ -116,8 +116,8 @@ class Parameter:
         """
         return self.check(self.read(text))
 
-    def check(self, value: Any) -> Any:
-        """Return a value that is in range.
+    def check(self, value: Any, called: str | None = None) -> Any:
+        """Return a value that is in range; `called` is its name in messages, by default that of the notation.
 
         Raises
         ------
@@ -125,7 +125,8 @@ class Parameter:
             It is out of range.
         """
         if not self.fits(value):
-            raise MeasureError(f"{self.key if self.key != '@' else self.name} is {self.show(value)}, not {self.range}")
+            name = called or (self.name if self.key == "@" else self.key)
+            raise MeasureError(f"{name} must be {self.range}, not {self.show(value)}")
         return value
 
 
