@@ -171,6 +171,34 @@ def test_a_run_without_any_judged_query_is_scored_with_c_but_noted(folder) -> No
     assert b"no query of the run is judged in qrels; is it the right file?" in done.err
 
 
+def test_a_rank_column_that_contradicts_the_scores_is_noted(folder) -> None:
+    (folder / "run").write_text("1 Q0 b 2 3.0 t\n1 Q0 a 1 2.0 t\n1 Q0 x 3 1.0 t\n2 Q0 a 1 1.0 t\n3 Q0 z 1 1 t\n")
+    done = treceval(["-m", "map", "qrels", "run"], folder=folder)
+    assert (
+        done.err.decode() == "note: run: in 1 of 3 queries (1) the rank column contradicts the scores, which decide.\n"
+    )
+
+
+def test_scores_that_may_be_distances_are_noted(folder) -> None:
+    (folder / "run").write_text("1 Q0 b 1 0.1 t\n1 Q0 a 2 0.2 t\n2 Q0 a 1 0.3 t\n2 Q0 b 2 0.4 t\n3 Q0 z 1 1 t\n")
+    done = treceval(["-m", "map", "qrels", "run"], folder=folder)
+    assert done.err.decode() == (
+        "note: run: in 2 of 3 queries (1, 2) scores grow with the rank. "
+        "If they are distances, give their negatives: more is better.\n"
+    )
+
+
+@pytest.mark.parametrize("ranks", ["123", "000", "111", "aab", "321"], ids=str)
+def test_ranks_that_agree_or_say_nothing_are_not_noted(folder, ranks: str) -> None:
+    # Equal ranks say nothing, ranks that are no numbers are not looked at, and the order of lines does not matter.
+    lines = [
+        f"1 Q0 {docid} {rank} {4 - int(rank) if rank.isdigit() else 1}.5 t\n"
+        for docid, rank in zip("abc", ranks, strict=True)
+    ]
+    (folder / "run").write_text("".join(lines) + "2 Q0 a 1 1.0 t\n3 Q0 z 1 1 t\n")
+    assert treceval(["-m", "map", "qrels", "run"], folder=folder).err == b""
+
+
 def test_several_runs_make_a_table_with_a_column_each(folder) -> None:
     done = treceval(["-m", "map", "-m", "num_ret", "qrels", "run", "other"], folder=folder)
     assert done.out.decode() == (

@@ -27,6 +27,7 @@ __all__ = [
     "judge",
     "judge_groups",
     "missing_queries",
+    "rank_contradictions",
     "ranked_labels",
     "ranking",
     "ratio",
@@ -385,6 +386,37 @@ def judge_groups(
         run.tag,
     )
     return JudgedGroups(tuple(qids), np.array(query, dtype=np.int64), rankings)
+
+
+def rank_contradictions(run: Run) -> tuple[list[str], bool]:
+    """Find the queries in which the rank column of a run contradicts its scores.
+
+    Parameters
+    ----------
+    run : Run
+        The run. Without a rank column there is nothing to find; equal ranks say nothing.
+
+    Returns
+    -------
+    qids : list of str
+        Queries in which a document with a smaller rank has a lower score than one with a larger rank.
+    reversed : bool
+        Whether in all of them the score only grows with the rank, as distances do.
+    """
+    if run.ranks is None:
+        return [], False
+    query = np.repeat(np.arange(len(run.qids)), np.diff(run.offsets))
+    ranks, scores = run.ranks, run.scores
+    within = query[1:] == query[:-1]
+    if not (within & ((ranks[1:] <= ranks[:-1]) | (scores[1:] > scores[:-1]))).any():
+        return [], False
+    ordered = scores[np.lexsort((-scores, ranks, query))]
+    rising = np.zeros(len(run.qids), dtype=bool)
+    falling = np.zeros(len(run.qids), dtype=bool)
+    rising[query[1:][within & (ordered[1:] > ordered[:-1])]] = True
+    falling[query[1:][within & (ordered[1:] < ordered[:-1])]] = True
+    found = [run.qids[row] for row in np.flatnonzero(rising).tolist()]
+    return found, bool(found) and not (rising & falling).any()
 
 
 def missing_queries(judged: Sequence[str], retrieved: Sequence[str]) -> list[str]:

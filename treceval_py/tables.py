@@ -304,6 +304,8 @@ class Run(Table[float]):
         The score of each row; more is better.
     tag : str
         The tag of the file's last line, or as given.
+    ranks : (D,) int array or None
+        The rank column of the file, where it holds whole numbers. Scores decide; this is only compared with them.
 
     Raises
     ------
@@ -317,7 +319,7 @@ class Run(Table[float]):
     0.25
     """
 
-    __slots__ = ("scores", "tag")
+    __slots__ = ("ranks", "scores", "tag")
 
     _values_are = "score"
 
@@ -331,6 +333,7 @@ class Run(Table[float]):
         super().__init__(qids, offsets, docids, name=name)
         self.scores = scores
         self.tag = tag
+        self.ranks: IntArray | None = None
 
     @classmethod
     def from_columns(
@@ -342,10 +345,12 @@ class Run(Table[float]):
         *,
         tag: str = "run",
         name: str = "<run>",
+        ranks: IntArray | None = None,
     ) -> Run:
         """Build from columns as the attributes describe them; nothing is checked."""
         self = cls.__new__(cls)
         self._set(qids, offsets, docids, scores, tag=tag, name=name)
+        self.ranks = ranks
         return self
 
     @classmethod
@@ -454,7 +459,8 @@ class Run(Table[float]):
         return self.scores
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_run_from_columns, (self.qids, self.offsets, self.docids, self.scores, self.tag, self.name))
+        columns = (self.qids, self.offsets, self.docids, self.scores)
+        return (_run_from_columns, (*columns, self.tag, self.name, self.ranks))
 
 
 class Preference(NamedTuple):
@@ -524,9 +530,15 @@ def _qrels_from_columns(qids: Sequence[str], offsets: IntArray, docids: Ids, rel
 
 
 def _run_from_columns(
-    qids: Sequence[str], offsets: IntArray, docids: Ids, scores: FloatArray, tag: str, name: str
+    qids: Sequence[str],
+    offsets: IntArray,
+    docids: Ids,
+    scores: FloatArray,
+    tag: str,
+    name: str,
+    ranks: IntArray | None,
 ) -> Run:
-    return Run.from_columns(qids, offsets, docids, scores, tag=tag, name=name)
+    return Run.from_columns(qids, offsets, docids, scores, tag=tag, name=name, ranks=ranks)
 
 
 def _from_nested(nested: Mapping[str, Mapping[str, Any]], what: str) -> tuple[list[str], IntArray, Ids, list[Any]]:

@@ -13,11 +13,13 @@ from treceval_py.cli.printing import note, put
 from treceval_py.errors import MeasureError
 from treceval_py.evaluation import DEFAULT_MEASURES, check_kinds, evaluate, load_judgments, load_run
 from treceval_py.formats import JUDGMENT_FORMATS
+from treceval_py.judging import rank_contradictions
 from treceval_py.measures import in_print_order, parse_measures
 from treceval_py.measures.parameters import integer
 from treceval_py.output import FORMATS, Options
 from treceval_py.profiles import DEFAULT_PROFILE, PROFILES, profile_named
 from treceval_py.results import Results
+from treceval_py.tables import Run
 from treceval_py.version import __version__
 from treceval_py.zscores import read_norms
 
@@ -167,10 +169,13 @@ def score(
     check_kinds(wanted, judgments)
     table = read_norms(norms) if norms is not None else None
     scored: list[Results] = []
-    for run in runs:
+    warnings: list[str | None] = []
+    for file in runs:
+        run = load_run(file)
+        warnings.append(_about_ranks(run))
         results = evaluate(
             judgments,
-            load_run(run),
+            run,
             wanted,
             level=level,
             complete=complete,
@@ -184,8 +189,10 @@ def score(
     colour = output is None and sys.stdout is not None and sys.stdout.isatty()
     options = Options(per_query=per_query, summary=not no_summary, digits=digits, colour=colour)
     text = FORMATS[name](scored, options)
-    for results in scored:
+    for results, warning in zip(scored, warnings, strict=True):
         _notes(results)
+        if warning is not None:
+            note(warning)
     put(text, output)
 
 
@@ -207,6 +214,16 @@ def _notes(results: Results) -> None:
         have = "query of the run has" if count == 1 else "queries of the run have"
         are = "is" if count == 1 else "are"
         note(f"{results.run_name}: {count} {have} no judgments ({_first(results.unjudged)}) and {are} not scored.")
+
+
+def _about_ranks(run: Run) -> str | None:
+    qids, reverse = rank_contradictions(run)
+    if not qids:
+        return None
+    where = f"{run.name}: in {len(qids)} of {len(run)} queries ({_first(tuple(qids))})"
+    if reverse:
+        return f"{where} scores grow with the rank. If they are distances, give their negatives: more is better."
+    return f"{where} the rank column contradicts the scores, which decide."
 
 
 def _first(qids: tuple[str, ...]) -> str:

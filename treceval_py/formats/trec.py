@@ -6,7 +6,7 @@ And the two further kinds of judgments that trec_eval reads: groups of judgments
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -66,7 +66,8 @@ def read_qrels(source: Source) -> Qrels:
 def read_run(source: Source) -> Run:
     """Read a run: lines of ``qid Q0 docid rank score tag``.
 
-    Only ``qid``, ``docid`` and ``score`` decide; the tag is that of the last line. Lines may stand in any order.
+    Only ``qid``, ``docid`` and ``score`` decide; the tag is that of the last line. Lines may stand in any order. The
+    rank column is kept where it holds whole numbers, to be compared with the scores (`rank_contradictions`).
 
     Parameters
     ----------
@@ -84,15 +85,19 @@ def read_run(source: Source) -> Run:
         The file cannot be read, a line is malformed, a document occurs twice in a query.
     """
     rows, scores, tag = Rows(name_of(source)), [], b""
+    ranks: list[IntArray | None] = []
     for block in read_blocks(source, RUN, QRELS):
         scores.append(block.numbers(4, "score"))
         rows.add(block, block.columns[2])
+        ranks.append(_whole_numbers(block.columns[3]))
         tag = block.columns[5][-1]
     qids, offsets, docids, order = rows.group()
     column: FloatArray = np.concatenate(scores)
     if order is not None:
         column = column[order]
-    return Run.from_columns(qids, offsets, docids, column, tag=decode(tag), name=rows.name)
+    known = [part for part in ranks if part is not None]
+    rank_column = _ordered_integers(known, order) if len(known) == len(ranks) else None
+    return Run.from_columns(qids, offsets, docids, column, tag=decode(tag), name=rows.name, ranks=rank_column)
 
 
 def read_judgment_groups(source: Source) -> JudgmentGroups:
@@ -158,6 +163,14 @@ JUDGMENT_FORMATS: dict[str, Callable[[Source], Judgments]] = {
     "qrels_prefs": _read_graded_preferences,
 }
 """The formats of judgments by trec_eval's names (its ``-R``)."""
+
+
+def _whole_numbers(column: Sequence[bytes]) -> IntArray | None:
+    """Return a column as int64, or None: nobody needs ranks to be numbers."""
+    try:
+        return np.fromiter(map(int, column), dtype=np.int64, count=len(column))
+    except (ValueError, OverflowError):
+        return None
 
 
 def _ordered_integers(parts: list[IntArray], order: IntArray | None) -> IntArray:
