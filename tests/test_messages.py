@@ -211,6 +211,16 @@ def test_a_judgment_with_leading_zeros_is_not_blamed_for_another_one(folder: Fol
     )
 
 
+def test_an_id_that_is_long_is_not_shown_whole(folder: Folder) -> None:
+    """Wherever it turns up: twice in a group, in no file of the two, or missing."""
+    long = b"x" * 100_000
+    twice = (b"1 g " + long + b" 1\n") * 2
+    assert len(folder.refused("-R", "qrels_jg", "-m", "map_avgjg", "qrels", "run", qrels=twice)) < 300
+    assert len(folder.refused(run=long + b" Q0 a 1 1.0 t\n")) < 400
+    done = folder.score(qrels=QRELS + long + b" 0 a 1\n")
+    assert (done.status, len(done.err) < 400) == (0, True)
+
+
 def test_a_field_that_is_long_is_not_shown_whole(folder: Folder) -> None:
     """A message is read on a terminal: one line of a damaged file may have millions of characters."""
     assert len(folder.refused(run=RUN.replace(b"2.5", b"x" * 100_000))) < 1000

@@ -18,7 +18,7 @@ from treceval_py.measures.registry import TEXT
 from treceval_py.preferences import JudgedPreferences, judge_preferences
 from treceval_py.profiles import DEFAULT_PROFILE, Profile, profile_named
 from treceval_py.results import Results
-from treceval_py.tables import JudgmentGroups, Preferences, Qrels, Run
+from treceval_py.tables import JudgmentGroups, Preferences, Qrels, Run, first_of
 
 __all__ = ["DEFAULT_MEASURES", "evaluate", "load_judgments", "load_run"]
 
@@ -212,7 +212,7 @@ def _some(qids: Sequence[str]) -> str:
     if not qids:
         return "none (0 queries)"
     count = "1 query" if len(qids) == 1 else f"{len(qids)} queries"
-    return f"{', '.join(qids[:3])}{', …' if len(qids) > 3 else ''} ({count})"
+    return f"{first_of(qids)} ({count})"
 
 
 def _compute(

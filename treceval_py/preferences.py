@@ -17,7 +17,7 @@ import numpy as np
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.errors import EvaluationError
 from treceval_py.judging import FLOAT32, FLOAT64, documents, ranking
-from treceval_py.tables import Preference, Preferences, Run, decode, encode
+from treceval_py.tables import Preference, Preferences, Run, encode, quoted
 
 __all__ = ["GroupPreferences", "JudgedPreferences", "balanced", "judge_preferences", "pair_shares", "preferred", "sums"]
 
@@ -147,7 +147,7 @@ class _Gatherer:
 
     def _refuse(self, line: Preference, what: str) -> EvaluationError:
         return EvaluationError(
-            f"{what} in group '{decode(line.group)}' of query '{self.qid}'",
+            f"{what} in group {quoted(line.group)} of query {quoted(encode(self.qid))}",
             "Give each document one place in a group.",
             file=self.file,
             line=line.line or None,
@@ -158,7 +158,7 @@ class _Gatherer:
         classes: dict[float, list[int]] = {}
         for line in lines:
             if level_of.setdefault(line.docid, line.level) != line.level:
-                raise self._refuse(line, f"document '{decode(line.docid)}' has two levels")
+                raise self._refuse(line, f"document {quoted(line.docid)} has two levels")
             classes.setdefault(line.level, []).append(self.number[line.docid])
         levels = sorted(classes, reverse=True)
         ordered = [sorted(classes[level]) for level in levels]
@@ -179,7 +179,7 @@ class _Gatherer:
             document = self.number[line.docid]
             before = level_of.get(document, line.level)
             if min(before, line.level) == 0 < max(before, line.level):
-                raise self._refuse(line, f"document '{decode(line.docid)}' has both level 0 and another one")
+                raise self._refuse(line, f"document {quoted(line.docid)} has both level 0 and another one")
             level_of[document] = line.level
             by_subgroup.setdefault(line.subgroup, {}).setdefault(line.level, []).append(document)
         for classes in by_subgroup.values():
@@ -192,10 +192,10 @@ class _Gatherer:
         itself = np.flatnonzero(preferred.diagonal())
         both = np.argwhere(np.triu(preferred & preferred.T, 1))
         if len(both):
-            one, other = (decode(self.names[at]) for at in both[0].tolist())
-            raise self._refuse(lines[0], f"documents '{one}' and '{other}' are each preferred to the other")
+            one, other = (quoted(self.names[at]) for at in both[0].tolist())
+            raise self._refuse(lines[0], f"documents {one} and {other} are each preferred to the other")
         if len(itself):
-            raise self._refuse(lines[0], f"document '{decode(self.names[itself[0]])}' has two levels in a sub-group")
+            raise self._refuse(lines[0], f"document {quoted(self.names[itself[0]])} has two levels in a sub-group")
         return GroupPreferences(preferred.astype(np.int64), False, [], sorted(level_of.items()))
 
 

@@ -22,7 +22,19 @@ from treceval_py.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Ids", "JudgmentGroups", "Preference", "Preferences", "Qrels", "Run", "decode", "encode"]
+__all__ = [
+    "Ids",
+    "JudgmentGroups",
+    "Preference",
+    "Preferences",
+    "Qrels",
+    "Run",
+    "decode",
+    "encode",
+    "first_of",
+    "quoted",
+    "shortened",
+]
 
 Value = TypeVar("Value")
 
@@ -38,6 +50,25 @@ def encode(text: str) -> bytes:
 def decode(raw: bytes) -> str:
     """Return the text of an identifier; bytes that are not UTF-8 become lone surrogates."""
     return raw.decode("utf-8", "surrogateescape")
+
+
+LONGEST_SHOWN = 80
+"""Bytes of a field that a message shows."""
+
+
+def shortened(text: bytes) -> str:
+    """Return an id or a field as text for a message, which that of a damaged file would fill with a million letters."""
+    return decode(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN]) + "…" * (len(text) > LONGEST_SHOWN)
+
+
+def quoted(text: bytes) -> str:
+    """Return a field in quotes for a message."""
+    return f"'{shortened(text)}'"
+
+
+def first_of(qids: Sequence[str]) -> str:
+    """Return the first few of some queries for a message."""
+    return ", ".join(shortened(encode(qid)) for qid in qids[:3]) + (", …" if len(qids) > 3 else "")
 
 
 class Ids(Sequence[str]):

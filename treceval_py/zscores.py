@@ -6,7 +6,7 @@ from treceval_py._types import Source
 from treceval_py.errors import InputError
 from treceval_py.formats.lines import Layout, read_blocks
 from treceval_py.formats.source import name_of
-from treceval_py.tables import decode
+from treceval_py.tables import decode, quoted
 
 __all__ = ["read_norms"]
 
@@ -38,7 +38,7 @@ def read_norms(source: Source) -> dict[tuple[str, str], tuple[float, float]]:
             key = decode(qid), decode(measure)
             if key in norms:
                 raise InputError(
-                    f"measure '{key[1]}' of query '{key[0]}' occurs twice",
+                    f"measure {quoted(measure)} of query {quoted(qid)} occurs twice",
                     "Keep one of the two lines.",
                     file=name_of(source),
                     line=block.lines[row],

@@ -19,7 +19,7 @@ from treceval_py.measures.parameters import integer
 from treceval_py.output import FORMATS, Options
 from treceval_py.profiles import DEFAULT_PROFILE, PROFILES, profile_named
 from treceval_py.results import Results
-from treceval_py.tables import Run
+from treceval_py.tables import Run, first_of
 from treceval_py.version import __version__
 from treceval_py.zscores import read_norms
 
@@ -189,11 +189,12 @@ def score(
     colour = output is None and sys.stdout is not None and sys.stdout.isatty()
     options = Options(per_query=per_query, summary=not no_summary, digits=digits, colour=colour)
     text = FORMATS[name](scored, options)
+    put(text, output)
+    # Only now, so that output that cannot be written has one line to say so.
     for results, warning in zip(scored, warnings, strict=True):
         _notes(results)
         if warning is not None:
             note(warning)
-    put(text, output)
 
 
 def _notes(results: Results) -> None:
@@ -208,23 +209,19 @@ def _notes(results: Results) -> None:
             note(
                 f"{results.run_name}: no query of the run is judged in {results.judgments_name}; is it the right file?"
             )
-        note(f"{results.run_name}: {count} {are} missing ({_first(results.missing)}), {what}.")
+        note(f"{results.run_name}: {count} {are} missing ({first_of(results.missing)}), {what}.")
     if results.unjudged:
         count = len(results.unjudged)
         have = "query of the run has" if count == 1 else "queries of the run have"
         are = "is" if count == 1 else "are"
-        note(f"{results.run_name}: {count} {have} no judgments ({_first(results.unjudged)}) and {are} not scored.")
+        note(f"{results.run_name}: {count} {have} no judgments ({first_of(results.unjudged)}) and {are} not scored.")
 
 
 def _about_ranks(run: Run) -> str | None:
     qids, reverse = rank_contradictions(run)
     if not qids:
         return None
-    where = f"{run.name}: in {len(qids)} of {len(run)} queries ({_first(tuple(qids))})"
+    where = f"{run.name}: in {len(qids)} of {len(run)} queries ({first_of(qids)})"
     if reverse:
         return f"{where} scores grow with the rank. If they are distances, give their negatives: more is better."
     return f"{where} the rank column contradicts the scores, which decide."
-
-
-def _first(qids: tuple[str, ...]) -> str:
-    return ", ".join(qids[:3]) + (", …" if len(qids) > 3 else "")

@@ -20,12 +20,10 @@ import numpy as np
 from treceval_py._types import FloatArray, IntArray, Source
 from treceval_py.errors import InputError
 from treceval_py.formats.source import blocks, name_of
-from treceval_py.tables import Ids, decode, encode
+from treceval_py.tables import Ids, decode, encode, quoted, shortened
 
-__all__ = ["Block", "Layout", "Rows", "quoted", "read_blocks", "shortened"]
+__all__ = ["Block", "Layout", "Rows", "read_blocks"]
 
-LONGEST_SHOWN = 80
-"""Bytes of a field that a message shows."""
 
 Column = Sequence[bytes]
 
@@ -147,16 +145,6 @@ class Block:
         raise AssertionError("a column that int() refuses has a field that is no integer")
 
 
-def shortened(text: bytes) -> str:
-    """Return a field as text for a message, which one of a damaged file would fill with a million characters."""
-    return decode(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN]) + "…" * (len(text) > LONGEST_SHOWN)
-
-
-def quoted(text: bytes) -> str:
-    """Return a field in quotes for a message."""
-    return f"'{shortened(text)}'"
-
-
 def _is_number(text: bytes) -> bool:
     try:
         float(text)
@@ -197,8 +185,8 @@ def read_blocks(source: Source, layout: Layout, other: Layout | None = None) -> 
 def _block(first: int, text: bytes, layout: Layout, other: Layout | None, name: str) -> tuple[Block, InputError | None]:
     """Cut text into rows of fields, up to the first line that does not fit, and say what is wrong with that one."""
     error = None
-    rows = [line.split() for line in text.split(b"\n")]
-    del rows[-1]  # every line ends with a newline, so nothing follows the last one
+    raw = text.split(b"\n")[:-1]  # every line ends with a newline, so nothing follows the last one
+    rows = [line.split() for line in raw]
     lines: Sequence[int] = range(first, first + len(rows))
     if b"#" in text or not all(rows):
         kept = [index for index, row in enumerate(rows) if row and not row[0].startswith(b"#")]
@@ -206,7 +194,6 @@ def _block(first: int, text: bytes, layout: Layout, other: Layout | None, name: 
             rows, lines = [rows[index] for index in kept], [first + index for index in kept]
     width = len(layout.fields)
     if set(map(len, rows)) - {width}:
-        raw = text.split(b"\n")
         for index, (row, line) in enumerate(zip(rows, lines, strict=True)):
             # Old Macintosh files end lines with a carriage return alone: all of such a run would be one long line.
             unended = len(row) > width and b"\r" in raw[line - first].strip()

@@ -108,9 +108,7 @@ def _read(stream: BinaryIO, size: int, name: str, line: int) -> bytes:
     except OSError as error:
         if error.errno is None:  # not from the system: bz2's word for data that is no bzip2
             raise _damaged(error, name, line) from None
-        if error.errno == errno.EISDIR:  # some systems open a directory and refuse to read it
-            raise InputError("is a directory", "Give a file.", file=name) from None
-        raise InputError(f"cannot be read: {_reason(error)}", "Check the file.", file=name) from None
+        raise _refused(error, name, "read") from None
     except Exception as error:  # each zstd package has its own exceptions, which derive from nothing common
         if type(error).__module__.split(".")[0] in {"zstandard", "compression", "backports", "_zstd"}:
             raise _damaged(error, name, line) from None
@@ -134,7 +132,7 @@ def _opened(source: Source, name: str) -> Iterator[BinaryIO]:
         try:
             raw: Any = open(path, "rb", buffering=0)  # noqa: SIM115 - closed below, with what is put around it
         except OSError as error:
-            raise _cannot_open(error, name) from None
+            raise _refused(error, name, "opened") from None
         ours = True
     else:
         raw = _standard_input() if isinstance(source, (str, os.PathLike)) else source
@@ -203,12 +201,13 @@ def _standard_input() -> BinaryIO:
     return cast("BinaryIO", sys.stdin.buffer)
 
 
-def _cannot_open(error: OSError, name: str) -> InputError:
+def _refused(error: OSError, name: str, done: str) -> InputError:
+    """Say what the system said; a directory is refused when it is opened, or, as standard input, when it is read."""
     if error.errno == errno.EISDIR:
         return InputError("is a directory", "Give a file.", file=name)
     if error.errno == errno.ENOENT:
         return InputError("no such file", "Check the name.", file=name)
-    return InputError(f"cannot be opened: {_reason(error)}", "Check the file.", file=name)
+    return InputError(f"cannot be {done}: {_reason(error)}", "Check the file.", file=name)
 
 
 def _reason(error: BaseException) -> str:

@@ -7,6 +7,7 @@ And the two further kinds of judgments that trec_eval reads: groups of judgments
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from treceval_py.formats.lines import (
     read_blocks,
 )
 from treceval_py.formats.source import name_of
-from treceval_py.tables import JudgmentGroups, Preference, Preferences, Qrels, Run, decode
+from treceval_py.tables import JudgmentGroups, Preference, Preferences, Qrels, Run, decode, quoted
 
 __all__ = [
     "JUDGMENT_FORMATS",
@@ -34,6 +35,7 @@ __all__ = [
     "read_run",
 ]
 
+Column = TypeVar("Column", FloatArray, IntArray)
 Judgments = Qrels | JudgmentGroups | Preferences
 
 
@@ -60,7 +62,7 @@ def read_qrels(source: Source) -> Qrels:
         rels.append(block.integers(3, "judgment"))
         rows.add(block, block.columns[2])
     qids, offsets, docids, order = rows.group()
-    return Qrels.from_columns(qids, offsets, docids, _ordered_integers(rels, order), name=rows.name)
+    return Qrels.from_columns(qids, offsets, docids, _ordered(rels, order), name=rows.name)
 
 
 def read_run(source: Source) -> Run:
@@ -92,11 +94,9 @@ def read_run(source: Source) -> Run:
         ranks.append(_whole_numbers(block.columns[3]))
         tag = block.columns[5][-1]
     qids, offsets, docids, order = rows.group()
-    column: FloatArray = np.concatenate(scores)
-    if order is not None:
-        column = column[order]
     known = [part for part in ranks if part is not None]
-    rank_column = _ordered_integers(known, order) if len(known) == len(ranks) else None
+    rank_column = _ordered(known, order) if len(known) == len(ranks) else None
+    column = _ordered(scores, order)
     return Run.from_columns(qids, offsets, docids, column, tag=decode(tag), name=rows.name, ranks=rank_column)
 
 
@@ -116,7 +116,7 @@ def read_judgment_groups(source: Source) -> JudgmentGroups:
             judged = groups.setdefault(decode(qid), {}).setdefault(group, {})
             if docid in judged:
                 raise InputError(
-                    f"group '{decode(group)}' judges document '{decode(docid)}' twice for query '{decode(qid)}'",
+                    f"group {quoted(group)} judges document {quoted(docid)} twice for query {quoted(qid)}",
                     "Keep one of the two lines.",
                     file=name,
                     line=line,
@@ -173,6 +173,8 @@ def _whole_numbers(column: Sequence[bytes]) -> IntArray | None:
         return None
 
 
-def _ordered_integers(parts: list[IntArray], order: IntArray | None) -> IntArray:
-    column = np.concatenate(parts)
-    return column if order is None else column[order]
+def _ordered(parts: Sequence[Column], order: IntArray | None) -> Column:
+    """Join the parts of a column and put its rows in the order of `Rows.group`."""
+    column: Any = np.concatenate(parts)
+    joined: Column = column if order is None else column[order]
+    return joined
