@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from random_runs import random_pair
 
 from treceval_py import JudgedRun, JudgmentGroups, Measure, Preference, Preferences, Qrels, Run, judge, parse_measures
-from treceval_py.judging import JudgedGroups, judge_groups
+from treceval_py.judging import JudgedGroups, assemble, judge_groups, locate
 from treceval_py.measures import FAMILIES, Family
 from treceval_py.measures.registry import TEXT
 from treceval_py.preferences import JudgedPreferences, judge_preferences
@@ -197,8 +197,10 @@ class TestForAllMeasures:
     @given(pair=pairs)
     def test_parts_of_a_run_put_together_are_the_run(self, family: Family, pair: Any) -> None:
         qrels, run = pair
-        parts = [judge(Qrels({qid: qrels[qid]}), Run({qid: run.get(qid, {})})) for qid in sorted(qrels, reverse=True)]
-        assert scored(family, JudgedRun.concatenate(parts)) == scored(family, judge(Qrels(qrels), Run(run)))
+        judgments = Qrels(qrels)
+        parts = [locate(judgments, Run({qid: run[qid]})) for qid in sorted(run, reverse=True)]
+        together = assemble(judgments, parts, complete=True, tag="run")
+        assert scored(family, together) == scored(family, judge(judgments, Run(run)))
 
     @few
     @given(pair=pairs)
@@ -257,12 +259,6 @@ def shuffled(table: Any, seed: int) -> Any:
         return items
 
     return {qid: dict(mixed(row.items())) for qid, row in mixed(table.items())}
-
-
-def test_parts_that_share_a_query_cannot_be_put_together() -> None:
-    part = judge(Qrels({"1": {"a": 1}}), Run({"1": {"a": 1.0}}))
-    with pytest.raises(ValueError, match="cut a run at query boundaries"):
-        JudgedRun.concatenate([part, part])
 
 
 def test_a_deep_run_costs_no_row_for_unjudged_documents() -> None:

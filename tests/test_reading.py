@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import copy
+import functools
 import gzip
 import io
 import lzma
@@ -240,10 +241,15 @@ def test_queries_are_matched_by_their_bytes() -> None:
 def lines_of(data: bytes, size: int) -> list[tuple[int, bytes]]:
     """Return numbered lines as they come out of blocks of about that size."""
     found = []
-    for first, block in blocks(io.BytesIO(data), size):
-        assert block.endswith(b"\n")
-        found += list(enumerate(block[:-1].split(b"\n"), first))
+    for block in blocks(io.BytesIO(data), size):
+        text = bytes(block)
+        assert text.endswith(b"\n")
+        found += list(enumerate(text[:-1].split(b"\n"), len(found) + 1))
     return found
+
+
+def cut_into_blocks_of(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "blocks", functools.partial(blocks, size=size))
 
 
 @pytest.mark.parametrize("size", range(1, 8))
@@ -267,8 +273,7 @@ def test_any_lines_are_the_same_whatever_the_size_of_blocks(lines: list[bytes], 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 11, 64])
 def test_a_table_is_the_same_whatever_the_size_of_blocks(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_blocks = blocks
-    monkeypatch.setattr("treceval_py.formats.lines.blocks", lambda origin: in_blocks(origin, size))
+    cut_into_blocks_of(size, monkeypatch)
     table = read_run(io.BytesIO(b"# head\n2 Q0 z 1 9 t\n" + RUN))
     assert table.to_dict() == {"2": {"z": 9.0, "c": 0.25}, "1": {"b": 3.5, "a": 2.5}}
 
@@ -277,17 +282,19 @@ def test_a_table_is_the_same_whatever_the_size_of_blocks(size: int, monkeypatch:
 def test_a_duplicate_is_found_on_its_line_whatever_the_size_of_blocks(
     size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_blocks = blocks
-    monkeypatch.setattr("treceval_py.formats.lines.blocks", lambda origin: in_blocks(origin, size))
+    cut_into_blocks_of(size, monkeypatch)
     assert refusal(read_qrels, b"# head\n\n1 0 a 1\n2 0 a 1\n\n1 0 a 0\n") == (
         "<file>:6: document 'a' occurs twice in query '1' (first on line 3). Keep one of the two lines."
     )
 
 
 @pytest.mark.parametrize("size", range(1, 8))
-def test_a_nul_byte_is_found_on_its_line_whatever_the_size_of_blocks(size: int) -> None:
+def test_a_nul_byte_is_found_on_its_line_whatever_the_size_of_blocks(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut_into_blocks_of(size, monkeypatch)
     with pytest.raises(InputError) as caught:
-        lines_of(b"1 0 a 1\n1 0 b 1\n1 0 c\0 1\n", size)
+        read_qrels(io.BytesIO(b"1 0 a 1\n1 0 b 1\n1 0 c\0 1\n"))
     assert caught.value.line == 3
 
 
@@ -298,14 +305,14 @@ def test_a_line_may_be_longer_than_a_block() -> None:
 
 def test_a_line_without_end_is_refused_before_it_fills_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "LONGEST_LINE", 1000)
-    with pytest.raises(InputError) as caught:
-        lines_of(b"1 0 a 1\n" + b"x" * 5000, 100)
-    assert str(caught.value) == "<file>:2: a line of more than 1,000 bytes. Is this a text file?"
+    cut_into_blocks_of(100, monkeypatch)
+    assert refusal(read_qrels, b"1 0 a 1\n" + b"x" * 5000) == (
+        "<file>:2: a line of more than 1,000 bytes. Is this a text file?"
+    )
 
 
 def test_a_table_has_a_value_for_each_line_of_many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    in_blocks = blocks
-    monkeypatch.setattr("treceval_py.formats.lines.blocks", lambda origin: in_blocks(origin, 1000))
+    cut_into_blocks_of(1000, monkeypatch)
     text = b"".join(b"%d Q0 d%d 1 %d t\n" % (row % 7, row, row) for row in range(2000))
     assert run_of(text) == {str(query): {f"d{row}": float(row) for row in range(query, 2000, 7)} for query in range(7)}
 

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, Source
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.formats import JUDGMENT_FORMATS, Judgments, read_qrels, read_run
-from treceval_py.judging import JudgedGroups, JudgedRun, judge, judge_groups, missing_queries
+from treceval_py.formats.source import Watch
+from treceval_py.judging import (
+    JudgedGroups,
+    JudgedRun,
+    RankContradictions,
+    judge,
+    judge_groups,
+    missing_queries,
+    rank_contradictions,
+)
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.parameters import PARAMETERS
 from treceval_py.measures.registry import TEXT
 from treceval_py.preferences import JudgedPreferences, judge_preferences
 from treceval_py.profiles import DEFAULT_PROFILE, Profile, profile_named
 from treceval_py.results import Results
-from treceval_py.tables import JudgmentGroups, Preferences, Qrels, Run, first_of
+from treceval_py.streaming import Retrieved, judge_file
+from treceval_py.tables import DEFAULT_TAG, RUN_NAME, JudgmentGroups, Preferences, Qrels, Run, first_of
 
 __all__ = ["DEFAULT_MEASURES", "evaluate", "load_judgments", "load_run"]
 
@@ -50,8 +60,12 @@ def evaluate(
     judged_only: bool = False,
     collection_size: int = 0,
     profile: str | Profile = DEFAULT_PROFILE,
+    threads: int | None = None,
+    watch: Watch | None = None,
 ) -> Results:
     """Score a run against judgments.
+
+    A run file is judged while it is read and never held whole; of dictionaries only the judged documents are looked up.
 
     Parameters
     ----------
@@ -74,6 +88,11 @@ def evaluate(
         Documents in the collection, for ``utility``.
     profile : str or Profile
         The conventions of ranking and averaging.
+    threads : int, optional
+        How many threads read a run file, from 1; by default as many as there are cores for this process.
+    watch : callable, optional
+        Is told, now and then while a run file is read, how many of its bytes have been read and how many there are
+        (None where that is not known).
 
     Returns
     -------
@@ -99,6 +118,8 @@ def evaluate(
     """
     if depth is not None and depth < 0:
         raise MeasureError(f"depth must be 0 or more, not {depth}")
+    if threads is not None and threads < 1:
+        raise MeasureError(f"threads must be 1 or more, not {threads}")
     rules = profile_named(profile) if isinstance(profile, str) else profile
     asked = parse_measures(measures, leaves_out=rules.leaves_out)
     defaults: dict[str, Any] = {
@@ -107,10 +128,10 @@ def evaluate(
         **rules.defaults,
     }
     resolved = [measure.with_defaults(defaults) for measure in asked]
-    judgments, ranked = load_judgments(qrels), load_run(run)
+    judgments = load_judgments(qrels)
     check_kinds(asked, judgments)
-    judged = _judge(judgments, ranked, complete, depth, judged_only, rules)
-    missing = missing_queries(judgments.qids, ranked.qids)
+    judged, retrieved = _judge(judgments, run, _Rules(complete, depth, judged_only, rules.score_type), threads, watch)
+    missing = missing_queries(judgments.qids, retrieved.qids)
     as_zero = np.zeros(judged.num_queries, dtype=bool)
     if complete and rules.missing_as_zero:
         absent = set(missing)
@@ -125,12 +146,13 @@ def evaluate(
         averages=averages,
         listed=~as_zero,
         missing=tuple(missing),
-        unjudged=tuple(missing_queries(ranked.qids, judgments.qids)),
+        unjudged=tuple(missing_queries(retrieved.qids, judgments.qids)),
+        contradictions=retrieved.contradictions,
         complete=complete,
         profile=rules.name,
         judgments_name=judgments.name,
-        run_name=ranked.name,
-        tag=ranked.tag,
+        run_name=retrieved.name,
+        tag=retrieved.tag,
     )
 
 
@@ -189,23 +211,51 @@ def _source(source: object) -> str | os.PathLike[str] | BinaryIO:
     )
 
 
+class _Rules(NamedTuple):
+    """How documents are judged and which queries are there; see `judging.judge`."""
+
+    complete: bool
+    depth: int | None
+    judged_only: bool
+    score_type: str
+
+
 def _judge(
-    judgments: Judgments, run: Run, complete: bool, depth: int | None, judged_only: bool, profile: Profile
-) -> Judged:
-    if not complete and not any(qid in run for qid in judgments.qids):
-        raise EvaluationError(
-            f"no query of {_some(run.qids)} is judged: {judgments.name} has {_some(judgments.qids)}",
-            "Check that both belong together and write query ids alike.",
-            file=run.name,
-        )
+    judgments: Judgments,
+    run: Source | Run | Mapping[str, Mapping[str, float]],
+    rules: _Rules,
+    threads: int | None,
+    watch: Watch | None,
+) -> tuple[Judged, Retrieved]:
     if isinstance(judgments, Qrels):
-        function: Any = judge
-    else:
-        function = judge_groups if isinstance(judgments, JudgmentGroups) else judge_preferences
-    judged: Judged = function(
-        judgments, run, complete=complete, depth=depth, judged_only=judged_only, score_type=profile.score_type
+        if isinstance(run, Mapping) and not isinstance(run, Run):
+            judged: Judged = judge(judgments, run, **rules._asdict())
+            retrieved = Retrieved(tuple(run), RUN_NAME, DEFAULT_TAG, RankContradictions())
+        elif isinstance(run, Run):
+            judged, retrieved = judge(judgments, run, **rules._asdict()), _retrieved(run)
+        else:
+            judged, retrieved = judge_file(judgments, _source(run), **rules._asdict(), threads=threads, watch=watch)
+        _check_common(judgments, retrieved, rules.complete)
+        return judged, retrieved
+    table = load_run(run)
+    retrieved = _retrieved(table)
+    _check_common(judgments, retrieved, rules.complete)
+    function: Any = judge_groups if isinstance(judgments, JudgmentGroups) else judge_preferences
+    return function(judgments, table, **rules._asdict()), retrieved
+
+
+def _retrieved(run: Run) -> Retrieved:
+    return Retrieved(run.qids, run.name, run.tag, rank_contradictions(run))
+
+
+def _check_common(judgments: Judgments, run: Retrieved, complete: bool) -> None:
+    if complete or not set(judgments.qids).isdisjoint(run.qids):
+        return
+    raise EvaluationError(
+        f"no query of {_some(run.qids)} is judged: {judgments.name} has {_some(judgments.qids)}",
+        "Check that both belong together and write query ids alike.",
+        file=run.name,
     )
-    return judged
 
 
 def _some(qids: Sequence[str]) -> str:

@@ -7,14 +7,15 @@ ranks and are counted. So the cost of a measure grows with the judged documents 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
-from treceval_py.tables import JudgmentGroups, Qrels, Run, encode
+from treceval_py.scanner import scanner
+from treceval_py.tables import DEFAULT_TAG, JudgmentGroups, Qrels, Run, encode
 
 __all__ = [
     "FLOAT32",
@@ -23,9 +24,14 @@ __all__ = [
     "Hits",
     "JudgedGroups",
     "JudgedRun",
+    "Located",
+    "RankContradictions",
+    "assemble",
     "documents",
     "judge",
     "judge_groups",
+    "locate",
+    "locate_nested",
     "missing_queries",
     "rank_contradictions",
     "ranked_labels",
@@ -194,38 +200,6 @@ class JudgedRun:
         qids = tuple(qid for qid, kept in zip(self.qids, keep.tolist(), strict=True) if kept)
         return JudgedRun(qids, of(self.hits), of(self.ideal), self.num_ret[keep], self.tag)
 
-    @staticmethod
-    def concatenate(parts: Sequence[JudgedRun]) -> JudgedRun:
-        """Join judged runs of different queries, such as those of the parts of one run cut at query boundaries.
-
-        Raises
-        ------
-        ValueError
-            A query is in two parts, so its documents were not ranked together.
-        """
-        names = [qid for part in parts for qid in part.qids]
-        if len(set(names)) != len(names):
-            raise ValueError("a query is in two parts: cut a run at query boundaries")
-        order = sorted(range(len(names)), key=lambda index: encode(names[index]))
-        place = np.empty(len(names), dtype=np.int64)
-        place[order] = np.arange(len(names))
-        starts = np.cumsum([0, *(part.num_queries for part in parts)])
-
-        def joined(name: str) -> Hits:
-            tables: list[Hits] = [getattr(part, name) for part in parts]
-            moved = [
-                Hits(place[hits.query + start], hits.rank, hits.rel)
-                for hits, start in zip(tables, starts, strict=False)
-            ]
-            together = Hits.concatenate(moved)
-            by_query = np.argsort(together.query, kind="stable")
-            return Hits(together.query[by_query], together.rank[by_query], together.rel[by_query])
-
-        num_ret = np.concatenate([np.zeros(0, dtype=np.int64), *(part.num_ret for part in parts)])
-        tag = parts[-1].tag if parts else ""
-        qids = tuple(names[index] for index in order)
-        return JudgedRun(qids, joined("hits"), joined("ideal"), num_ret[order], tag)
-
 
 @dataclass(frozen=True, slots=True)
 class JudgedGroups:
@@ -300,9 +274,31 @@ def ranking(docids: Sequence[bytes], scores: FloatArray, *, later_first: bool = 
     return order
 
 
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Where the judged documents of a run, or of some of its queries, stand.
+
+    Attributes
+    ----------
+    rows : (Q,) int array
+        The row in the judgments of each query of the run; negative for a query without judgments.
+    hits : Hits
+        The judged documents; ``query`` is a row of the judgments. Sorted by rank within a query.
+    num_ret : (Q,) int array
+        How many documents of each query count.
+    twice : int or None
+        A row of the run whose document stood in the query before, where such were looked for and there is one.
+    """
+
+    rows: IntArray
+    hits: Hits
+    num_ret: IntArray
+    twice: int | None = None
+
+
 def judge(
     qrels: Qrels,
-    run: Run,
+    run: Run | Mapping[str, Mapping[str, float]],
     *,
     complete: bool = True,
     depth: int | None = None,
@@ -315,8 +311,8 @@ def judge(
     ----------
     qrels : Qrels
         The judgments.
-    run : Run
-        The run; queries without judgments are left out.
+    run : Run or dict of dict
+        The run; queries without judgments are left out. Of dictionaries only the judged documents are looked up.
     complete : bool
         Whether judged queries that the run lacks are there, as queries for which nothing was retrieved.
     depth : int, optional
@@ -332,24 +328,121 @@ def judge(
     JudgedRun
         With the queries in the order of their bytes.
 
+    Raises
+    ------
+    DataError
+        Dictionaries are no run.
+
     Examples
     --------
     >>> judged = judge(Qrels({"1": {"a": 1, "b": 2}}), Run({"1": {"x": 3.0, "a": 2.0}}))
     >>> judged.hits.rank.tolist(), judged.ideal.rel.tolist(), judged.num_ret.tolist()
     ([2], [2, 1], [2])
     """
-    qids = sorted((qid for qid in qrels.qids if complete or qid in run), key=encode)
+    if isinstance(run, Run):
+        tag, located = run.tag, locate(qrels, run, depth=depth, judged_only=judged_only, score_type=score_type)
+    else:
+        tag = DEFAULT_TAG
+        located = locate_nested(qrels, run, depth=depth, judged_only=judged_only, score_type=score_type)
+    return assemble(qrels, [located], complete=complete, tag=tag)
+
+
+def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str) -> JudgedRun:
+    """Make one judged run of parts that were located separately, no query in two of them.
+
+    Parameters
+    ----------
+    qrels : Qrels
+        The judgments.
+    parts : sequence of Located
+        The parts, in any order.
+    complete : bool
+        Whether judged queries that are in no part are there, as queries for which nothing was retrieved.
+    tag : str
+        The run's tag.
+    """
+    ideal = qrels.ideal
+    num_ret = np.full(len(qrels), -1, dtype=np.int64)
+    for part in parts:
+        judged = part.rows >= 0
+        num_ret[part.rows[judged]] = part.num_ret[judged]
+    there = num_ret >= 0
+    if complete:
+        num_ret[~there] = 0
+        there[:] = True
+    rows = ideal.rows[there[ideal.rows]]
+    place = np.full(len(qrels), -1, dtype=np.int64)
+    place[rows] = np.arange(len(rows))
+    hits = Hits.concatenate([part.hits for part in parts])
+    query = place[hits.query]
+    if (query[1:] < query[:-1]).any():
+        order = np.argsort(query, kind="stable")
+        hits, query = Hits(query[order], hits.rank[order], hits.rel[order]), query[order]
+    if len(rows) < len(qrels):
+        kept = there[ideal.query]
+        best = Hits(place[ideal.query[kept]], ideal.rank[kept], ideal.rel[kept])
+    else:
+        best = Hits(place[ideal.query], ideal.rank, ideal.rel)
+    qids = tuple([qrels.qids[row] for row in rows.tolist()])
+    return JudgedRun(qids, Hits(query, hits.rank, hits.rel), best, num_ret[rows], tag)
+
+
+def locate(
+    qrels: Qrels, run: Run, *, depth: int | None = None, judged_only: bool = False, score_type: str = FLOAT64
+) -> Located:
+    """Find where the judged documents of a run stand; parameters as of `judge`."""
+    rows = np.array([-1 if (row := qrels.row_of(qid)) is None else row for qid in run.qids], dtype=np.int64)
+    compiled = scanner()
+    if compiled is not None:
+        *hits, num_ret, twice = compiled.judge(
+            *(run.docids.buffer, run.docids.offsets, run.scores, run.offsets, rows),
+            *(qrels.docids.buffer, qrels.docids.offsets, qrels.offsets, qrels.rels),
+            *(score_type == FLOAT32, -1 if depth is None else depth, judged_only),
+        )
+        return Located(rows, Hits(*hits), num_ret, twice if twice >= 0 else None)
     tables: list[Hits] = []
-    num_ret = np.zeros(len(qids), dtype=np.int64)
-    for query, qid in enumerate(qids):
-        row = run.row_of(qid)
-        if row is None:
+    num_ret = np.zeros(len(rows), dtype=np.int64)
+    for query, row in enumerate(rows.tolist()):
+        if row < 0:
             continue
-        docids, scores = documents(run, row, score_type)
+        docids, scores = documents(run, query, score_type)
         order = ranking(docids, scores)
-        rank, rel, num_ret[query] = _judge_ranking(docids, order, qrels.judgments(_row(qrels, qid)), depth, judged_only)
-        tables.append(Hits(np.full(len(rank), query, dtype=np.int64), rank, rel))
-    return JudgedRun(tuple(qids), Hits.concatenate(tables), _ideal_of(qrels, qids), num_ret, run.tag)
+        rank, rel, num_ret[query] = _judge_ranking(docids, order, qrels.judgments(row), depth, judged_only)
+        tables.append(Hits(np.full(len(rank), row, dtype=np.int64), rank, rel))
+    return Located(rows, Hits.concatenate(tables), num_ret)
+
+
+def locate_nested(
+    qrels: Qrels,
+    run: Mapping[str, Mapping[str, float]],
+    *,
+    depth: int | None = None,
+    judged_only: bool = False,
+    score_type: str = FLOAT64,
+) -> Located:
+    """Find where the judged documents of ``{qid: {docid: score}}`` stand, without a table of all documents.
+
+    Parameters and errors as of `judge`.
+    """
+    compiled = scanner()
+    if compiled is None or not isinstance(run, Mapping):
+        return locate(qrels, Run(run), depth=depth, judged_only=judged_only, score_type=score_type)
+    judgments = qrels.by_text()
+    *hits, rows, num_ret, left = compiled.judge_nested(
+        *(judgments, run, score_type == FLOAT32, -1 if depth is None else depth, judged_only)
+    )
+    located = Located(rows, Hits(*hits), num_ret)
+    if not left:
+        return located
+    # Whatever is not plain (other types, other alphabets, long lists of hits) goes the way of tables.
+    rest = locate(
+        qrels, Run({qid: run[qid] for qid in left}), depth=depth, judged_only=judged_only, score_type=score_type
+    )
+    return Located(
+        np.concatenate([located.rows, rest.rows]),
+        Hits.concatenate([located.hits, rest.hits]),
+        np.concatenate([located.num_ret, rest.num_ret]),
+    )
 
 
 def judge_groups(
@@ -388,48 +481,57 @@ def judge_groups(
     return JudgedGroups(tuple(qids), np.array(query, dtype=np.int64), rankings)
 
 
-def rank_contradictions(run: Run) -> tuple[list[str], bool]:
-    """Find the queries in which the rank column of a run contradicts its scores.
+@dataclass(frozen=True, slots=True)
+class RankContradictions:
+    """The queries in which the rank column of a run contradicts its scores.
+
+    Attributes
+    ----------
+    qids : tuple of str
+        Queries in which a document with a smaller rank has a lower score than one with a larger rank.
+    reversed : bool
+        Whether in all of them the score only grows with the rank, as distances do.
+    """
+
+    qids: tuple[str, ...] = ()
+    reversed: bool = True
+
+    def __add__(self, more: RankContradictions) -> RankContradictions:
+        """Join the queries of two parts of a run."""
+        return RankContradictions(self.qids + more.qids, self.reversed and more.reversed)
+
+    def __bool__(self) -> bool:
+        return bool(self.qids)
+
+
+def rank_contradictions(run: Run) -> RankContradictions:
+    """Compare the rank column of a run with its scores.
 
     Parameters
     ----------
     run : Run
         The run. Without a rank column there is nothing to find; equal ranks say nothing.
-
-    Returns
-    -------
-    qids : list of str
-        Queries in which a document with a smaller rank has a lower score than one with a larger rank.
-    reversed : bool
-        Whether in all of them the score only grows with the rank, as distances do.
     """
     if run.ranks is None:
-        return [], False
+        return RankContradictions()
     query = np.repeat(np.arange(len(run.qids)), np.diff(run.offsets))
     ranks, scores = run.ranks, run.scores
     within = query[1:] == query[:-1]
     if not (within & ((ranks[1:] <= ranks[:-1]) | (scores[1:] > scores[:-1]))).any():
-        return [], False
+        return RankContradictions()
     ordered = scores[np.lexsort((-scores, ranks, query))]
     rising = np.zeros(len(run.qids), dtype=bool)
     falling = np.zeros(len(run.qids), dtype=bool)
     rising[query[1:][within & (ordered[1:] > ordered[:-1])]] = True
     falling[query[1:][within & (ordered[1:] < ordered[:-1])]] = True
-    found = [run.qids[row] for row in np.flatnonzero(rising).tolist()]
-    return found, bool(found) and not (rising & falling).any()
+    found = tuple(run.qids[row] for row in np.flatnonzero(rising).tolist())
+    return RankContradictions(found, not (rising & falling).any())
 
 
 def missing_queries(judged: Sequence[str], retrieved: Sequence[str]) -> list[str]:
     """Return the queries of ``judged`` that ``retrieved`` lacks, in the order of their bytes."""
     there = set(retrieved)
     return sorted((qid for qid in judged if qid not in there), key=encode)
-
-
-def _row(table: Qrels, qid: str) -> int:
-    row = table.row_of(qid)
-    if row is None:
-        raise KeyError(qid)
-    return row
 
 
 def documents(run: Run, row: int, score_type: str) -> tuple[list[bytes], FloatArray]:
@@ -457,15 +559,6 @@ def _judge_ranking(
         pairs = [(rank, rel) for rank, rel in enumerate((rel for _, rel in pairs if rel >= 0), 1)]
     table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     return table[:, 0], table[:, 1], len(pairs) if judged_only else len(ordered)
-
-
-def _ideal_of(qrels: Qrels, qids: Sequence[str]) -> Hits:
-    tables = []
-    for query, qid in enumerate(qids):
-        start, stop = qrels.span(_row(qrels, qid))
-        best = np.sort(qrels.rels[start:stop])[::-1]
-        tables.append(Hits(np.full(len(best), query, dtype=np.int64), np.arange(1, len(best) + 1), best))
-    return Hits.concatenate(tables)
 
 
 def ranked_labels(labels: str, missed: str = "") -> JudgedRun:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
+from treceval_py.judging import RankContradictions
 from treceval_py.measures import Measure, parse_measures
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ class Results(Mapping[str, ByMeasure]):
         Judged queries that the run lacks.
     unjudged : tuple of str
         Queries of the run without judgments, which are not evaluated.
+    contradictions : RankContradictions
+        Queries in which the rank column of the run contradicts its scores, which decide.
     complete : bool
         Whether missing queries count.
     profile : str
@@ -103,6 +106,7 @@ class Results(Mapping[str, ByMeasure]):
     listed: BoolArray
     missing: tuple[str, ...]
     unjudged: tuple[str, ...]
+    contradictions: RankContradictions
     complete: bool
     profile: str
     judgments_name: str

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "DEFAULT_TAG",
+    "RUN_NAME",
     "Ids",
+    "Ideal",
     "JudgmentGroups",
     "Preference",
     "Preferences",
@@ -51,6 +54,12 @@ def decode(raw: bytes) -> str:
     """Return the text of an identifier; bytes that are not UTF-8 become lone surrogates."""
     return raw.decode("utf-8", "surrogateescape")
 
+
+DEFAULT_TAG = "run"
+"""The tag of a run that has none."""
+
+RUN_NAME = "<run>"
+"""How messages call a run that comes from no file."""
 
 LONGEST_SHOWN = 80
 """Bytes of a field that a message shows."""
@@ -207,6 +216,23 @@ class Table(Mapping[str, dict[str, Value]]):
         return frame
 
 
+class Ideal(NamedTuple):
+    """All judgments as the best possible run would rank the documents: by descending judgment.
+
+    Attributes
+    ----------
+    rows : (Q,) int array
+        The rows of the queries in the order of their bytes.
+    query, rank, rel : (D,) int arrays
+        The row of the query, the rank from 1 and the judgment, sorted by place in `rows` and rank.
+    """
+
+    rows: IntArray
+    query: IntArray
+    rank: IntArray
+    rel: IntArray
+
+
 class Qrels(Table[int]):
     """Relevance judgments: ``qrels["301"]`` is ``{docid: rel}``.
 
@@ -232,7 +258,7 @@ class Qrels(Table[int]):
     2
     """
 
-    __slots__ = ("_judgments", "rels")
+    __slots__ = ("_by_text", "_ideal", "_judgments", "rels")
 
     _values_are = "rel"
 
@@ -243,7 +269,10 @@ class Qrels(Table[int]):
     def _set(self, qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, *, name: str) -> None:
         super().__init__(qids, offsets, docids, name=name)
         self.rels = rels
+        # Made when they are asked for, once for all the runs that are scored.
         self._judgments: dict[int, dict[bytes, int]] = {}
+        self._by_text: dict[str, tuple[int, dict[str, int]]] | None = None
+        self._ideal: Ideal | None = None
 
     @classmethod
     def from_columns(
@@ -315,6 +344,28 @@ class Qrels(Table[int]):
             self._judgments[row] = found
         return found
 
+    def by_text(self) -> dict[str, tuple[int, dict[str, int]]]:
+        """Return all judgments as ``{qid: (row, {docid: rel})}``, made once."""
+        if self._by_text is None:
+            self._by_text = {qid: (row, self[qid]) for row, qid in enumerate(self.qids)}
+        return self._by_text
+
+    @property
+    def ideal(self) -> Ideal:
+        """All judgments as the best possible run would rank the documents, made once."""
+        if self._ideal is None:
+            rows = np.array(sorted(range(len(self)), key=lambda row: encode(self.qids[row])), dtype=np.int64)
+            place = np.empty(len(self), dtype=np.int64)
+            place[rows] = np.arange(len(self))
+            lengths = np.diff(self.offsets)
+            query = np.repeat(np.arange(len(self)), lengths)
+            # ~rel falls as rel grows, and unlike -rel there is one for the least of all.
+            order = np.lexsort((~self.rels, place[query]))
+            starts = np.cumsum(lengths[rows]) - lengths[rows]
+            rank = np.arange(1, len(order) + 1) - np.repeat(starts, lengths[rows])
+            self._ideal = Ideal(rows, query[order], rank, self.rels[order])
+        return self._ideal
+
     def __reduce__(self) -> tuple[object, ...]:
         return (_qrels_from_columns, (self.qids, self.offsets, self.docids, self.rels, self.name))
 
@@ -354,9 +405,9 @@ class Run(Table[float]):
 
     _values_are = "score"
 
-    def __init__(self, scores: Mapping[str, Mapping[str, float]] | None = None, *, tag: str = "run") -> None:
+    def __init__(self, scores: Mapping[str, Mapping[str, float]] | None = None, *, tag: str = DEFAULT_TAG) -> None:
         qids, offsets, docids, values = _from_nested({} if scores is None else scores, "run")
-        self._set(qids, offsets, docids, _numbers(values, qids, offsets, docids), tag=tag, name="<run>")
+        self._set(qids, offsets, docids, _numbers(values, qids, offsets, docids), tag=tag, name=RUN_NAME)
 
     def _set(
         self, qids: Sequence[str], offsets: IntArray, docids: Ids, scores: FloatArray, *, tag: str, name: str
@@ -374,8 +425,8 @@ class Run(Table[float]):
         docids: Ids,
         scores: FloatArray,
         *,
-        tag: str = "run",
-        name: str = "<run>",
+        tag: str = DEFAULT_TAG,
+        name: str = RUN_NAME,
         ranks: IntArray | None = None,
     ) -> Run:
         """Build from columns as the attributes describe them; nothing is checked."""
@@ -386,7 +437,13 @@ class Run(Table[float]):
 
     @classmethod
     def from_frame(
-        cls, frame: pd.DataFrame, *, qid: str = "qid", docid: str = "docid", score: str = "score", tag: str = "run"
+        cls,
+        frame: pd.DataFrame,
+        *,
+        qid: str = "qid",
+        docid: str = "docid",
+        score: str = "score",
+        tag: str = DEFAULT_TAG,
     ) -> Run:
         """Build from a DataFrame with a row a retrieved document.
 
@@ -416,7 +473,7 @@ class Run(Table[float]):
         scores: AnyArray,
         *,
         docids: Sequence[str] | None = None,
-        tag: str = "run",
+        tag: str = DEFAULT_TAG,
     ) -> Run:
         """Build from what a vector index returns for a batch of queries.
 

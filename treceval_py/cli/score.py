@@ -11,15 +11,15 @@ import click
 from treceval_py.cli.group import PrefixCommand
 from treceval_py.cli.printing import note, put
 from treceval_py.errors import MeasureError
-from treceval_py.evaluation import DEFAULT_MEASURES, check_kinds, evaluate, load_judgments, load_run
+from treceval_py.evaluation import DEFAULT_MEASURES, check_kinds, evaluate, load_judgments
 from treceval_py.formats import JUDGMENT_FORMATS
-from treceval_py.judging import rank_contradictions
 from treceval_py.measures import in_print_order, parse_measures
 from treceval_py.measures.parameters import integer
 from treceval_py.output import FORMATS, Options
 from treceval_py.profiles import DEFAULT_PROFILE, PROFILES, profile_named
 from treceval_py.results import Results
-from treceval_py.tables import Run, first_of
+from treceval_py.scanner import reader_name
+from treceval_py.tables import first_of
 from treceval_py.version import __version__
 from treceval_py.zscores import read_norms
 
@@ -45,24 +45,24 @@ Commands beside this one: measures (list and explain measures). 'score' is this 
 """
 
 
-def _whole_number(text: str, most: int | None) -> int:
-    """Return the whole number from 0 on that an option was given, or fail as a usage error."""
+def _whole_number(text: str, least: int, most: int | None) -> int:
+    """Return the whole number that an option was given, or fail as a usage error."""
     try:
         number = integer(str(text))
     except MeasureError as error:
         raise click.BadParameter(f"{error.what}.") from None
-    if number < 0:
-        raise click.BadParameter(f"{number} is not 0 or more.")
+    if number < least:
+        raise click.BadParameter(f"{number} is not {least} or more.")
     if most is not None and number > most:
         raise click.BadParameter(f"{number} is more than {most}.")
     return number
 
 
 def _number(
-    *names: str, help: str, default: int | None = None, most: int | None = None
+    *names: str, help: str, default: int | None = None, least: int = 0, most: int | None = None
 ) -> Callable[[Callback], Callback]:
     def whole_number(text: str) -> int:
-        return _whole_number(text, most)
+        return _whole_number(text, least, most)
 
     return click.option(*names, type=whole_number, metavar="N", default=default, help=help)
 
@@ -73,7 +73,7 @@ def _flag(*names: str, help: str) -> Callable[[Callback], Callback]:
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        put(f"treceval_py {__version__} (agrees with trec_eval 10.0 and 9.0.8; reader: Python)\n", None)
+        put(f"treceval_py {__version__} (agrees with trec_eval 10.0 and 9.0.8; reader: {reader_name()})\n", None)
         ctx.exit()
 
 
@@ -132,6 +132,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 )
 @_number("--digits", most=MOST_DIGITS, help="Decimals of values [4; all of them in csv, tsv and json].")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
+@_number("--threads", least=1, help="Read a run with N threads [the cores that this process may use].")
 @click.option(
     "-v",
     "--version",
@@ -159,6 +160,7 @@ def score(
     output_format: str | None,
     digits: int | None,
     output: str | None,
+    threads: int | None,
 ) -> None:
     """Score runs: read, evaluate, print."""
     if [qrels, *runs].count("-") > 1:
@@ -169,13 +171,10 @@ def score(
     check_kinds(wanted, judgments)
     table = read_norms(norms) if norms is not None else None
     scored: list[Results] = []
-    warnings: list[str | None] = []
     for file in runs:
-        run = load_run(file)
-        warnings.append(_about_ranks(run))
         results = evaluate(
             judgments,
-            run,
+            file,
             wanted,
             level=level,
             complete=complete,
@@ -183,6 +182,7 @@ def score(
             judged_only=judged_only,
             collection_size=collection_size,
             profile=rules,
+            threads=threads,
         )
         scored.append(results if table is None else results.standardise(table))
     name = output_format or ("trec" if len(runs) == 1 else "table")
@@ -191,10 +191,8 @@ def score(
     text = FORMATS[name](scored, options)
     put(text, output)
     # Only now, so that output that cannot be written has one line to say so.
-    for results, warning in zip(scored, warnings, strict=True):
+    for results in scored:
         _notes(results)
-        if warning is not None:
-            note(warning)
 
 
 def _notes(results: Results) -> None:
@@ -215,13 +213,16 @@ def _notes(results: Results) -> None:
         have = "query of the run has" if count == 1 else "queries of the run have"
         are = "is" if count == 1 else "are"
         note(f"{results.run_name}: {count} {have} no judgments ({first_of(results.unjudged)}) and {are} not scored.")
+    _about_ranks(results)
 
 
-def _about_ranks(run: Run) -> str | None:
-    qids, reverse = rank_contradictions(run)
-    if not qids:
-        return None
-    where = f"{run.name}: in {len(qids)} of {len(run)} queries ({first_of(qids)})"
-    if reverse:
-        return f"{where} scores grow with the rank. If they are distances, give their negatives: more is better."
-    return f"{where} the rank column contradicts the scores, which decide."
+def _about_ranks(results: Results) -> None:
+    found = results.contradictions
+    if not found:
+        return
+    queries = len(results.unjudged) + len(set(results.qids) - set(results.missing))
+    where = f"{results.run_name}: in {len(found.qids)} of {queries} queries ({first_of(found.qids)})"
+    if found.reversed:
+        note(f"{where} scores grow with the rank. If they are distances, give their negatives: more is better.")
+    else:
+        note(f"{where} the rank column contradicts the scores, which decide.")

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import islice
+from operator import ne
 from typing import NoReturn
 
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
 from treceval_py.errors import InputError
-from treceval_py.formats.source import blocks, name_of
-from treceval_py.tables import Ids, decode, encode, quoted, shortened
+from treceval_py.formats.source import name_of, numbered
+from treceval_py.tables import quoted, shortened
 
-__all__ = ["Block", "Layout", "Rows", "read_blocks"]
+__all__ = ["Block", "Layout", "no_data", "read_block", "read_blocks"]
 
 
 Column = Sequence[bytes]
@@ -72,9 +72,11 @@ class Block:
     def __len__(self) -> int:
         return len(self.lines)
 
-    def segments(self) -> list[tuple[bytes, int]]:
-        """Return the first column's stretches of equal values, as (value, rows)."""
-        return [(value, sum(1 for _ in rows)) for value, rows in groupby(self.columns[0])]
+    def stretches(self) -> IntArray:
+        """Return the rows at which the first column changes, and the number of rows: 0, …, D."""
+        queries = self.columns[0]
+        changes = np.fromiter(map(ne, queries, islice(queries, 1, None)), dtype=np.bool_, count=len(queries) - 1)
+        return np.concatenate([[0], np.flatnonzero(changes) + 1, [len(queries)]]).astype(np.int64)
 
     def numbers(self, field: int, what: str) -> FloatArray:
         """Return a field as float64, read as `float` reads it, without NaN and underscores."""
@@ -90,14 +92,19 @@ class Block:
 
     def integers(self, field: int, what: str) -> IntArray:
         """Return a field as int64."""
+        values = self.whole_numbers(field)
+        if values is None:
+            self._no_integer(field, what)
+        return values
+
+    def whole_numbers(self, field: int) -> IntArray | None:
+        """Return a field as int64, or None where it is none."""
         column = self.columns[field]
         try:
             values = np.fromiter(map(int, column), dtype=np.int64, count=len(column))
         except (ValueError, OverflowError):
-            self._no_integer(field, what)
-        if b"_" in b"".join(column):
-            self._no_integer(field, what)
-        return values
+            return None
+        return None if b"_" in b"".join(column) else values  # Python reads 1_0 as 10
 
     def _refuse(self, row: int, what: str, todo: str) -> NoReturn:
         raise InputError(what, todo, file=self.name, line=self.lines[row])
@@ -171,19 +178,66 @@ def read_blocks(source: Source, layout: Layout, other: Layout | None = None) -> 
         A line has the wrong number of fields, there is no data line, or the source cannot be read.
     """
     name, found = name_of(source), False
-    for first, text in blocks(source):
-        block, error = _block(first, text, layout, other, name)
+    for first, text in numbered(source):
+        block, error = read_block(bytes(text), first, layout, other, name)
         if len(block):
             found = True
             yield block
         if error is not None:  # only now, so that what is wrong further up is found first
             raise error
     if not found:
-        raise InputError("no data lines, only comments or blank lines", "Is it the right file?", file=name)
+        raise no_data(name)
 
 
-def _block(first: int, text: bytes, layout: Layout, other: Layout | None, name: str) -> tuple[Block, InputError | None]:
-    """Cut text into rows of fields, up to the first line that does not fit, and say what is wrong with that one."""
+def no_data(name: str) -> InputError:
+    """Return the refusal of a file without data lines."""
+    return InputError("no data lines, only comments or blank lines", "Is it the right file?", file=name)
+
+
+def read_block(
+    text: bytes, first: int, layout: Layout, other: Layout | None, name: str
+) -> tuple[Block, InputError | None]:
+    """Cut lines into rows of fields, up to the first one that does not fit, and say what is wrong with that one.
+
+    Parameters
+    ----------
+    text : bytes
+        Lines, each ended by a newline.
+    first : int
+        The number of the first line.
+    layout, other : Layout
+        As of `read_blocks`.
+    name : str
+        How messages call the file.
+    """
+    at = text.find(b"\0")
+    if at >= 0:
+        whole = text.rfind(b"\n", 0, at) + 1
+        block, error = read_block(text[:whole], first, layout, other, name)
+        line = first + text.count(b"\n", 0, at)
+        what = "a NUL byte, so this is a binary file and no text"
+        return block, error or InputError(what, "Give a text file of judgments or of a run.", file=name, line=line)
+    return _plain_block(text, first, layout, name) or _any_block(text, first, layout, other, name)
+
+
+def _plain_block(text: bytes, first: int, layout: Layout, name: str) -> tuple[Block, None] | None:
+    """Cut all lines at once, where each is a data line that has exactly the fields of the layout; otherwise None."""
+    width, count = len(layout.fields), text.count(b"\n")
+    # A NUL, which the text has not, becomes a field of its own at the end of each line: if every so many fields there
+    # is one, and there are no others, each line has so many fields.
+    fields = text.replace(b"\n", b" \0 ").split()
+    if len(fields) != count * (width + 1) or fields[width :: width + 1].count(b"\0") != count or not count:
+        return None
+    columns = tuple(fields[field :: width + 1] for field in range(width))
+    if b"#" in text and any(query.startswith(b"#") for query in set(columns[0])):
+        return None
+    return Block(columns, range(first, first + count), name), None
+
+
+def _any_block(
+    text: bytes, first: int, layout: Layout, other: Layout | None, name: str
+) -> tuple[Block, InputError | None]:
+    """Cut lines one by one."""
     error = None
     raw = text.split(b"\n")[:-1]  # every line ends with a newline, so nothing follows the last one
     rows = [line.split() for line in raw]
@@ -233,75 +287,3 @@ def _about_bad_count(row: list[bytes], layout: Layout, other: Layout | None, une
 
 def _looks_like(row: list[bytes], layout: Layout) -> bool:
     return _is_number(row[4]) if layout is RUN else bool(re.fullmatch(rb"[+-]?\d+", row[-1]))
-
-
-class Rows:
-    """Rows gathered from blocks, to be grouped by query and checked for documents that occur twice."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._segments: list[tuple[bytes, int]] = []
-        self._docids: list[Ids] = []
-        self._blocks: list[tuple[int, Sequence[int]]] = []
-        self._count = 0
-
-    def add(self, block: Block, docids: Column) -> None:
-        """Take the queries and documents of a block."""
-        self._segments.extend(block.segments())
-        self._docids.append(Ids.from_bytes(docids))
-        self._blocks.append((self._count, block.lines))
-        self._count += len(block)
-
-    def line_of(self, row: int) -> int:
-        """Return the line of the file on which a row stood."""
-        start, lines = self._blocks[bisect_right(self._blocks, row, key=lambda item: item[0]) - 1]
-        return lines[row - start]
-
-    def group(self) -> tuple[list[str], IntArray, Ids, IntArray | None]:
-        """Group the rows by query, in the order in which queries first occur.
-
-        Returns
-        -------
-        qids : list of str, length Q
-        offsets : (Q + 1,) int array
-        docids : Ids, length D
-        order : (D,) int array or None
-            The rows in their new order; None when they stay where they are.
-
-        Raises
-        ------
-        InputError
-            A document occurs twice in a query.
-        """
-        numbers: dict[bytes, int] = {}
-        queries = np.array([numbers.setdefault(qid, len(numbers)) for qid, _ in self._segments], dtype=np.int64)
-        lengths = np.array([length for _, length in self._segments], dtype=np.int64)
-        docids = Ids.concatenate(self._docids)
-        order = None
-        if (np.diff(queries) < 0).any():  # a query's lines are scattered over the file
-            order = np.argsort(np.repeat(queries, lengths), kind="stable")
-            docids = docids.take(order)
-        offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
-        np.add.at(offsets, queries + 1, lengths)
-        np.cumsum(offsets, out=offsets)
-        qids = [decode(qid) for qid in numbers]
-        self._check_duplicates(qids, offsets, docids, order)
-        return qids, offsets, docids, order
-
-    def _check_duplicates(self, qids: list[str], offsets: IntArray, docids: Ids, order: IntArray | None) -> None:
-        cuts = offsets.tolist()
-        for qid, (start, stop) in zip(qids, pairwise(cuts), strict=True):
-            raw = docids.raw(start, stop)
-            if len(set(raw)) == len(raw):
-                continue
-            seen: dict[bytes, int] = {}
-            for row, docid in enumerate(raw, start):
-                if docid in seen:
-                    first, second = (self.line_of(at if order is None else int(order[at])) for at in (seen[docid], row))
-                    raise InputError(
-                        f"document {quoted(docid)} occurs twice in query {quoted(encode(qid))} (first on line {first})",
-                        "Keep one of the two lines.",
-                        file=self.name,
-                        line=second,
-                    )
-                seen[docid] = row

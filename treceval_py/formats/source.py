@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import bz2
 import errno
-import gzip
 import io
-import lzma
 import os
+import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
+
+import numpy as np
 
 from treceval_py._types import Source
 from treceval_py.errors import InputError
 
-__all__ = ["blocks", "name_of", "open_zstd"]
+__all__ = ["BLOCK_SIZE", "Watch", "at_line", "blocks", "kept", "name_of", "numbered", "open_zstd"]
 
 BLOCK_SIZE = 1 << 22
 """Bytes in a block; small enough to stay in memory many times over, large enough that its overhead is nothing."""
+
+SHORTEST_BLOCK = 16
+"""Enough bytes to know a kind of file by its beginning."""
 
 LONGEST_LINE = 1 << 24
 """A longer line is no line of a judgments or run file, and would have to be held in memory whole."""
@@ -37,7 +40,9 @@ _OTHER_FILES = {
     b"\xfe\xff": "UTF-16 text: save it as UTF-8",
 }
 
-_DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
+_DAMAGE = (EOFError, zlib.error)
+_DAMAGE_BY_NAME = {"BadGzipFile", "LZMAError"}
+_ZSTD_PACKAGES = {"zstandard", "compression", "backports", "_zstd"}
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -50,7 +55,18 @@ def name_of(source: Source) -> str:
     return str(getattr(source, "name", "<file>"))
 
 
-def blocks(source: Source, size: int = BLOCK_SIZE) -> Iterator[tuple[int, bytes]]:
+Watch = Callable[[int, "int | None"], None]
+"""Is told how many bytes of a source have been read, and how many it has, None where that is not known."""
+
+
+def blocks(
+    source: Source,
+    size: int = BLOCK_SIZE,
+    *,
+    name: str | None = None,
+    whole_queries: bool = False,
+    watch: Watch | None = None,
+) -> Iterator[memoryview]:
     """Yield the text of a source in blocks of whole lines.
 
     Parameters
@@ -59,106 +75,275 @@ def blocks(source: Source, size: int = BLOCK_SIZE) -> Iterator[tuple[int, bytes]
         ``"-"`` is standard input. gzip, bzip2, xz and (with its package) zstd are recognised by their first bytes.
     size : int
         About how many bytes a block has.
+    name : str, optional
+        How messages call the source.
+    whole_queries : bool
+        Whether blocks end where the first field of the lines changes, so that queries whose lines stand together are
+        not cut. A block is then as long as its longest query.
+    watch : callable, optional
+        Is told about every block.
 
     Yields
     ------
-    line : int
-        The number of the block's first line in the file, from 1.
-    block : bytes
+    block : memoryview
         Whole lines; every line ends with a newline, also the last one of the file. A byte-order mark is left out.
 
     Raises
     ------
     InputError
-        The source cannot be read, is empty, is damaged, or is no text.
+        The source cannot be read, is empty, is damaged, is no text, or was changed meanwhile. Lines count from the end
+        of the block before, as only who reads lines has counted them: see `at_line`.
     """
-    name = name_of(source)
-    line, rest, nothing = 1, b"", True
-    with _opened(source, name) as stream:
+    name = name_of(source) if name is None else name
+    with _opened(source, name) as raw:
+        state = _state(raw)
+        stream = _Stream(raw, name)
+        rest: bytes | memoryview = b""
         while True:
-            chunk = _read(stream, size, name, line)
-            if nothing and chunk:
-                nothing = False
-                chunk = _checked_start(chunk, stream, name)
-            if not chunk:
+            buffer, filled = stream.after(rest, max(size, 2 * len(rest)))
+            if watch is not None:
+                watch(stream.read, state[0] if state is not None else None)
+            lines = _last_newline(buffer, filled) + 1
+            if stream.ended or filled - lines > LONGEST_LINE:
                 break
-            # Only the last newline of what is new can end the block, so `rest` is never searched twice.
-            cut = chunk.rfind(b"\n") + 1
-            if not cut:
-                rest += chunk
-                if len(rest) > LONGEST_LINE:
-                    raise InputError(
-                        f"a line of more than {LONGEST_LINE:,} bytes", "Is this a text file?", file=name, line=line
-                    )
-                continue
-            block, rest = rest + chunk[:cut], chunk[cut:]
-            yield from _text_only(block, name, line)
-            line += block.count(b"\n")
-    if nothing:
-        raise InputError("the file is empty", "Is it the right file?", file=name)
-    if rest:
-        yield from _text_only(rest + b"\n", name, line)
+            cut = _last_query(buffer, lines) if whole_queries else lines
+            if cut:
+                yield buffer[:cut]
+            rest = buffer[cut:filled]
+        if stream.ended:
+            _check_unchanged(raw, state, name)
+            if filled > lines:
+                buffer[filled : filled + 1] = b"\n"
+                lines = filled + 1
+        if lines:
+            yield buffer[:lines]
+        if not stream.ended:
+            raise InputError(f"a line of more than {LONGEST_LINE:,} bytes", "Is this a text file?", file=name, line=1)
+        if not stream.started:
+            raise InputError("the file is empty", "Is it the right file?", file=name)
 
 
-def _read(stream: BinaryIO, size: int, name: str, line: int) -> bytes:
-    try:
-        return stream.read(size)
-    except _DAMAGE as error:
-        raise _damaged(error, name, line) from None
-    except OSError as error:
-        if error.errno is None:  # not from the system: bz2's word for data that is no bzip2
-            raise _damaged(error, name, line) from None
-        raise _refused(error, name, "read") from None
-    except Exception as error:  # each zstd package has its own exceptions, which derive from nothing common
-        if type(error).__module__.split(".")[0] in {"zstandard", "compression", "backports", "_zstd"}:
-            raise _damaged(error, name, line) from None
-        raise
+def at_line(error: InputError, before: int) -> InputError:
+    """Return an error of `blocks` that came after ``before`` lines, with the line of the file."""
+    if error.line is None:
+        return error
+    return InputError(error.what, error.todo, file=error.file, line=error.line + before)
 
 
-def _damaged(error: BaseException, name: str, line: int) -> InputError:
+def _last_newline(buffer: memoryview, end: int) -> int:
+    """Return where the last newline before ``end`` is, -1 if there is none."""
+    step = 1 << 10
+    while end > 0:
+        start = max(0, end - step)
+        found = bytes(buffer[start:end]).rfind(b"\n")
+        if found >= 0:
+            return start + found
+        end, step = start, step * 4
+    return -1
+
+
+def _last_query(buffer: memoryview, end: int) -> int:
+    """Return where the lines of the last query begin; ``end`` is where its last line ends.
+
+    That the lines in between belong to the same query is taken for granted, so that few of them need be looked at.
+    Whoever reads the blocks sees where it was wrong: in a query that comes again.
+    """
+    if not end:
+        return 0
+    same = _last_newline(buffer, end - 1) + 1
+    query = _first_field(buffer, same)
+    other, step = -1, 1 << 10
+    while other < 0:
+        probe = _last_newline(buffer, max(same - step, 0)) + 1
+        if _first_field(buffer, probe) != query:
+            other = probe
+        elif probe == 0:
+            return 0
+        else:
+            same, step = probe, step * 2
+    while True:  # the line at `other` is of another query, the one at `same` is not
+        middle = _last_newline(buffer, (other + same) // 2) + 1
+        if middle <= other:
+            middle = other + bytes(buffer[other:same]).index(b"\n") + 1
+        if middle >= same:
+            return same
+        if _first_field(buffer, middle) == query:
+            same = middle
+        else:
+            other = middle
+
+
+def _first_field(buffer: memoryview, start: int) -> bytes:
+    """Return the first field of the line that starts there, or its first bytes if it is very long."""
+    fields = bytes(buffer[start : start + 256]).split(b"\n", 1)[0].split(None, 1)
+    return fields[0] if fields else b""
+
+
+class _Stream:
+    """The decompressed bytes of a source, read into buffers.
+
+    Attributes
+    ----------
+    started : bool
+        Whether there was a byte.
+    ended : bool
+        Whether nothing more can be read.
+    """
+
+    def __init__(self, raw: Any, name: str) -> None:
+        self._raw = _Counted(raw)
+        self._name = name
+        self._stream: Any = None
+        self.started = False
+        self.ended = False
+
+    @property
+    def read(self) -> int:
+        """The bytes of the source that have been read."""
+        return self._raw.count
+
+    def after(self, rest: bytes | memoryview, room: int) -> tuple[memoryview, int]:
+        """Return a buffer that begins with ``rest``, goes on with what is read, and has a byte to spare; and its end.
+
+        Raises
+        ------
+        InputError
+            The source cannot be read, or is no text.
+        """
+        room = max(room, SHORTEST_BLOCK)
+        # Not a bytearray, which would be filled with zeros first.
+        buffer = np.empty(room + 1, dtype=np.uint8).data
+        buffer[: len(rest)] = rest
+        filled = self._fill(buffer[:room], len(rest))
+        if self.started or not filled:
+            return buffer, filled
+        self.started = True
+        mark = _checked_start(bytes(buffer[: min(filled, SHORTEST_BLOCK)]), self._name)
+        return buffer[mark:], filled - mark
+
+    def _fill(self, buffer: memoryview, start: int) -> int:
+        """Read into a buffer from ``start`` on until it is full or the source ends; return where the bytes end."""
+        while start < len(buffer) and not self.ended:
+            try:
+                if self._stream is None:
+                    self._stream = _decompressed(self._raw, self._name)
+                count = self._stream.readinto(buffer[start:])
+            except Exception as error:
+                failure = _reason_of_failure(error, self._name)
+                if failure is None:
+                    raise
+                # Not after the lines before: what damaged data decompress to is not what somebody wrote.
+                raise at_line(failure, bytes(buffer[:start]).count(b"\n")) from None
+            self.ended = not count
+            start += count or 0
+        return start
+
+
+def _reason_of_failure(error: Exception, name: str) -> InputError | None:
+    """Return what to say about an exception of a stream; None for one that is not about its data."""
+    kind = type(error)
+    if (
+        isinstance(error, _DAMAGE)
+        or kind.__name__ in _DAMAGE_BY_NAME
+        or kind.__module__.split(".")[0] in _ZSTD_PACKAGES
+    ):
+        return _damaged(error, name)
+    if isinstance(error, OSError):
+        # bz2 has an OSError that is not from the system.
+        return _refused(error, name, "read") if error.errno is not None else _damaged(error, name)
+    return None
+
+
+def _damaged(error: BaseException, name: str) -> InputError:
     return InputError(
         f"the compressed data is damaged or cut off ({_reason(error)})",
         "Copy or download the file again.",
         file=name,
-        line=line,
+        line=1,
     )
 
 
 @contextmanager
-def _opened(source: Source, name: str) -> Iterator[BinaryIO]:
-    """Open a source for reading decompressed bytes; a stream that was given open stays open."""
+def _opened(source: Source, name: str) -> Iterator[Any]:
+    """Open a source for reading its bytes; a stream that was given open stays open."""
     if isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-":
         path = os.fspath(source)
         try:
-            raw: Any = open(path, "rb", buffering=0)  # noqa: SIM115 - closed below, with what is put around it
+            raw: Any = open(path, "rb", buffering=0)  # noqa: SIM115 - closed below
         except OSError as error:
             raise _refused(error, name, "opened") from None
-        ours = True
-    else:
-        raw = _standard_input() if isinstance(source, (str, os.PathLike)) else source
-        ours = False
-        if isinstance(raw, io.TextIOBase):
-            raise InputError("is open as text", "Open the file with mode 'rb', or give its path.", file=name)
-    try:
-        yield _decompressed(raw, name)
-    finally:
-        if ours:
+        try:
+            yield raw
+        finally:
             raw.close()
+        return
+    given = _standard_input() if isinstance(source, (str, os.PathLike)) else source
+    if isinstance(given, io.TextIOBase):
+        raise InputError("is open as text", "Open the file with mode 'rb', or give its path.", file=name)
+    yield given
 
 
-class _Raw(io.RawIOBase):
-    """What `io.BufferedReader` needs of a stream, for any object with ``read``, after bytes that were read already."""
+def _state(raw: Any) -> tuple[int, int] | None:
+    """Return the size and the time of the last change of a regular file; None of anything else."""
+    try:
+        found = os.fstat(raw.fileno())
+    except (AttributeError, OSError, ValueError):
+        return None
+    return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
 
-    def __init__(self, head: bytes, stream: BinaryIO) -> None:
-        self._head = head
+
+def _check_unchanged(raw: Any, state: tuple[int, int] | None, name: str) -> None:
+    if _state(raw) != state:
+        raise InputError("the file changed while it was read", "Run again when nothing writes to it.", file=name)
+
+
+class _Counted(io.RawIOBase):
+    """The bytes of any object with ``readinto`` or ``read``, counted, with a look at the first ones."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._head = b""
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def head(self, length: int) -> bytes:
+        """Return the first bytes without taking them away."""
+        found = bytearray(length)
+        view, used = memoryview(found), 0
+        while used < length and (more := self.readinto(view[used:])):  # a pipe may give a byte at a time
+            used += more
+        self._head = bytes(found[:used])
+        return self._head
+
+    def readinto(self, buffer: Any) -> int:
+        if self._head:
+            data = self._head[: len(buffer)]
+            self._head = self._head[len(data) :]
+            buffer[: len(data)] = data
+            return len(data)
+        if hasattr(self._stream, "readinto"):
+            count: int = self._stream.readinto(buffer) or 0
+        else:
+            data = self._stream.read(len(buffer))
+            count = len(data)
+            buffer[:count] = data
+        self.count += count
+        return count
+
+
+class _Decompressed(io.RawIOBase):
+    """What a decompressor gives, a portion at a time, so that what comes before damage is not lost."""
+
+    def __init__(self, stream: Any) -> None:
         self._stream = stream
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._head[: len(buffer)] or self._stream.read(len(buffer))
-        self._head = self._head[len(buffer) :]
+        data = self._stream.read1(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
@@ -215,21 +400,25 @@ def _reason(error: BaseException) -> str:
     return text.rstrip(".") or type(error).__name__
 
 
-def _decompressed(raw: BinaryIO, name: str) -> BinaryIO:
-    head = b""
-    while len(head) < 8 and (more := _read(raw, 8 - len(head), name, 1)):  # a pipe may give a byte at a time
-        head += more
-    stream = io.BufferedReader(_Raw(head, raw), BLOCK_SIZE)
+def _decompressed(raw: _Counted, name: str) -> Any:
+    head = raw.head(8)
     kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+    if kind is None:
+        return raw
+    stream = io.BufferedReader(raw, 1 << 18)
     if kind == "gzip":
-        return cast("BinaryIO", gzip.GzipFile(fileobj=stream))
+        import gzip
+
+        return _Decompressed(gzip.GzipFile(fileobj=stream))
     if kind == "bzip2":
-        return cast("BinaryIO", bz2.BZ2File(stream))
+        import bz2
+
+        return _Decompressed(bz2.BZ2File(stream))
     if kind == "xz":
-        return cast("BinaryIO", lzma.LZMAFile(stream))
-    if kind == "zstd":
-        return open_zstd(cast("BinaryIO", stream), name)
-    return cast("BinaryIO", stream)
+        import lzma
+
+        return _Decompressed(lzma.LZMAFile(stream))
+    return _Decompressed(open_zstd(cast("BinaryIO", stream), name))
 
 
 def open_zstd(stream: BinaryIO, name: str, mode: str = "rb") -> BinaryIO:
@@ -260,30 +449,106 @@ def open_zstd(stream: BinaryIO, name: str, mode: str = "rb") -> BinaryIO:
     return cast("BinaryIO", zstandard.ZstdCompressor().stream_writer(stream, closefd=False))
 
 
-def _checked_start(chunk: bytes, stream: BinaryIO, name: str) -> bytes:
-    """Name the commonest files that are no judgments and no run; take off the byte-order mark."""
-    while len(chunk) < 4 and (more := _read(stream, 4 - len(chunk), name, 1)):  # a pipe may give a byte at a time
-        chunk += more
+def _checked_start(start: bytes, name: str) -> int:
+    """Name the commonest files that are no judgments and no run; return the length of a byte-order mark."""
     for magic, what in _OTHER_FILES.items():
-        if chunk.startswith(magic):
+        if start.startswith(magic):
             raise InputError(f"this is {what}", file=name)
-    if chunk[:2].count(0) == 1 or chunk[2:4].count(0) == 1:
+    if start[:2].count(0) == 1 or start[2:4].count(0) == 1:
         raise InputError("this looks like UTF-16 text: save it as UTF-8", file=name)
-    return chunk[len(BYTE_ORDER_MARK) :] if chunk.startswith(BYTE_ORDER_MARK) else chunk
+    return len(BYTE_ORDER_MARK) if start.startswith(BYTE_ORDER_MARK) else 0
 
 
-def _text_only(block: bytes, name: str, line: int) -> Iterator[tuple[int, bytes]]:
-    """Yield a block; where it holds a NUL byte, only the lines before, so that errors come in the order of lines."""
-    at = block.find(b"\0")
-    if at < 0:
-        yield line, block
+def numbered(source: Source, name: str | None = None) -> Iterator[tuple[int, memoryview]]:
+    """Yield the blocks of a source with the number of their first line; parameters and errors as of `blocks`."""
+    found, lines = blocks(source, name=name), 0
+    while True:
+        try:
+            block = next(found)
+        except StopIteration:
+            return
+        except InputError as error:
+            raise at_line(error, lines) from None
+        yield lines + 1, block
+        lines += int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n")))
+
+
+SPOOL_SIZE = 1 << 25
+"""Bytes of a pipe that are kept in memory before they go to a temporary file."""
+
+
+class _Kept(io.RawIOBase):
+    """A stream that cannot be rewound, with a copy of what was read, so that it can be read once more."""
+
+    def __init__(self, stream: Any, name: str) -> None:
+        import tempfile
+
+        self.name = name
+        self._stream = _Counted(stream)
+        self._copy = tempfile.SpooledTemporaryFile(SPOOL_SIZE)  # noqa: SIM115 - closed with this object
+        self._again = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._again:
+            data = self._copy.read(len(buffer))
+            if data:
+                buffer[: len(data)] = data
+                return len(data)
+            self._again = False
+        count = self._stream.readinto(buffer)
+        try:
+            self._copy.write(buffer[:count])
+        except OSError as error:
+            what = f"no room for a copy of the pipe: {_reason(error)}"
+            raise InputError(what, "Write the run to a file first.", file=self.name) from None
+        return count
+
+    def rewind(self) -> None:
+        """Start again at the first byte."""
+        self._copy.seek(0)
+        self._again = True
+
+    def close(self) -> None:
+        self._copy.close()
+        super().close()
+
+
+@contextmanager
+def kept(source: Source) -> Iterator[tuple[Source, Callable[[], Source]]]:
+    """Let a source be read a second time, whatever it is.
+
+    Yields
+    ------
+    source : Source
+        For the first reading.
+    again : callable
+        Returns the source for the second reading.
+    """
+    is_path = isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-"
+    if is_path and os.path.isfile(cast("str", source)):
+        yield source, lambda: source
         return
-    cut = block.rfind(b"\n", 0, at) + 1
-    if cut:
-        yield line, block[:cut]
-    raise InputError(
-        "a NUL byte, so this is a binary file and no text",
-        "Give a text file of judgments or of a run.",
-        file=name,
-        line=line + block.count(b"\n", 0, at),
-    )
+    name = name_of(source)
+    with _opened(source, name) as raw:
+        try:
+            start = raw.tell() if raw.seekable() else None
+        except (AttributeError, OSError, ValueError):
+            start = None
+        if start is not None:
+
+            def rewound() -> BinaryIO:
+                raw.seek(start)
+                return cast("BinaryIO", raw)
+
+            yield raw, rewound
+            return
+        with _Kept(raw, name) as copied:
+
+            def again() -> BinaryIO:
+                copied.rewind()
+                return cast("BinaryIO", copied)
+
+            yield cast("BinaryIO", copied), again

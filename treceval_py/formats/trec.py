@@ -6,12 +6,9 @@ And the two further kinds of judgments that trec_eval reads: groups of judgments
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable
 
-import numpy as np
-
-from treceval_py._types import FloatArray, IntArray, Source
+from treceval_py._types import Source
 from treceval_py.errors import InputError
 from treceval_py.formats.lines import (
     GRADED_PREFERENCES,
@@ -20,9 +17,9 @@ from treceval_py.formats.lines import (
     QRELS_GROUPS,
     RUN,
     Layout,
-    Rows,
     read_blocks,
 )
+from treceval_py.formats.rows import gathered
 from treceval_py.formats.source import name_of
 from treceval_py.tables import JudgmentGroups, Preference, Preferences, Qrels, Run, decode, quoted
 
@@ -35,7 +32,6 @@ __all__ = [
     "read_run",
 ]
 
-Column = TypeVar("Column", FloatArray, IntArray)
 Judgments = Qrels | JudgmentGroups | Preferences
 
 
@@ -57,12 +53,7 @@ def read_qrels(source: Source) -> Qrels:
     InputError
         The file cannot be read, a line is malformed, a document is judged twice for a query.
     """
-    rows, rels = Rows(name_of(source)), []
-    for block in read_blocks(source, QRELS, RUN):
-        rels.append(block.integers(3, "judgment"))
-        rows.add(block, block.columns[2])
-    qids, offsets, docids, order = rows.group()
-    return Qrels.from_columns(qids, offsets, docids, _ordered(rels, order), name=rows.name)
+    return gathered(source, QRELS).qrels()
 
 
 def read_run(source: Source) -> Run:
@@ -86,18 +77,7 @@ def read_run(source: Source) -> Run:
     InputError
         The file cannot be read, a line is malformed, a document occurs twice in a query.
     """
-    rows, scores, tag = Rows(name_of(source)), [], b""
-    ranks: list[IntArray | None] = []
-    for block in read_blocks(source, RUN, QRELS):
-        scores.append(block.numbers(4, "score"))
-        rows.add(block, block.columns[2])
-        ranks.append(_whole_numbers(block.columns[3]))
-        tag = block.columns[5][-1]
-    qids, offsets, docids, order = rows.group()
-    known = [part for part in ranks if part is not None]
-    rank_column = _ordered(known, order) if len(known) == len(ranks) else None
-    column = _ordered(scores, order)
-    return Run.from_columns(qids, offsets, docids, column, tag=decode(tag), name=rows.name, ranks=rank_column)
+    return gathered(source, RUN).run()
 
 
 def read_judgment_groups(source: Source) -> JudgmentGroups:
@@ -163,18 +143,3 @@ JUDGMENT_FORMATS: dict[str, Callable[[Source], Judgments]] = {
     "qrels_prefs": _read_graded_preferences,
 }
 """The formats of judgments by trec_eval's names (its ``-R``)."""
-
-
-def _whole_numbers(column: Sequence[bytes]) -> IntArray | None:
-    """Return a column as int64, or None: nobody needs ranks to be numbers."""
-    try:
-        return np.fromiter(map(int, column), dtype=np.int64, count=len(column))
-    except (ValueError, OverflowError):
-        return None
-
-
-def _ordered(parts: Sequence[Column], order: IntArray | None) -> Column:
-    """Join the parts of a column and put its rows in the order of `Rows.group`."""
-    column: Any = np.concatenate(parts)
-    joined: Column = column if order is None else column[order]
-    return joined

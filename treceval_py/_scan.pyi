@@ -1,0 +1,34 @@
+from collections.abc import Mapping
+
+from treceval_py._types import FloatArray, IntArray
+
+_Bytes = bytes | memoryview
+
+def scan(
+    text: _Bytes, run: bool
+) -> (
+    tuple[int, int, IntArray, list[bytes], IntArray, bytes, IntArray, FloatArray | None, IntArray | None, bool, bytes]
+    | None
+): ...
+def repeated(documents: _Bytes, offsets: IntArray, starts: IntArray) -> int: ...
+def judge(
+    documents: _Bytes,
+    offsets: IntArray,
+    scores: FloatArray,
+    starts: IntArray,
+    rows: IntArray,
+    judged: _Bytes,
+    judged_offsets: IntArray,
+    judged_starts: IntArray,
+    rels: IntArray,
+    narrow: bool,
+    depth: int,
+    judged_only: bool,
+) -> tuple[IntArray, IntArray, IntArray, IntArray, int]: ...
+def judge_nested(
+    judgments: dict[str, tuple[int, dict[str, int]]],
+    run: Mapping[str, Mapping[str, float]],
+    narrow: bool,
+    depth: int,
+    judged_only: bool,
+) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray, list[str]]: ...

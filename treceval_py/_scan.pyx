@@ -1,0 +1,966 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: freethreading_compatible=True
+"""The text scanner: a block of lines becomes columns, and columns are judged, without Python objects in between.
+
+It knows plain lines only. Whatever else a block holds (a wrong number of fields, a number that only `float` or `int`
+can decide, a NUL byte), `scan` returns None and the Python reader, which is the definition, reads that block. So no
+message is worded here.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, qsort
+from libc.string cimport memchr, memcmp, memcpy
+
+import numpy as np
+
+cdef extern from *:
+    """
+    #include <float.h>
+
+    /* The 128 bits of a product of two 64-bit numbers. */
+    #if defined(__SIZEOF_INT128__)
+    static inline uint64_t multiply(uint64_t a, uint64_t b, uint64_t *high) {
+        unsigned __int128 product = (unsigned __int128)a * b;
+        *high = (uint64_t)(product >> 64);
+        return (uint64_t)product;
+    }
+    #else
+    static inline uint64_t multiply(uint64_t a, uint64_t b, uint64_t *high) {
+        uint64_t al = a & 0xFFFFFFFFu, ah = a >> 32, bl = b & 0xFFFFFFFFu, bh = b >> 32;
+        uint64_t low = al * bl, cross = ah * bl + (low >> 32), other = al * bh + (cross & 0xFFFFFFFFu);
+        *high = ah * bh + (cross >> 32) + (other >> 32);
+        return (other << 32) | (low & 0xFFFFFFFFu);
+    }
+    #endif
+
+    /* Where intermediate results are wider than a double, products of doubles are rounded twice. */
+    #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
+    #define DOUBLES_ARE_DOUBLES 1
+    #else
+    #define DOUBLES_ARE_DOUBLES 0
+    #endif
+
+    /* Odd numbers without a pattern, to spread bits by multiplication. */
+    #define SPREAD_ONE UINT64_C(0x9E3779B97F4A7C15)
+    #define SPREAD_TWO UINT64_C(0xA0761D6478BD642F)
+    """
+    uint64_t multiply(uint64_t a, uint64_t b, uint64_t *high) noexcept nogil
+    bint DOUBLES_ARE_DOUBLES
+    uint64_t SPREAD_ONE
+    uint64_t SPREAD_TWO
+
+cdef extern from "Python.h":
+    double PyOS_string_to_double(const char *text, char **end, void *overflow) except? -1.0
+
+
+# -- bytes -------------------------------------------------------------------------------------------------------
+
+cdef uint8_t WHITE[256]
+"""What C's isspace takes, and bytes.split."""
+for _code in range(256):
+    WHITE[_code] = bytes([_code]).isspace()
+
+cdef enum:
+    NEWLINE = 10
+    RETURN = 13
+    SPACE = 32
+    HASH = 35
+
+
+cdef inline const uint8_t *past_field(const uint8_t *at) noexcept nogil:
+    """Return the white byte after a field. Every line ends with a newline, so there is one."""
+    while True:
+        while at[0] > SPACE:
+            at += 1
+        if WHITE[at[0]]:
+            return at
+        at += 1
+
+
+cdef inline const uint8_t *past_white(const uint8_t *at) noexcept nogil:
+    """Return the next field of the line, or the newline."""
+    while WHITE[at[0]] and at[0] != NEWLINE:
+        at += 1
+    return at
+
+
+cdef int64_t newlines(const uint8_t *at, const uint8_t *end) noexcept nogil:
+    cdef int64_t count = 0
+    while at < end:
+        count += at[0] == NEWLINE
+        at += 1
+    return count
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------
+
+cdef enum:
+    MOST_POWER = 120  # beyond, the general conversion does
+
+cdef double EXACT[23]  # the powers of ten that a double holds exactly
+cdef uint64_t FIVE_HIGH[2 * MOST_POWER + 1]
+cdef uint64_t FIVE_LOW[2 * MOST_POWER + 1]
+cdef int32_t FIVE_EXPONENT[2 * MOST_POWER + 1]
+
+for _power in range(23):
+    EXACT[_power] = float(10**_power)
+
+
+def _fill_powers():
+    """For each power of ten find P of 128 bits and e such that P <= 10**power / 2**e < P + 1."""
+    for power in range(-MOST_POWER, MOST_POWER + 1):
+        if power >= 0:
+            number = 10**power
+            exponent = number.bit_length() - 128
+            leading = number >> exponent if exponent >= 0 else number << -exponent
+        else:
+            number = 10**-power
+            exponent = -(number.bit_length() - 1) - 128
+            leading = (1 << -exponent) // number
+            if leading.bit_length() > 128:
+                leading >>= 1
+                exponent += 1
+        FIVE_HIGH[power + MOST_POWER] = leading >> 64
+        FIVE_LOW[power + MOST_POWER] = leading & 0xFFFFFFFFFFFFFFFF
+        FIVE_EXPONENT[power + MOST_POWER] = exponent
+
+
+_fill_powers()
+
+
+cdef bint nearest(uint64_t digits, int64_t power, double *value) noexcept nogil:
+    """Find the double nearest to digits * 10**power; False where 128 bits do not decide it. ``digits`` is not 0."""
+    cdef uint64_t wide = digits, high, low, middle, carry, mantissa, rest_high, half
+    cdef int64_t shift = 0, exponent
+    cdef int cut
+    cdef union_double scale
+    if power < -MOST_POWER or power > MOST_POWER:
+        return False
+    while not wide >> 56:
+        wide <<= 8
+        shift += 8
+    while not wide >> 63:
+        wide <<= 1
+        shift += 1
+    # X = wide * P / 2**64, rounded down. As P is short by less than 1, the true product lies in [X, X + 2).
+    low = multiply(wide, FIVE_HIGH[power + MOST_POWER], &high)
+    multiply(wide, FIVE_LOW[power + MOST_POWER], &carry)
+    low += carry
+    high += low < carry
+    # Its leading 53 bits are the mantissa, and what follows says how to round, unless that is within 2 of a half.
+    cut = 11 if high >> 63 else 10
+    mantissa = high >> cut
+    rest_high = high & ((<uint64_t>1 << cut) - 1)
+    half = <uint64_t>1 << (cut - 1)
+    if rest_high == half - 1 and low >= <uint64_t>-2:
+        return False
+    if rest_high == half and low == 0:
+        return False
+    if rest_high >= half:
+        mantissa += 1
+    exponent = FIVE_EXPONENT[power + MOST_POWER] - shift + 64 + 64 + cut
+    scale.bits = <uint64_t>(exponent + 1023) << 52
+    value[0] = <double>mantissa * scale.number
+    return True
+
+
+cdef union union_double:
+    uint64_t bits
+    double number
+
+
+cdef double general(const uint8_t *start, const uint8_t *end, bint *bad) noexcept nogil:
+    """Read a number as `float` does, by the same function; it is rare that nothing faster can."""
+    cdef char copy[512]
+    cdef double value = 0.0
+    if end - start >= 512:
+        bad[0] = True
+        return value
+    memcpy(copy, start, end - start)
+    copy[end - start] = 0
+    with gil:
+        try:
+            value = PyOS_string_to_double(copy, NULL, NULL)
+        except ValueError:
+            bad[0] = True
+    # What became infinite is too large, which the Python reader says; a written infinity does not come here.
+    if value == INFINITY or value == -INFINITY:
+        bad[0] = True
+    return value
+
+
+cdef inline bint same_letters(const uint8_t *at, const char *word, int length) noexcept nogil:
+    cdef int position
+    for position in range(length):
+        if (at[position] | 32) != <uint8_t>word[position]:
+            return False
+    return True
+
+
+cdef inline const uint8_t *number(const uint8_t *at, double *value, bint *bad) noexcept nogil:
+    """Read a float; return what follows it, which is white unless it was no plain number (``bad``)."""
+    cdef const uint8_t *start = at
+    cdef const uint8_t *point
+    cdef uint64_t digits = 0
+    cdef int64_t power = 0, written = 0
+    cdef int significant = 0
+    cdef bint negative = False, small = False, inexact = False
+    cdef double other
+    cdef uint8_t digit
+    if at[0] == 45 or at[0] == 43:
+        negative = at[0] == 45
+        at += 1
+    point = at
+    while True:
+        digit = at[0] - 48
+        if digit > 9:
+            break
+        at += 1
+        if significant < 19:
+            digits = digits * 10 + digit
+            significant += digits != 0
+        else:
+            power += 1
+            inexact |= digit != 0
+    written = at - point
+    if at[0] == 46:
+        at += 1
+        point = at
+        while True:
+            digit = at[0] - 48
+            if digit > 9:
+                break
+            at += 1
+            if significant < 19:
+                digits = digits * 10 + digit
+                significant += digits != 0
+                power -= 1
+            else:
+                inexact |= digit != 0
+        written += at - point
+    if written == 0:
+        if at == start + (start[0] == 45 or start[0] == 43):
+            point = past_field(at)
+            if (point - at == 3 and same_letters(at, "inf", 3)) or (point - at == 8 and same_letters(at, "infinity", 8)):
+                value[0] = -INFINITY if negative else INFINITY
+                return point
+        bad[0] = True
+        return at
+    if (at[0] | 32) == 101:
+        at += 1
+        if at[0] == 45 or at[0] == 43:
+            small = at[0] == 45
+            at += 1
+        point = at
+        written = 0
+        while True:
+            digit = at[0] - 48
+            if digit > 9:
+                break
+            at += 1
+            if written < 100000:
+                written = written * 10 + digit
+        if at == point:
+            bad[0] = True
+            return at
+        power += -written if small else written
+    if not WHITE[at[0]]:
+        bad[0] = True
+        return at
+    if digits == 0:
+        value[0] = 0.0
+    elif DOUBLES_ARE_DOUBLES and not inexact and -22 <= power <= 22 and digits <= (<uint64_t>1 << 53):
+        # Both are exact as doubles, so one operation rounds once.
+        value[0] = <double>digits / EXACT[-power] if power < 0 else <double>digits * EXACT[power]
+    elif nearest(digits, power, value):
+        if inexact and not (nearest(digits + 1, power, &other) and other == value[0]):
+            value[0] = general(start, at, bad)
+            return at
+    else:
+        value[0] = general(start, at, bad)
+        return at
+    if negative:
+        value[0] = -value[0]
+    return at
+
+
+cdef inline const uint8_t *integer(const uint8_t *at, int64_t *value, int *kind) noexcept nogil:
+    """Read a whole number of at most 18 digits; ``kind`` is 0 for that, 1 for longer ones, 2 for no whole number."""
+    cdef const uint8_t *start
+    cdef uint64_t digits = 0
+    cdef bint negative = False
+    cdef uint8_t digit
+    if at[0] == 45 or at[0] == 43:
+        negative = at[0] == 45
+        at += 1
+    start = at
+    while True:
+        digit = at[0] - 48
+        if digit > 9:
+            break
+        digits = digits * 10 + digit
+        at += 1
+    kind[0] = 0
+    if at == start or not WHITE[at[0]]:
+        kind[0] = 2
+        at = past_field(at)
+    elif at - start > 18:
+        kind[0] = 1
+    value[0] = -<int64_t>digits if negative else <int64_t>digits
+    return at
+
+
+# -- text to columns ---------------------------------------------------------------------------------------------
+
+cdef struct Columns:
+    int64_t rows
+    int64_t queries
+    int64_t skipped
+    int64_t *query_start  # where the id of each stretch of a query stands in the text, and its length
+    int64_t *query_length
+    int64_t *first_row
+    int64_t *skips  # the rows before each line that was left out
+    uint8_t *documents
+    int64_t *offsets
+    double *scores
+    int64_t *whole  # ranks of a run, judgments of qrels
+    int64_t tag_start
+    int64_t tag_length
+    bint ranked  # whether the rank column holds whole numbers
+    bint ordered  # whether it agrees with the scores
+
+
+cdef bint fill(const uint8_t *text, const uint8_t *end, bint run, Columns *to) noexcept nogil:
+    """Cut lines into columns; False for what is not plain. ``text`` ends with a newline."""
+    cdef const uint8_t *at = text
+    cdef const uint8_t *line
+    cdef const uint8_t *begin
+    cdef const uint8_t *query = NULL
+    cdef const uint8_t *tag = NULL
+    cdef int64_t query_length = -1, tag_length = -1, length, row = 0, used = 0
+    cdef int64_t rank = 0, rank_before = 0
+    cdef double score = 0.0, score_before = 0.0
+    cdef int kind = 0
+    cdef bint bad = False, same
+    while at < end:
+        line = at
+        at = past_white(at)
+        if at[0] == NEWLINE or at[0] == HASH:
+            to.skips[to.skipped] = row
+            to.skipped += 1
+            at = <const uint8_t *>memchr(at, NEWLINE, end - at) + 1
+            continue
+        # The query is mostly that of the line before.
+        same = end - at > query_length and query_length > 0 and WHITE[at[query_length]] \
+            and memcmp(at, query, query_length) == 0
+        if same:
+            at += query_length
+        else:
+            begin = at
+            at = past_field(at)
+            query = begin
+            query_length = at - begin
+            to.query_start[to.queries] = begin - text
+            to.query_length[to.queries] = query_length
+            to.first_row[to.queries] = row
+            to.queries += 1
+        at = past_white(at)
+        if at[0] == NEWLINE:
+            return False
+        at = past_white(past_field(at))
+        if at[0] == NEWLINE:
+            return False
+        begin = at
+        at = past_field(at)
+        length = at - begin
+        if length <= 16 and end - begin >= 16:
+            memcpy(to.documents + used, begin, 16)
+        else:
+            memcpy(to.documents + used, begin, length)
+        used += length
+        to.offsets[row + 1] = used
+        at = past_white(at)
+        if at[0] == NEWLINE:
+            return False
+        at = integer(at, &rank, &kind)
+        to.whole[row] = rank
+        if kind == 1:
+            return False
+        if run:
+            if kind == 2:
+                to.ranked = False
+            at = past_white(at)
+            if at[0] == NEWLINE:
+                return False
+            at = number(at, &score, &bad)
+            if bad:
+                return False
+            to.scores[row] = score
+            if same and (rank <= rank_before or score > score_before):
+                to.ordered = False
+            rank_before = rank
+            score_before = score
+            at = past_white(at)
+            if at[0] == NEWLINE:
+                return False
+            if tag_length > 0 and end - at > tag_length and at[tag_length] == NEWLINE \
+                    and memcmp(at, tag, tag_length) == 0:
+                tag = at
+                at += tag_length
+            else:
+                tag = at
+                at = past_field(at)
+                tag_length = at - tag
+                at = past_white(at)
+                if at[0] != NEWLINE:
+                    # More fields may follow, unless a carriage return shows that they are other lines.
+                    begin = <const uint8_t *>memchr(at, NEWLINE, end - at)
+                    at = begin
+                    while WHITE[(begin - 1)[0]]:
+                        begin -= 1
+                    while WHITE[line[0]]:
+                        line += 1
+                    if memchr(line, RETURN, begin - line) != NULL:
+                        return False
+        else:
+            if kind == 2:
+                return False
+            at = past_white(at)
+            if at[0] != NEWLINE:
+                return False
+        at += 1
+        row += 1
+    to.rows = row
+    to.tag_start = tag - text
+    to.tag_length = tag_length
+    return True
+
+
+def scan(text, bint run):
+    """Cut a block of whole lines into columns.
+
+    Parameters
+    ----------
+    text : buffer
+        Lines, each ended by a newline.
+    run : bool
+        Whether lines are a run's (qid Q0 docid rank score tag) or those of judgments (qid iteration docid rel).
+
+    Returns
+    -------
+    None, where the Python reader must decide, or a tuple of
+
+    lines : int
+        How many lines there are.
+    rows : int
+        How many of them hold data, D.
+    skips : (N,) int array
+        For each line that is blank or a comment, the rows before it.
+    qids : list of bytes, length S
+        The query of each stretch of lines with the same query.
+    starts : (S + 1,) int array
+        The rows at which stretches begin, and D.
+    documents, offsets : bytes, (D + 1,) int array
+        The documents, one directly after the other, and where each begins.
+    scores : (D,) float array or None
+        The scores of a run.
+    whole : (D,) int array or None
+        The judgments; of a run its ranks, None where they are no whole numbers.
+    ordered : bool
+        Whether ranks rise and scores do not within each stretch.
+    tag : bytes
+        The tag of the last line.
+    """
+    cdef const uint8_t[::1] view = text
+    cdef int64_t size = view.shape[0]
+    if size == 0 or view[size - 1] != NEWLINE:
+        raise ValueError("a block ends with a newline")
+    cdef const uint8_t *begin = &view[0]
+    cdef int64_t lines
+    cdef bint taken
+    cdef Columns to
+    with nogil:
+        lines = newlines(begin, begin + size)
+        taken = memchr(begin, 0, size) == NULL
+    if not taken:
+        return None
+    cdef int64_t[::1] query_start = np.empty(lines, dtype=np.int64)
+    cdef int64_t[::1] query_length = np.empty(lines, dtype=np.int64)
+    starts = np.empty(lines + 1, dtype=np.int64)
+    skips = np.empty(lines, dtype=np.int64)
+    offsets = np.empty(lines + 1, dtype=np.int64)
+    scores = np.empty(lines if run else 1, dtype=np.float64)
+    whole = np.empty(lines, dtype=np.int64)
+    cdef int64_t[::1] starts_view = starts, skips_view = skips, offsets_view = offsets, whole_view = whole
+    cdef double[::1] scores_view = scores
+    # Short documents are copied 16 bytes at a time.
+    cdef uint8_t[::1] documents = np.empty(size + 16, dtype=np.uint8)
+    to.rows = to.queries = to.skipped = 0
+    to.query_start = &query_start[0]
+    to.query_length = &query_length[0]
+    to.first_row = &starts_view[0]
+    to.skips = &skips_view[0]
+    to.documents = &documents[0]
+    to.offsets = &offsets_view[0]
+    to.offsets[0] = 0
+    to.scores = &scores_view[0]
+    to.whole = &whole_view[0]
+    to.tag_start = to.tag_length = 0
+    to.ranked = to.ordered = True
+    with nogil:
+        taken = fill(begin, begin + size, run, &to)
+    if not taken:
+        return None
+    cdef int64_t rows = to.rows, queries = to.queries, each
+    qids = [
+        PyBytes_FromStringAndSize(<const char *>begin + query_start[each], query_length[each]) for each in range(queries)
+    ]
+    starts_view[queries] = rows
+    return (
+        lines,
+        rows,
+        skips[: to.skipped].copy(),
+        qids,
+        starts[: queries + 1].copy(),
+        PyBytes_FromStringAndSize(<const char *>to.documents, to.offsets[rows]),
+        offsets[: rows + 1],
+        scores[:rows] if run else None,
+        whole[:rows] if to.ranked or not run else None,
+        to.ordered,
+        PyBytes_FromStringAndSize(<const char *>begin + to.tag_start, to.tag_length) if run and rows else b"",
+    )
+
+
+# -- columns to judged documents ---------------------------------------------------------------------------------
+
+cdef struct Slot:
+    uint64_t hash
+    int32_t entry  # a row of the query, or -1 - the number of a judgment of it
+    uint32_t round  # the query that filled the slot; others are free
+
+cdef struct Table:
+    Slot *slots
+    uint64_t mask
+    uint32_t round
+
+cdef struct Hit:
+    double score
+    const uint8_t *document
+    int64_t length
+    int64_t rel
+    int64_t row
+    int64_t above
+
+cdef uint64_t SEED = hash("treceval") & 0xFFFFFFFFFFFFFFFF
+"""Differs from process to process, so that nobody can write documents that all fall into one slot."""
+
+
+cdef inline uint64_t fold(uint64_t a, uint64_t b) noexcept nogil:
+    cdef uint64_t high, low
+    low = multiply(a, b, &high)
+    return high ^ low
+
+
+cdef inline uint64_t hashed(const uint8_t *at, int64_t length) noexcept nogil:
+    cdef uint64_t state = SEED ^ <uint64_t>length, part, more
+    cdef uint32_t four, last
+    while length > 8:
+        memcpy(&part, at, 8)
+        state = fold(state ^ part, SPREAD_ONE)
+        at += 8
+        length -= 8
+    if length >= 4:
+        memcpy(&four, at, 4)
+        memcpy(&last, at + length - 4, 4)
+        part = (<uint64_t>four << 32) | last
+    elif length > 0:
+        part = (<uint64_t>at[0] << 16) | (<uint64_t>at[length >> 1] << 8) | at[length - 1]
+    else:
+        part = 0
+    return fold(state ^ part, SPREAD_TWO)
+
+
+cdef bint make_room(Table *table, int64_t entries) noexcept nogil:
+    """See to it that the table is at most half full with so many entries; False without memory."""
+    cdef uint64_t size = 64
+    while size < 2 * <uint64_t>entries:
+        size *= 2
+    if table.slots != NULL and size <= table.mask + 1 and table.round != <uint32_t>-1:
+        table.round += 1
+        return True
+    free(table.slots)
+    table.slots = <Slot *>calloc(size, sizeof(Slot))
+    table.mask = size - 1
+    table.round = 1
+    return table.slots != NULL
+
+
+cdef int better_first(const void *one, const void *other) noexcept nogil:
+    cdef const Hit *a = <const Hit *>one
+    cdef const Hit *b = <const Hit *>other
+    return above(b.score, b.document, b.length, a) - above(a.score, a.document, a.length, b)
+
+
+cdef inline bint above(double score, const uint8_t *document, int64_t length, const Hit *hit) noexcept nogil:
+    """Tell whether a document stands above another: a higher score, or the same and the larger id by bytes."""
+    cdef int order
+    if score != hit.score:
+        return score > hit.score
+    order = memcmp(document, hit.document, length if length < hit.length else hit.length)
+    return order > 0 or (order == 0 and length > hit.length)
+
+
+cdef struct Judge:
+    const uint8_t *documents
+    const int64_t *offsets
+    const double *scores
+    const uint8_t *judged
+    const int64_t *judged_offsets
+    const int64_t *rels
+    bint narrow
+    Table table
+    Hit *hits
+    int64_t room
+
+
+cdef inline double seen(const Judge *by, int64_t row) noexcept nogil:
+    return <double><float>by.scores[row] if by.narrow else by.scores[row]
+
+
+cdef int64_t judge_query(Judge *by, int64_t start, int64_t stop, int64_t first, int64_t last, int64_t *twice) noexcept nogil:
+    """Find the judged documents of rows start to stop, by judgments first to last, sorted by rank.
+
+    Returns how many there are, -1 without memory; ``above`` is how many documents stand above each. ``twice`` becomes
+    the first row whose document stood in the query before, where there is one.
+    """
+    cdef int64_t row, each, count = 0, low, high, middle, length
+    cdef uint64_t key, place
+    cdef const uint8_t *document
+    cdef Slot *slot
+    cdef double score, before
+    cdef bint descending = True
+    cdef Table *table = &by.table
+    if not make_room(table, stop - start + last - first):
+        return -1
+    if last - first > by.room:
+        free(by.hits)
+        by.room = 2 * (last - first)
+        by.hits = <Hit *>malloc(by.room * sizeof(Hit))
+        if by.hits == NULL:
+            by.room = 0
+            return -1
+    for each in range(first, last):
+        document = by.judged + by.judged_offsets[each]
+        key = hashed(document, by.judged_offsets[each + 1] - by.judged_offsets[each])
+        place = key & table.mask
+        while table.slots[place].round == table.round:
+            place = (place + 1) & table.mask
+        table.slots[place] = Slot(key, <int32_t>(first - each - 1), table.round)
+    for row in range(start, stop):
+        document = by.documents + by.offsets[row]
+        length = by.offsets[row + 1] - by.offsets[row]
+        key = hashed(document, length)
+        place = key & table.mask
+        while True:
+            slot = &table.slots[place]
+            if slot.round != table.round:
+                slot.hash = key
+                slot.entry = <int32_t>(row - start)
+                slot.round = table.round
+                break
+            if slot.hash == key:
+                if slot.entry >= 0:
+                    each = start + slot.entry
+                    if by.offsets[each + 1] - by.offsets[each] == length \
+                            and memcmp(by.documents + by.offsets[each], document, length) == 0:
+                        if twice[0] < 0:
+                            twice[0] = row
+                        break
+                else:
+                    each = first - slot.entry - 1
+                    if by.judged_offsets[each + 1] - by.judged_offsets[each] == length \
+                            and memcmp(by.judged + by.judged_offsets[each], document, length) == 0:
+                        by.hits[count] = Hit(0.0, document, length, by.rels[each], row, 0)
+                        count += 1
+                        slot.entry = <int32_t>(row - start)
+                        break
+            place = (place + 1) & table.mask
+    if count == 0:
+        return 0
+    before = INFINITY
+    for row in range(start, stop):
+        score = seen(by, row)
+        # Ties are ordered by document, also those at plus infinity.
+        if not score < before and row > start:
+            descending = False
+            break
+        before = score
+    if descending:
+        for each in range(count):
+            by.hits[each].above = by.hits[each].row - start
+        return count
+    for each in range(count):
+        by.hits[each].score = seen(by, by.hits[each].row)
+    qsort(by.hits, count, sizeof(Hit), better_first)
+    # Each document stands above the hits from some position on; the sums of these are the documents above a hit.
+    for row in range(start, stop):
+        score = seen(by, row)
+        document = by.documents + by.offsets[row]
+        length = by.offsets[row + 1] - by.offsets[row]
+        low = 0
+        high = count
+        while low < high:
+            middle = (low + high) >> 1
+            if above(score, document, length, &by.hits[middle]):
+                high = middle
+            else:
+                low = middle + 1
+        if low < count:
+            by.hits[low].above += 1
+    for each in range(1, count):
+        by.hits[each].above += by.hits[each - 1].above
+    return count
+
+
+def repeated(const uint8_t[::1] documents, const int64_t[::1] offsets, const int64_t[::1] starts):
+    """Return the first row whose document stood in its query before, -1 where there is none; parameters as of `judge`."""
+    cdef int64_t queries = starts.shape[0] - 1
+    no_judgments = np.zeros(1, dtype=np.int64)
+    return judge(
+        documents, offsets, np.zeros(0), starts, np.full(queries, -1, dtype=np.int64), b"", no_judgments, no_judgments,
+        no_judgments[:0], False, -1, False,
+    )[4]
+
+
+def judge(
+    const uint8_t[::1] documents,
+    const int64_t[::1] offsets,
+    const double[::1] scores,
+    const int64_t[::1] starts,
+    const int64_t[::1] rows,
+    const uint8_t[::1] judged,
+    const int64_t[::1] judged_offsets,
+    const int64_t[::1] judged_starts,
+    const int64_t[::1] rels,
+    bint narrow,
+    int64_t depth,
+    bint judged_only,
+):
+    """Find the judged documents of a run's queries.
+
+    Parameters
+    ----------
+    documents, offsets, scores : buffer, (D + 1,) int array, (D,) float array
+        The run's documents and their scores.
+    starts : (Q + 1,) int array
+        The rows at which queries begin, and D.
+    rows : (Q,) int array
+        The judged query of each, negative where it has no judgments.
+    judged, judged_offsets, judged_starts, rels
+        The same columns of the judgments.
+    narrow : bool
+        Whether scores are compared as float32.
+    depth : int
+        How many documents of a query count; negative for all.
+    judged_only : bool
+        Whether documents that are not judged are taken out of the ranking.
+
+    Returns
+    -------
+    query, rank, rel : (H,) int arrays
+        The hits, sorted by place in ``rows`` and rank; ``query`` is a row of the judgments.
+    num_ret : (Q,) int array
+        How many documents of each query count.
+    twice : int
+        The first row whose document stood in its query before; -1 where there is none.
+    """
+    cdef int64_t queries = rows.shape[0], number, each, first, last, count = 0, found, used = 0, most = 0, rank
+    cdef int64_t twice = -1, judged_rank
+    for number in range(queries):
+        if rows[number] >= 0:
+            each = judged_starts[rows[number] + 1] - judged_starts[rows[number]]
+            most += min(each, starts[number + 1] - starts[number])
+        if starts[number + 1] - starts[number] > 2**30:
+            raise MemoryError("more documents in a query than this reader can hold")
+    query = np.empty(most, dtype=np.int64)
+    ranks = np.empty(most, dtype=np.int64)
+    judgments = np.empty(most, dtype=np.int64)
+    num_ret = np.empty(queries, dtype=np.int64)
+    cdef int64_t[::1] query_view = query, ranks_view = ranks, judgments_view = judgments, num_ret_view = num_ret
+    cdef Judge by
+    by.documents = &documents[0] if documents.shape[0] else NULL
+    by.offsets = &offsets[0]
+    by.scores = &scores[0] if scores.shape[0] else NULL
+    by.judged = &judged[0] if judged.shape[0] else NULL
+    by.judged_offsets = &judged_offsets[0]
+    by.rels = &rels[0] if rels.shape[0] else NULL
+    by.narrow = narrow
+    by.table.slots = NULL
+    by.hits = NULL
+    by.room = 0
+    with nogil:
+        for number in range(queries):
+            first = last = 0
+            if rows[number] >= 0:
+                first = judged_starts[rows[number]]
+                last = judged_starts[rows[number] + 1]
+            found = judge_query(&by, starts[number], starts[number + 1], first, last, &twice)
+            if found < 0:
+                count = -1
+                break
+            count = starts[number + 1] - starts[number]
+            if 0 <= depth < count:
+                count = depth
+            judged_rank = 0
+            for each in range(found):
+                rank = by.hits[each].above + 1
+                if rank > count:
+                    break
+                if judged_only:
+                    if by.hits[each].rel < 0:
+                        continue
+                    judged_rank += 1
+                    rank = judged_rank
+                query_view[used] = rows[number]
+                ranks_view[used] = rank
+                judgments_view[used] = by.hits[each].rel
+                used += 1
+            num_ret_view[number] = judged_rank if judged_only else count
+        free(by.table.slots)
+        free(by.hits)
+    if count < 0:
+        raise MemoryError
+    return query[:used], ranks[:used], judgments[:used], num_ret, twice
+
+
+# -- dictionaries to judged documents ------------------------------------------------------------------------------
+
+cdef extern from "Python.h":
+    bint PyUnicode_Check(object)
+    bint PyFloat_Check(object)
+    double PyFloat_AS_DOUBLE(object)
+    uint32_t PyUnicode_MAX_CHAR_VALUE(object)
+
+cdef int64_t EXACT_INTEGER = 2**53
+
+cdef enum:
+    MOST_COMPARISONS = 1000000  # beyond, sorting is faster than comparing all hits with all documents
+
+
+cdef int64_t nested_query(dict documents, dict judgments, bint narrow, double *scores, list found) except -2:
+    """Find the judged documents of a query: (documents above, rel), sorted. Returns -1 where it is not plain."""
+    cdef int64_t count = 0, higher, equal, each, larger
+    cdef double score
+    cdef bint ties
+    for docid, value in documents.items():
+        if not PyUnicode_Check(docid) or PyUnicode_MAX_CHAR_VALUE(docid) >= 0xD800:
+            return -1
+        if PyFloat_Check(value):
+            score = PyFloat_AS_DOUBLE(value)
+        elif type(value) is int and -EXACT_INTEGER <= value <= EXACT_INTEGER:
+            score = value
+        else:
+            return -1
+        if score != score:
+            return -1
+        scores[count] = <double><float>score if narrow else score
+        count += 1
+    if len(judgments) <= count:
+        hits = [docid for docid in judgments if docid in documents]
+    else:
+        hits = [docid for docid in documents if docid in judgments]
+    if len(hits) * count > MOST_COMPARISONS:
+        return -1
+    for docid in hits:
+        score = documents[docid]
+        if narrow:
+            score = <double><float>score
+        higher = equal = 0
+        for each in range(count):
+            higher += scores[each] > score
+            equal += scores[each] == score
+        if equal > 1:
+            # Of tied documents the larger id stands first. Without surrogates the order of text is that of its bytes.
+            each = 0
+            for other in documents:
+                if scores[each] == score and other > docid:
+                    higher += 1
+                each += 1
+        found.append((higher, judgments[docid]))
+    found.sort()
+    return count
+
+
+def judge_nested(dict judgments, run, bint narrow, int64_t depth, bint judged_only):
+    """Find the judged documents of ``{qid: {docid: score}}``.
+
+    Parameters
+    ----------
+    judgments : dict
+        ``{qid: (row, {docid: rel})}``.
+    run : mapping
+        The run.
+    narrow, depth, judged_only
+        As of `judge`.
+
+    Returns
+    -------
+    query, rank, rel : (H,) int arrays
+        The hits, sorted by query of the run and rank; ``query`` is the row of the judgments.
+    rows, num_ret : (Q,) int arrays
+        The row of each query of the run, negative without judgments, and how many documents of it count.
+    left : list of str
+        The queries that are not among these because something about them is not plain.
+    """
+    cdef list queries = [], ranks = [], rels = [], rows = [], retrieved = [], left = [], found
+    cdef int64_t count, rank, room = 0, row
+    cdef double *scores = NULL
+    cdef tuple entry
+    try:
+        for qid, documents in run.items():
+            if type(documents) is not dict or not PyUnicode_Check(qid):
+                left.append(qid)
+                continue
+            if len(documents) > room:
+                free(scores)
+                room = 2 * len(documents)
+                scores = <double *>malloc(room * sizeof(double))
+                if scores == NULL:
+                    room = 0
+                    raise MemoryError
+            entry = judgments.get(qid, (-1, {}))
+            row = entry[0]
+            found = []
+            count = nested_query(documents, entry[1], narrow, scores, found)
+            if count < 0:
+                left.append(qid)
+                continue
+            if 0 <= depth < count:
+                count = depth
+            rank = 0
+            for above, rel in found:
+                if above >= count:
+                    break
+                if judged_only:
+                    if rel < 0:
+                        continue
+                    rank += 1
+                else:
+                    rank = above + 1
+                queries.append(row)
+                ranks.append(rank)
+                rels.append(rel)
+            rows.append(row)
+            retrieved.append(rank if judged_only else count)
+    finally:
+        free(scores)
+    return (
+        np.array(queries, dtype=np.int64),
+        np.array(ranks, dtype=np.int64),
+        np.array(rels, dtype=np.int64),
+        np.array(rows, dtype=np.int64),
+        np.array(retrieved, dtype=np.int64),
+        left,
+    )

@@ -1,0 +1,269 @@
+"""Rows of judgments and of runs: gathered from blocks of text, grouped by query, checked for documents that come twice.
+
+A block is read by the compiled scanner where there is one and it takes the block, and by the Python reader otherwise.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray, Source
+from treceval_py.errors import InputError
+from treceval_py.formats.lines import QRELS, RUN, Layout, no_data, read_block
+from treceval_py.formats.source import name_of, numbered
+from treceval_py.scanner import scanner
+from treceval_py.tables import Ids, Qrels, Run, decode, encode, quoted
+
+__all__ = ["Part", "Rows", "gathered", "read_part", "scanned"]
+
+Column = TypeVar("Column", FloatArray, IntArray)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Consecutive data lines of judgments or of a run, as columns.
+
+    Attributes
+    ----------
+    qids : list of bytes, length S
+        The query of each stretch of rows that have the same one.
+    starts : (S + 1,) int array
+        The rows at which stretches begin, and D.
+    docids : Ids, length D
+        The documents.
+    rels : (D,) int array or None
+        The judgments, of judgments.
+    scores : (D,) float array or None
+        The scores, of a run.
+    ranks : (D,) int array or None
+        The rank column of a run, where it holds whole numbers.
+    tag : bytes
+        The tag of the last line of a run.
+    lines : sequence of int, length D
+        The line of the file on which each row stood.
+    count : int
+        All lines, also those without data.
+    ordered : bool
+        Whether it is known that ranks rise and scores fall, or stay, within each stretch.
+    """
+
+    qids: list[bytes]
+    starts: IntArray
+    docids: Ids
+    rels: IntArray | None
+    scores: FloatArray | None
+    ranks: IntArray | None
+    tag: bytes
+    lines: Sequence[int]
+    count: int
+    ordered: bool = False
+
+    def __len__(self) -> int:
+        return len(self.docids)
+
+
+class _Lines(Sequence[int]):
+    """The lines of rows of which some lines were left out; ``skips`` has for each of these the rows before it."""
+
+    def __init__(self, first: int, rows: int, skips: IntArray) -> None:
+        self._first = first
+        self._rows = rows
+        self._skips: list[int] = skips.tolist()
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def __getitem__(self, row: Any) -> Any:
+        return self._first + row + bisect_right(self._skips, row)
+
+
+def scanned(text: memoryview, first: int, layout: Layout) -> Part | None:
+    """Read a block with the compiled scanner; None where there is none, or where it leaves the block to Python."""
+    compiled = scanner()
+    found = None if compiled is None else compiled.scan(text, layout is RUN)
+    if found is None:
+        return None
+    count, rows, skips, qids, starts, documents, offsets, scores, whole, ordered, tag = found
+    lines = _Lines(first, rows, skips) if len(skips) else range(first, first + rows)
+    rels, ranks = (None, whole) if layout is RUN else (whole, None)
+    return Part(qids, starts, Ids(documents, offsets), rels, scores, ranks, tag, lines, count, ordered)
+
+
+def read_part(text: bytes, first: int, layout: Layout, name: str) -> tuple[Part | None, InputError | None]:
+    """Read a block with the Python reader, up to the first line that does not fit; also say what is wrong with it.
+
+    Raises
+    ------
+    InputError
+        A field before that line is no number.
+    """
+    block, error = read_block(text, first, layout, QRELS if layout is RUN else RUN, name)
+    if not len(block):
+        return None, error
+    starts = block.stretches()
+    queries = block.columns[0]
+    part = Part(
+        qids=[queries[start] for start in starts[:-1].tolist()],
+        starts=starts,
+        docids=Ids.from_bytes(block.columns[2]),
+        rels=block.integers(3, "judgment") if layout is QRELS else None,
+        scores=block.numbers(4, "score") if layout is RUN else None,
+        ranks=block.whole_numbers(3) if layout is RUN else None,
+        tag=block.columns[5][-1] if layout is RUN else b"",
+        lines=block.lines,
+        count=text.count(b"\n"),
+    )
+    return part, error
+
+
+def gathered(source: Source, layout: Layout, name: str | None = None) -> Rows:
+    """Read all rows of a source.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or a line of it is malformed.
+    """
+    rows = Rows(name_of(source) if name is None else name)
+    for part in _parts(source, layout, rows.name):
+        rows.add(part)
+    if not rows:
+        raise no_data(rows.name)
+    return rows
+
+
+def _parts(source: Source, layout: Layout, name: str) -> Iterator[Part]:
+    for first, text in numbered(source, name):
+        part, error = scanned(text, first, layout), None
+        if part is None:
+            part, error = read_part(bytes(text), first, layout, name)
+        if part is not None:
+            yield part
+        if error is not None:
+            raise error
+
+
+class Grouping(NamedTuple):
+    """The order of rows by query.
+
+    Attributes
+    ----------
+    qids : list of str, length Q
+        The queries, in the order in which they first occur.
+    offsets : (Q + 1,) int array
+        Where their rows begin, and D.
+    order : (D,) int array or None
+        The rows in their new order; None when they stay where they are.
+    """
+
+    qids: list[str]
+    offsets: IntArray
+    order: IntArray | None
+
+
+class Rows:
+    """Rows gathered from parts of a file, to become a table."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._parts: list[Part] = []
+        self._starts: list[int] = []
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, part: Part) -> None:
+        """Take the rows of a part."""
+        self._parts.append(part)
+        self._starts.append(self._count)
+        self._count += len(part)
+
+    def qrels(self) -> Qrels:
+        """Return the rows as judgments.
+
+        Raises
+        ------
+        InputError
+            A document is judged twice for a query.
+        """
+        grouping, docids = self._grouped()
+        self._check_duplicates(grouping, docids)
+        rels = _joined([part.rels for part in self._parts if part.rels is not None], grouping.order)
+        return Qrels.from_columns(grouping.qids, grouping.offsets, docids, rels, name=self.name)
+
+    def run(self, *, checked: bool = True) -> Run:
+        """Return the rows as a run.
+
+        Parameters
+        ----------
+        checked : bool
+            Whether documents that occur twice in a query are looked for.
+
+        Raises
+        ------
+        InputError
+            A document occurs twice in a query.
+        """
+        grouping, docids = self._grouped()
+        if checked:
+            self._check_duplicates(grouping, docids)
+        scores = _joined([part.scores for part in self._parts if part.scores is not None], grouping.order)
+        known = [part.ranks for part in self._parts if part.ranks is not None]
+        ranks = _joined(known, grouping.order) if len(known) == len(self._parts) else None
+        tag = decode(self._parts[-1].tag)
+        return Run.from_columns(grouping.qids, grouping.offsets, docids, scores, tag=tag, name=self.name, ranks=ranks)
+
+    def _grouped(self) -> tuple[Grouping, Ids]:
+        names = [qid for part in self._parts for qid in part.qids]
+        lengths = np.concatenate([np.diff(part.starts) for part in self._parts])
+        numbers: dict[bytes, int] = {}
+        queries = np.array([numbers.setdefault(qid, len(numbers)) for qid in names], dtype=np.int64)
+        docids = Ids.concatenate([part.docids for part in self._parts])
+        order = None
+        if (queries[1:] < queries[:-1]).any():  # a query's lines are scattered over the file
+            order = np.argsort(np.repeat(queries, lengths), kind="stable")
+            docids = docids.take(order)
+        offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
+        np.add.at(offsets, queries + 1, lengths)
+        np.cumsum(offsets, out=offsets)
+        return Grouping([decode(qid) for qid in numbers], offsets, order), docids
+
+    def _check_duplicates(self, grouping: Grouping, docids: Ids) -> None:
+        compiled = scanner()
+        if compiled is not None and compiled.repeated(docids.buffer, docids.offsets, grouping.offsets) < 0:
+            return
+        cuts, order = grouping.offsets.tolist(), grouping.order
+        for qid, (start, stop) in zip(grouping.qids, pairwise(cuts), strict=True):
+            raw = docids.raw(start, stop)
+            if len(set(raw)) == len(raw):
+                continue
+            seen: dict[bytes, int] = {}
+            for row, docid in enumerate(raw, start):
+                if docid in seen:
+                    rows = (seen[docid], row) if order is None else (int(order[seen[docid]]), int(order[row]))
+                    first, second = map(self._line_of, rows)
+                    raise InputError(
+                        f"document {quoted(docid)} occurs twice in query {quoted(encode(qid))} (first on line {first})",
+                        "Keep one of the two lines.",
+                        file=self.name,
+                        line=second,
+                    )
+                seen[docid] = row
+
+    def _line_of(self, row: int) -> int:
+        number = bisect_right(self._starts, row) - 1
+        return self._parts[number].lines[row - self._starts[number]]
+
+
+def _joined(parts: Sequence[Column], order: IntArray | None) -> Column:
+    """Join the parts of a column and put its rows in order."""
+    column: Any = np.concatenate(parts) if len(parts) > 1 else parts[0]
+    joined: Column = column if order is None else column[order]
+    return joined
