@@ -264,7 +264,7 @@ def shuffled(table: Any, seed: int) -> Any:
 def test_a_deep_run_costs_no_row_for_unjudged_documents() -> None:
     run = Run({"1": {f"x{number}": -float(number) for number in range(5000)} | {"a": -4000.5}})
     judged = judge(Qrels({"1": {"a": 1}}), run)
-    assert (len(judged.hits), judged.hits.rank.tolist(), judged.num_ret.tolist()) == (1, [4002], [5001])
+    assert (len(judged.hits.query), judged.hits.rank.tolist(), judged.num_ret.tolist()) == (1, [4002], [5001])
 
 
 def test_depth_is_applied_before_unjudged_documents_are_taken_out() -> None:

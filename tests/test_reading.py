@@ -28,16 +28,10 @@ from hypothesis import strategies as st
 
 from treceval_py.errors import DataError, EvaluationError, InputError, MeasureError, OutputError, TrecevalError
 from treceval_py.evaluation import evaluate
-from treceval_py.formats import (
-    read_judgment_groups,
-    read_preferences,
-    read_qrels,
-    read_run,
-    source,
-    write_qrels,
-    write_run,
-)
+from treceval_py.formats import source
 from treceval_py.formats.source import blocks
+from treceval_py.formats.trec import read_judgment_groups, read_preferences, read_qrels, read_run
+from treceval_py.formats.writing import write_qrels, write_run
 from treceval_py.tables import Ids, Preference, Qrels, Run, decode, encode
 
 QRELS = b"1 0 a 1\n1 0 b 0\n2 0 c 2\n"

@@ -6,32 +6,49 @@
 0.6309
 """
 
-from treceval_py.errors import (
-    DataError,
-    EvaluationError,
-    InputError,
-    MeasureError,
-    OutputError,
-    TrecevalError,
-    UnknownMeasureError,
-)
-from treceval_py.evaluation import DEFAULT_MEASURES, evaluate
-from treceval_py.formats import (
-    read_judgment_groups,
-    read_preferences,
-    read_qrels,
-    read_run,
-    write_qrels,
-    write_run,
-)
-from treceval_py.judging import Hits, JudgedRun, judge
-from treceval_py.measures import Measure, parse_measures
-from treceval_py.profiles import PROFILES, Profile
-from treceval_py.pytrec import RelevanceEvaluator, supported_measures, supported_nicknames
-from treceval_py.results import Results
-from treceval_py.tables import JudgmentGroups, Preference, Preferences, Qrels, Run
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from treceval_py.version import __version__
-from treceval_py.zscores import read_norms
+
+if TYPE_CHECKING:
+    from treceval_py.errors import (
+        DataError,
+        EvaluationError,
+        InputError,
+        MeasureError,
+        OutputError,
+        TrecevalError,
+        UnknownMeasureError,
+    )
+    from treceval_py.evaluation import DEFAULT_MEASURES, evaluate
+    from treceval_py.formats.trec import read_judgment_groups, read_preferences, read_qrels, read_run
+    from treceval_py.formats.writing import write_qrels, write_run
+    from treceval_py.judging import Hits, JudgedRun, judge
+    from treceval_py.measures import Measure, parse_measures
+    from treceval_py.profiles import PROFILES, Profile
+    from treceval_py.pytrec import RelevanceEvaluator, supported_measures, supported_nicknames
+    from treceval_py.results import Results
+    from treceval_py.tables import JudgmentGroups, Preference, Preferences, Qrels, Run
+    from treceval_py.zscores import read_norms
+
+_MODULES = {
+    "treceval_py.errors": "DataError EvaluationError InputError MeasureError OutputError TrecevalError "
+    "UnknownMeasureError",
+    "treceval_py.evaluation": "DEFAULT_MEASURES evaluate",
+    "treceval_py.formats.trec": "read_judgment_groups read_preferences read_qrels read_run",
+    "treceval_py.formats.writing": "write_qrels write_run",
+    "treceval_py.judging": "Hits JudgedRun judge",
+    "treceval_py.measures": "Measure parse_measures",
+    "treceval_py.profiles": "PROFILES Profile",
+    "treceval_py.pytrec": "RelevanceEvaluator supported_measures supported_nicknames",
+    "treceval_py.results": "Results",
+    "treceval_py.tables": "JudgmentGroups Preference Preferences Qrels Run",
+    "treceval_py.zscores": "read_norms",
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
     "DEFAULT_MEASURES",
@@ -68,3 +85,16 @@ __all__ = [
     "write_qrels",
     "write_run",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for: the command line starts faster without what it does not use."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -10,8 +10,8 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, Source
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.formats import JUDGMENT_FORMATS, Judgments, read_qrels, read_run
 from treceval_py.formats.source import Watch
+from treceval_py.formats.trec import JUDGMENT_FORMATS, Judgments, read_qrels, read_run
 from treceval_py.judging import (
     JudgedGroups,
     JudgedRun,

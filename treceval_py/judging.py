@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -45,8 +45,7 @@ FLOAT32 = "float32"
 FLOAT64 = "float64"
 
 
-@dataclass(frozen=True, slots=True)
-class Hits:
+class Hits(NamedTuple):
     """Judged documents at their ranks, sorted by query and rank.
 
     Attributes
@@ -63,9 +62,6 @@ class Hits:
     rank: IntArray
     rel: IntArray
 
-    def __len__(self) -> int:
-        return len(self.query)
-
     def where(self, mask: BoolArray) -> Hits:
         """Return the rows for which ``mask`` (H,) is true."""
         return Hits(self.query[mask], self.rank[mask], self.rel[mask])
@@ -78,8 +74,7 @@ class Hits:
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("query", "rank", "rel")))
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """The relevant documents that were retrieved, at some level, sorted by query and rank.
 
     Attributes
@@ -201,8 +196,7 @@ class JudgedRun:
         return JudgedRun(qids, of(self.hits), of(self.ideal), self.num_ret[keep], self.tag)
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedGroups:
+class JudgedGroups(NamedTuple):
     """A run seen through the judgments of several groups: one judged ranking a query and group.
 
     Attributes
@@ -274,8 +268,7 @@ def ranking(docids: Sequence[bytes], scores: FloatArray, *, later_first: bool = 
     return order
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(NamedTuple):
     """Where the judged documents of a run, or of some of its queries, stand.
 
     Attributes
@@ -481,8 +474,7 @@ def judge_groups(
     return JudgedGroups(tuple(qids), np.array(query, dtype=np.int64), rankings)
 
 
-@dataclass(frozen=True, slots=True)
-class RankContradictions:
+class RankContradictions(NamedTuple):
     """The queries in which the rank column of a run contradicts its scores.
 
     Attributes
@@ -496,7 +488,7 @@ class RankContradictions:
     qids: tuple[str, ...] = ()
     reversed: bool = True
 
-    def __add__(self, more: RankContradictions) -> RankContradictions:
+    def and_those(self, more: RankContradictions) -> RankContradictions:
         """Join the queries of two parts of a run."""
         return RankContradictions(self.qids + more.qids, self.reversed and more.reversed)
 

@@ -10,7 +10,7 @@ In a *partial* group the preferences of its sub-groups are joined and closed tra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,7 @@ PairCounts = tuple[float, float]
 """Preferences fulfilled by the ranking, and possible."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupPreferences:
+class GroupPreferences(NamedTuple):
     """The preferences of one judgment group, over documents numbered as the module says.
 
     Attributes
@@ -47,8 +46,7 @@ class GroupPreferences:
     documents: list[tuple[int, float]]
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedPreferences:
+class JudgedPreferences(NamedTuple):
     """A run seen through preference judgments.
 
     Attributes
@@ -131,8 +129,7 @@ def judge_preferences(
     return JudgedPreferences(qids, retrieved, tuple(groups), run.tag)
 
 
-@dataclass(frozen=True, slots=True)
-class _Gatherer:
+class _Gatherer(NamedTuple):
     """Turns the lines of a query's groups into preferences."""
 
     file: str

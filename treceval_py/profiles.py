@@ -6,11 +6,9 @@ profile. A profile stands for a program and its version.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from treceval_py.errors import MeasureError
 from treceval_py.judging import FLOAT32, FLOAT64
@@ -18,8 +16,7 @@ from treceval_py.judging import FLOAT32, FLOAT64
 __all__ = ["DEFAULT_PROFILE", "PROFILES", "Profile", "profile_named"]
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(NamedTuple):
     """Conventions of a scorer.
 
     Attributes
@@ -43,7 +40,7 @@ class Profile:
     title: str
     score_type: str = FLOAT64
     missing_as_zero: bool = False
-    defaults: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = MappingProxyType({})
     leaves_out: frozenset[str] = frozenset()
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -82,6 +79,8 @@ def profile_named(name: str) -> Profile:
     """
     if name in PROFILES:
         return PROFILES[name]
+    import difflib
+
     near = difflib.get_close_matches(name, PROFILES, n=1)
     raise MeasureError(
         f"unknown profile '{name}'", f"Did you mean {near[0]}?" if near else f"There are {', '.join(PROFILES)}."

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from treceval_py._types import Source
 from treceval_py.errors import InputError
@@ -34,8 +34,7 @@ from treceval_py.threads import in_order
 __all__ = ["Retrieved", "available_threads", "judge_file"]
 
 
-@dataclass(frozen=True, slots=True)
-class Retrieved:
+class Retrieved(NamedTuple):
     """What is known of a run beside its judged documents.
 
     Attributes
@@ -54,8 +53,7 @@ class Retrieved:
     contradictions: RankContradictions
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(NamedTuple):
     """How the documents of a query are judged; see `judging.judge`."""
 
     depth: int | None = None
@@ -63,15 +61,14 @@ class Rules:
     score_type: str = FLOAT64
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(NamedTuple):
     """What is left of a piece of a run when it has been judged."""
 
     qids: tuple[str, ...]
     located: Located
     contradictions: RankContradictions | None
     tag: str
-    count: int
+    num_lines: int
 
 
 def available_threads() -> int:
@@ -162,8 +159,8 @@ class _Reading:
         part = scanned(text, 1, RUN)
         if part is None:
             return bytes(text)
-        if not len(part):
-            return _Piece((), locate(self._qrels, Run()), RankContradictions(), self.tag, part.count)
+        if not part.docids:
+            return _Piece((), locate(self._qrels, Run()), RankContradictions(), self.tag, part.num_lines)
         rows = Rows(self._name)
         rows.add(part)
         run = rows.run(checked=False)
@@ -179,7 +176,7 @@ class _Reading:
         if run.ranks is not None:
             in_place = part.ordered and len(part.qids) == len(run.qids)
             contradictions = RankContradictions() if in_place else rank_contradictions(run)
-        return _Piece(run.qids, located, contradictions, run.tag, part.count)
+        return _Piece(run.qids, located, contradictions, run.tag, part.num_lines)
 
     def take_all(self, results: Iterator[_Piece | bytes | None]) -> None:
         """Take the pieces in their order.
@@ -219,7 +216,7 @@ class _Reading:
         return self._piece(part, run)
 
     def _take(self, piece: _Piece) -> None:
-        self._lines += piece.count
+        self._lines += piece.num_lines
         if not piece.qids:
             return
         before = len(self.qids)
@@ -232,7 +229,7 @@ class _Reading:
         if piece.contradictions is None:
             self._known, self.contradictions = False, RankContradictions()
         elif self._known:
-            self.contradictions += piece.contradictions
+            self.contradictions = self.contradictions.and_those(piece.contradictions)
 
     def check_whole(self) -> None:
         """Check what can be checked only at the end.

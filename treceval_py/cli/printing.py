@@ -7,7 +7,6 @@ import sys
 from typing import Any, cast
 
 from treceval_py.errors import OutputError, visible
-from treceval_py.formats.target import written_whole
 from treceval_py.tables import encode
 
 __all__ = ["lost", "note", "put", "say"]
@@ -23,6 +22,8 @@ def put(text: str, path: str | None) -> None:
     """
     raw = encode(text)
     if path is not None and path != "-":
+        from treceval_py.formats.target import written_whole
+
         with written_whole(path) as stream:
             stream.write(raw)
         return

@@ -12,7 +12,7 @@ from treceval_py.cli.group import PrefixCommand
 from treceval_py.cli.printing import note, put
 from treceval_py.errors import MeasureError
 from treceval_py.evaluation import DEFAULT_MEASURES, check_kinds, evaluate, load_judgments
-from treceval_py.formats import JUDGMENT_FORMATS
+from treceval_py.formats.trec import JUDGMENT_FORMATS
 from treceval_py.measures import in_print_order, parse_measures
 from treceval_py.measures.parameters import integer
 from treceval_py.output import FORMATS, Options

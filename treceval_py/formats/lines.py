@@ -10,10 +10,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from operator import ne
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -28,8 +27,7 @@ __all__ = ["Block", "Layout", "no_data", "read_block", "read_blocks"]
 Column = Sequence[bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """What stands on a line of a format.
 
     Attributes
@@ -61,16 +59,12 @@ GRADED_PREFERENCES = Layout(("qid", "group", "docid", "level"), "a preference ju
 RUN = Layout(("qid", "Q0", "docid", "rank", "score", "tag"), "a run's line", more=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """Consecutive data lines of a file, as columns of fields."""
 
     columns: tuple[Column, ...]
     lines: Sequence[int]
     name: str
-
-    def __len__(self) -> int:
-        return len(self.lines)
 
     def stretches(self) -> IntArray:
         """Return the rows at which the first column changes, and the number of rows: 0, …, D."""
@@ -180,7 +174,7 @@ def read_blocks(source: Source, layout: Layout, other: Layout | None = None) -> 
     name, found = name_of(source), False
     for first, text in numbered(source):
         block, error = read_block(bytes(text), first, layout, other, name)
-        if len(block):
+        if block.lines:
             found = True
             yield block
         if error is not None:  # only now, so that what is wrong further up is found first

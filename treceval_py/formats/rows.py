@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,8 +24,7 @@ __all__ = ["Part", "Rows", "gathered", "read_part", "scanned"]
 Column = TypeVar("Column", FloatArray, IntArray)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """Consecutive data lines of judgments or of a run, as columns.
 
     Attributes
@@ -47,7 +45,7 @@ class Part:
         The tag of the last line of a run.
     lines : sequence of int, length D
         The line of the file on which each row stood.
-    count : int
+    num_lines : int
         All lines, also those without data.
     ordered : bool
         Whether it is known that ranks rise and scores fall, or stay, within each stretch.
@@ -61,11 +59,8 @@ class Part:
     ranks: IntArray | None
     tag: bytes
     lines: Sequence[int]
-    count: int
+    num_lines: int
     ordered: bool = False
-
-    def __len__(self) -> int:
-        return len(self.docids)
 
 
 class _Lines(Sequence[int]):
@@ -104,7 +99,7 @@ def read_part(text: bytes, first: int, layout: Layout, name: str) -> tuple[Part 
         A field before that line is no number.
     """
     block, error = read_block(text, first, layout, QRELS if layout is RUN else RUN, name)
-    if not len(block):
+    if not block.lines:
         return None, error
     starts = block.stretches()
     queries = block.columns[0]
@@ -117,7 +112,7 @@ def read_part(text: bytes, first: int, layout: Layout, name: str) -> tuple[Part 
         ranks=block.whole_numbers(3) if layout is RUN else None,
         tag=block.columns[5][-1] if layout is RUN else b"",
         lines=block.lines,
-        count=text.count(b"\n"),
+        num_lines=text.count(b"\n"),
     )
     return part, error
 
@@ -183,7 +178,7 @@ class Rows:
         """Take the rows of a part."""
         self._parts.append(part)
         self._starts.append(self._count)
-        self._count += len(part)
+        self._count += len(part.docids)
 
     def qrels(self) -> Qrels:
         """Return the rows as judgments.

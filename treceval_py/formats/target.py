@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import bz2
 import contextlib
-import gzip
-import lzma
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
@@ -32,6 +28,8 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     OutputError
         The file cannot be written, the disk is full.
     """
+    import tempfile
+
     target = os.path.realpath(path)
     try:
         mode = os.stat(target).st_mode if os.path.exists(target) else None
@@ -63,13 +61,19 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 @contextmanager
 def _compressed(raw: BinaryIO, path: str) -> Iterator[BinaryIO]:
     if path.endswith(".gz"):
+        import gzip
+
         # No name and time inside, so that the same content gives the same bytes.
         with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
             yield cast("BinaryIO", packed)
     elif path.endswith(".bz2"):
+        import bz2
+
         with bz2.BZ2File(raw, "wb") as packed_bz2:
             yield cast("BinaryIO", packed_bz2)
     elif path.endswith(".xz"):
+        import lzma
+
         with lzma.LZMAFile(raw, "wb") as packed_xz:
             yield cast("BinaryIO", packed_xz)
     elif path.endswith((".zst", ".zstd")):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -180,6 +179,8 @@ def _suggestion(text: str) -> str:
     for name in known:
         folded.setdefault(name.lower(), name)
     head = re.split(r"[.(@]", text.strip())[0].lower()
+    import difflib
+
     near = difflib.get_close_matches(head, folded, n=3, cutoff=0.6)
     if not near:
         return "'treceval measures' lists them all."

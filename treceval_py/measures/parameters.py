@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from treceval_py.errors import MeasureError
 
@@ -79,8 +78,7 @@ def _shown(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A parameter of measures.
 
     Attributes

@@ -11,7 +11,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,8 +28,7 @@ REAL, COUNT, TEXT = "real", "count", "text"
 """How a value is printed: with decimals, as a whole number, or as it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Average:
+class Average(NamedTuple):
     """How the values of queries become one value.
 
     Attributes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from treceval_py.measures.registry import COUNT, Measure
 from treceval_py.output.options import Options
@@ -18,8 +18,7 @@ Cell = float | int | str | None
 ALL = "all"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A query (or ``all``), a measure, and a value for each run; None where a run has none."""
 
     query: str
@@ -27,8 +26,7 @@ class Row:
     cells: tuple[Cell, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
+class Sheet(NamedTuple):
     """A header and rows.
 
     Attributes

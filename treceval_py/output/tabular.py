@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import io
-import json
 from typing import Any
 
 from treceval_py.output.options import Options
@@ -26,6 +24,8 @@ def tab_separated(runs: list[Results], options: Options) -> str:
 
 
 def _separated(runs: list[Results], options: Options, delimiter: str) -> str:
+    import csv
+
     sheet = sheet_of(runs, options)
     text = io.StringIO()
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
@@ -40,6 +40,8 @@ def _number(cell: Cell, options: Options) -> Cell:
 
 def json_text(runs: list[Results], options: Options) -> str:
     """Return a JSON object with what was scored, how, and the values of each run."""
+    import json
+
     document = {
         "treceval_py": __version__,
         "profile": runs[0].profile,
