@@ -18,7 +18,7 @@ from treceval_py.measures import FAMILIES, NICKNAMES, Family, Measure, in_print_
 from treceval_py.measures.parameters import PARAMETERS
 from treceval_py.measures.registry import TEXT
 from treceval_py.profiles import PROFILES
-from treceval_py.tables import Qrels, Run
+from treceval_py.tables import Qrels
 
 __all__ = ["RelevanceEvaluator", "compute_aggregated_measure", "supported_measures", "supported_nicknames"]
 
@@ -103,7 +103,7 @@ class RelevanceEvaluator:
         """
         judged = judge(
             self._qrels,
-            Run(scores),
+            scores,
             complete=False,
             judged_only=self._judged_only,
             score_type=_PROFILE.score_type,

@@ -16,7 +16,7 @@ from treceval_py._types import Source
 from treceval_py.errors import InputError
 from treceval_py.formats.lines import RUN, no_data
 from treceval_py.formats.rows import Part, Rows, gathered, read_part, scanned
-from treceval_py.formats.source import BLOCK_SIZE, Watch, at_line, blocks, kept, name_of
+from treceval_py.formats.source import Watch, at_line, blocks, kept, name_of
 from treceval_py.judging import (
     FLOAT64,
     JudgedRun,
@@ -87,7 +87,7 @@ def judge_file(
     judged_only: bool = False,
     score_type: str = FLOAT64,
     threads: int | None = None,
-    size: int = BLOCK_SIZE,
+    size: int | None = None,
     watch: Watch | None = None,
 ) -> tuple[JudgedRun, Retrieved]:
     """Find the judged documents of a run in TREC's format.
@@ -103,7 +103,7 @@ def judge_file(
     threads : int, optional
         How many threads read; by default as many as there are cores for this process. The Python reader uses one.
     size : int
-        About how many bytes a piece has.
+        About how many bytes a piece has; by default what suits the reader.
     watch : callable, optional
         Is told how many bytes of the source have been read, and how many it has.
 

@@ -10,6 +10,7 @@ import click
 
 from treceval_py.cli.group import PrefixCommand
 from treceval_py.cli.printing import note, put
+from treceval_py.cli.progress import progress
 from treceval_py.errors import MeasureError
 from treceval_py.evaluation import DEFAULT_MEASURES, check_kinds, evaluate, load_judgments
 from treceval_py.formats.trec import JUDGMENT_FORMATS
@@ -171,20 +172,24 @@ def score(
     check_kinds(wanted, judgments)
     table = read_norms(norms) if norms is not None else None
     scored: list[Results] = []
-    for file in runs:
-        results = evaluate(
-            judgments,
-            file,
-            wanted,
-            level=level,
-            complete=complete,
-            depth=depth,
-            judged_only=judged_only,
-            collection_size=collection_size,
-            profile=rules,
-            threads=threads,
-        )
-        scored.append(results if table is None else results.standardise(table))
+    with progress(runs) as bar:
+        for file in runs:
+            results = evaluate(
+                judgments,
+                file,
+                wanted,
+                level=level,
+                complete=complete,
+                depth=depth,
+                judged_only=judged_only,
+                collection_size=collection_size,
+                profile=rules,
+                threads=threads,
+                watch=None if bar is None else bar.watch,
+            )
+            scored.append(results if table is None else results.standardise(table))
+            if bar is not None:
+                bar.next()
     name = output_format or ("trec" if len(runs) == 1 else "table")
     colour = output is None and sys.stdout is not None and sys.stdout.isatty()
     options = Options(per_query=per_query, summary=not no_summary, digits=digits, colour=colour)

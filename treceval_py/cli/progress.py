@@ -1,0 +1,78 @@
+"""A bar on standard error for reading that takes long, where somebody watches."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from treceval_py.errors import visible
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+__all__ = ["Bar", "progress"]
+
+PATIENCE = 1.0
+"""Seconds of work before a bar is shown."""
+
+
+class Bar:
+    """A bar over the files of a command, which shows after a while.
+
+    Parameters
+    ----------
+    files : sequence of str
+        The files that will be read, one after the other.
+    """
+
+    def __init__(self, files: Sequence[str]) -> None:
+        self._files = [visible(file) for file in files]
+        sizes = [os.path.getsize(file) if os.path.isfile(file) else None for file in files]
+        self._sizes = [size or 0 for size in sizes]
+        self._total = sum(self._sizes) if None not in sizes else None
+        self._begun = time.monotonic()
+        self._at = 0
+        self._shown: Progress | None = None
+        self._task: TaskID | None = None
+
+    def watch(self, done: int, total: int | None) -> None:  # noqa: ARG002 - known already, for all files together
+        """Take how many bytes of the present file have been read."""
+        if time.monotonic() - self._begun < PATIENCE:
+            return
+        if self._shown is None or self._task is None:
+            self._shown, self._task = self._drawn()
+        self._shown.update(self._task, completed=sum(self._sizes[: self._at]) + done, description=self._files[self._at])
+
+    def next(self) -> None:
+        """Go on to the next file."""
+        self._at = min(self._at + 1, len(self._files) - 1)
+
+    def _drawn(self) -> tuple[Progress, TaskID]:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+        shown = Progress(*columns, console=Console(stderr=True), transient=True)
+        shown.start()
+        return shown, shown.add_task("", total=self._total)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._shown is not None:
+            self._shown.stop()
+
+
+@contextmanager
+def progress(files: Sequence[str]) -> Iterator[Bar | None]:
+    """Yield a bar for some files, which is gone in the end; None where standard error is no terminal."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    bar = Bar(files)
+    try:
+        yield bar
+    finally:
+        bar.close()
