@@ -8,8 +8,10 @@ BIN = $(VENV)/bin
 demo: $(VENV)/installed
 	@$(BIN)/treceval -m map -m recip_rank -m ndcg -m ndcg_cut.10 data/qrels.tsv data/runs/jaccard.txt data/runs/bm25.txt data/runs/minilm.txt
 
+# All tests with the compiled scanner, then all tests with the Python reader that it must agree with.
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest
+	TRECEVAL_READER=compiled $(BIN)/python -m pytest
+	TRECEVAL_READER=python $(BIN)/python -m pytest
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -23,8 +25,9 @@ check: test lint types
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/installed: $(VENV)/bin/python setup.cfg pyproject.toml
+$(VENV)/installed: $(VENV)/bin/python setup.cfg setup.py pyproject.toml treceval_py/_scan.pyx
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python -m compileall -q treceval_py
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
@@ -32,4 +35,4 @@ $(VENV)/installed-dev: $(VENV)/installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build *.egg-info
+	rm -rf $(VENV) build *.egg-info treceval_py/_scan.c treceval_py/_scan.*.so

@@ -10,7 +10,7 @@ round trip; their order is the order of their bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from treceval_py._types import AnyArray, ByteArray, FloatArray, IntArray
 from treceval_py.errors import DataError
+from treceval_py.scanner import scanner
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -511,14 +512,23 @@ class Run(Table[float]):
             )
         if ids.dtype.kind not in "iuUO":
             raise DataError(f"ids of type {ids.dtype}", "Give integers or text.")
-        rows, columns = np.nonzero(ids >= 0 if ids.dtype.kind in "iu" else ids != "")
-        found = ids[rows, columns].tolist()
-        if ids.dtype.kind in "iu":
-            found = _names_of(found, docids)
-        names = [qids[row] for row in rows.tolist()]
-        kept, offsets, column, order = _from_flat(names, found, "run")
-        values = scores[rows, columns][order].tolist()
-        return cls.from_columns(kept, offsets, column, _numbers(values, kept, offsets, column), tag=tag)
+        positions = ids.dtype.kind in "iu"
+        there = ids >= 0 if positions else ids != ""
+        found = ids[there]
+        column = _names_of(found, docids) if positions else _text_column(found.tolist())
+        for qid in qids:
+            _check_id(qid, "query")
+        lengths = there.sum(axis=1)
+        kept = [qid for qid, length in zip(qids, lengths.tolist(), strict=True) if length]
+        if len(set(kept)) < len(kept):  # a query in several rows
+            names = np.repeat(np.array(qids, dtype=object), lengths).tolist()
+            kept, offsets, column, order = _from_flat(names, column.text(), "run")
+            return cls.from_columns(
+                kept, offsets, column, _numbers(scores[there][order], kept, offsets, column), tag=tag
+            )
+        offsets = np.concatenate([[0], np.cumsum(lengths[lengths > 0])]).astype(np.int64)
+        _check_no_duplicates(kept, offsets, column, "run")
+        return cls.from_columns(kept, offsets, column, _numbers(scores[there], kept, offsets, column), tag=tag)
 
     def to_arrays(self) -> tuple[list[str], AnyArray, FloatArray]:
         """Return what a vector index would: for each query its k best documents, best first.
@@ -643,12 +653,25 @@ def _from_nested(nested: Mapping[str, Mapping[str, Any]], what: str) -> tuple[li
                 f"query {qid!r} has a {type(documents).__name__} instead of a dictionary {{docid: value}}",
                 "Give a dictionary {qid: {docid: value}}.",
             )
-        for docid in documents:
-            _check_id(docid, "document")
-            docids.append(encode(docid))
+        docids.extend(_encoded(documents))
         values.extend(documents.values())
         offsets.append(len(docids))
     return list(nested), np.array(offsets, dtype=np.int64), Ids.from_bytes(docids), values
+
+
+def _encoded(docids: Iterable[Any]) -> list[bytes]:
+    """Return document ids as bytes, and refuse what is no text."""
+    docids = list(docids)
+    try:
+        return list(map(str.encode, docids))
+    except (TypeError, UnicodeEncodeError):  # no text, or bytes that came from a file and were no UTF-8
+        for docid in docids:
+            _check_id(docid, "document")
+        return list(map(encode, docids))
+
+
+def _text_column(docids: Iterable[Any]) -> Ids:
+    return Ids.from_bytes(_encoded(docids))
 
 
 def _from_flat(qids: Sequence[Any], docids: Sequence[Any], what: str) -> tuple[list[str], IntArray, Ids, IntArray]:
@@ -661,18 +684,22 @@ def _from_flat(qids: Sequence[Any], docids: Sequence[Any], what: str) -> tuple[l
     query = np.fromiter((first[qid] for qid in qids), dtype=np.int64, count=len(qids))
     order = np.argsort(query, kind="stable")
     offsets = np.searchsorted(query[order], np.arange(len(first) + 1))
-    for docid in docids:
-        _check_id(docid, "document")
-    column = Ids.from_bytes([encode(docids[row]) for row in order.tolist()])
-    for row, qid in enumerate(first):
-        start, stop = int(offsets[row]), int(offsets[row + 1])
-        raw = column.raw(start, stop)
+    column = Ids.from_bytes(_encoded(_taken(docids, order)))
+    _check_no_duplicates(list(first), offsets, column, what)
+    return list(first), offsets.astype(np.int64), column, order
+
+
+def _check_no_duplicates(qids: Sequence[str], offsets: IntArray, docids: Ids, what: str) -> None:
+    compiled = scanner()
+    if compiled is not None and compiled.repeated(docids.buffer, docids.offsets, offsets.astype(np.int64)) < 0:
+        return
+    for row, qid in enumerate(qids):
+        raw = docids.raw(int(offsets[row]), int(offsets[row + 1]))
         if len(set(raw)) != len(raw):
             twice = next(docid for position, docid in enumerate(raw) if docid in raw[:position])
             raise DataError(
                 f"document {decode(twice)!r} occurs twice in query {qid!r} of the {what}", "Keep one of them."
             )
-    return list(first), offsets.astype(np.int64), column, order
 
 
 def _frame_column(frame: pd.DataFrame, name: str) -> list[Any]:
@@ -683,19 +710,25 @@ def _frame_column(frame: pd.DataFrame, name: str) -> list[Any]:
     return column
 
 
-def _taken(column: list[Any], order: IntArray) -> list[Any]:
+def _taken(column: Sequence[Any], order: IntArray) -> list[Any]:
     return [column[row] for row in order.tolist()]
 
 
-def _names_of(positions: list[int], docids: Sequence[str] | None) -> list[str]:
-    if docids is None:
-        return [str(position) for position in positions]
-    beyond = max(positions, default=-1)
-    if beyond >= len(docids):
-        raise DataError(
-            f"position {beyond} is beyond the {len(docids)} docids", "Give the docids of the index, in its order."
-        )
-    return [docids[position] for position in positions]
+def _names_of(positions: AnyArray, docids: Sequence[str] | None) -> Ids:
+    """Return the ids at positions of an index, which without ids of its own has its positions in decimal."""
+    if docids is not None:
+        beyond = int(positions.max(initial=-1))
+        if beyond >= len(docids):
+            raise DataError(
+                f"position {beyond} is beyond the {len(docids)} docids", "Give the docids of the index, in its order."
+            )
+        return _text_column([docids[position] for position in positions.tolist()])
+    # As text of one width, padded with NULs, which are then left out.
+    digits = positions.astype("S20").view(np.uint8).reshape(len(positions), 20)
+    written = digits != 0
+    offsets = np.zeros(len(positions) + 1, dtype=np.int64)
+    np.cumsum(written.sum(axis=1), out=offsets[1:])
+    return Ids(digits[written].tobytes(), offsets)
 
 
 def _check_id(identifier: object, kind: str) -> None:
@@ -707,25 +740,31 @@ def _check_id(identifier: object, kind: str) -> None:
 
 
 def _integers(values: list[Any], what: str) -> IntArray:
-    for value in values:
-        if isinstance(value, (int, np.integer)):
-            continue
-        raise DataError(f"{what} {value!r} is of type {type(value).__name__}, not int", "Use whole numbers.")
+    if not set(map(type, values)) <= {int}:
+        for value in values:
+            if isinstance(value, (int, np.integer)):
+                continue
+            raise DataError(f"{what} {value!r} is of type {type(value).__name__}, not int", "Use whole numbers.")
     try:
         return np.array(values, dtype=np.int64)
     except OverflowError:
         raise DataError(f"a {what} is beyond 64 bits", "Use smaller whole numbers.") from None
 
 
-def _numbers(values: list[Any], qids: Sequence[str], offsets: IntArray, docids: Ids) -> FloatArray:
+def _numbers(values: list[Any] | AnyArray, qids: Sequence[str], offsets: IntArray, docids: Ids) -> FloatArray:
     def place(position: int) -> str:
         row = int(np.searchsorted(offsets, position, side="right")) - 1
         return f"document {docids[position]!r} of query {qids[row]!r}"
 
-    for position, value in enumerate(values):
-        if type(value) is float or isinstance(value, (int, float, np.integer, np.floating)):
-            continue
-        raise DataError(f"the score of {place(position)} is {value!r}, of type {type(value).__name__}", "Use numbers.")
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "iuf":
+        values = values.tolist()
+    if isinstance(values, list) and not set(map(type, values)) <= {float, int}:
+        for position, value in enumerate(values):
+            if isinstance(value, (int, float, np.integer, np.floating)):
+                continue
+            raise DataError(
+                f"the score of {place(position)} is {value!r}, of type {type(value).__name__}", "Use numbers."
+            )
     try:
         column = np.array(values, dtype=np.float64)
     except OverflowError:

@@ -1,0 +1,219 @@
+"""Which reader is at work, how many threads it has, and the bar for reading that takes long."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import treceval
+
+from treceval_py import TrecevalError, evaluate, read_qrels
+from treceval_py.cli import progress
+from treceval_py.cli.progress import Bar
+from treceval_py.errors import InputError, MeasureError
+from treceval_py.formats import source
+from treceval_py.scanner import reader_name, scanner
+from treceval_py.streaming import available_threads, judge_file
+
+QRELS = b"1 0 a 1\n2 0 c 2\n"
+RUN = b"1 Q0 b 1 3.5 tag\n1 Q0 a 2 2.5 tag\n2 Q0 c 1 0.25 tag\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "qrels").write_bytes(QRELS)
+    (tmp_path / "run").write_bytes(RUN)
+    return tmp_path
+
+
+# --- the reader ---
+
+
+def test_the_python_reader_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRECEVAL_READER", "python")
+    assert (scanner(), reader_name()) == (None, "Python")
+    assert treceval(["--version"]).out.endswith(b"; reader: Python)\n")
+
+
+def test_the_compiled_reader_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("treceval_py._scan", reason="the package was installed without a compiler")
+    monkeypatch.setenv("TRECEVAL_READER", "compiled")
+    assert treceval(["--version"]).out.endswith(b"; reader: compiled)\n")
+
+
+def test_a_reader_that_is_none_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRECEVAL_READER", "fast")
+    done = treceval(["qrels", "run"], folder=folder)
+    assert (done.status, done.out) == (1, b"")
+    assert done.err == b"treceval: TRECEVAL_READER is 'fast'. Set it to python or compiled, or leave it out.\n"
+
+
+def test_a_scanner_that_was_not_built_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "treceval_py._scan", None)
+    monkeypatch.delattr("treceval_py._scan", raising=False)
+    monkeypatch.setenv("TRECEVAL_READER", "compiled")
+    choose: Any = __import__("treceval_py.scanner", fromlist=["_chosen"])._chosen
+    choose.cache_clear()
+    try:
+        with pytest.raises(TrecevalError, match=r"the scanner was not built\. Install with a C compiler at hand"):
+            scanner()
+        monkeypatch.setenv("TRECEVAL_READER", "")
+        assert scanner() is None
+    finally:
+        choose.cache_clear()
+
+
+# --- threads ---
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "7"])
+def test_any_number_of_threads_gives_the_same(threads: str, folder: Path) -> None:
+    alone = treceval(["-q", "qrels", "run"], folder=folder)
+    assert treceval(["-q", "--threads", threads, "qrels", "run"], folder=folder) == alone
+
+
+@pytest.mark.parametrize(("threads", "what"), [("0", "0 is not 1 or more."), ("two", "'two' is no whole number.")])
+def test_threads_are_a_number_from_1(threads: str, what: str, folder: Path) -> None:
+    done = treceval(["--threads", threads, "qrels", "run"], folder=folder)
+    assert (done.status, done.out) == (2, b"")
+    assert what in done.err.decode()
+
+
+def test_threads_are_a_number_from_1_in_python_too(folder: Path) -> None:
+    with pytest.raises(MeasureError, match="threads must be 1 or more, not 0"):
+        evaluate(folder / "qrels", folder / "run", "map", threads=0)
+
+
+def test_without_a_number_there_is_a_thread_for_each_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3, 4}, raising=False)
+    assert available_threads() == 3
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert available_threads() == 1
+
+
+def test_a_run_that_fits_in_a_piece_needs_no_thread(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "Thread", lambda **_: pytest.fail("a thread was started"))
+    assert evaluate(folder / "qrels", folder / "run", "map", threads=8).mean["map"] == 0.75
+
+
+# --- pipes ---
+
+
+class Pipe(io.RawIOBase):
+    """Bytes that can be read once."""
+
+    name = "pipe"
+
+    def __init__(self, data: bytes) -> None:
+        self._data = io.BytesIO(data)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._data.readinto(memoryview(buffer)[:1000])
+
+
+def scattered(queries: int, documents: int) -> bytes:
+    """Return a run whose queries come one document at a time."""
+    return b"".join(
+        b"%d Q0 d%d %d %d t\n" % (query, document, document + 1, documents - document)
+        for document in range(documents)
+        for query in range(queries)
+    )
+
+
+@pytest.mark.parametrize("limit", [10, 1 << 25])
+def test_a_pipe_with_scattered_queries_is_read_again_from_its_copy(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "SPOOL_SIZE", limit)
+    qrels = read_qrels(io.BytesIO(b"0 0 d4 1\n1 0 d0 1\n"))
+    judged, _ = judge_file(qrels, Pipe(scattered(2, 50)), size=100)  # type: ignore[arg-type]
+    assert judged.hits.rank.tolist() == [5, 1]
+    assert judged.num_ret.tolist() == [50, 50]
+
+
+def test_a_pipe_of_which_no_copy_can_be_kept_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(io.BytesIO):
+        def write(self, _: Any) -> int:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "SpooledTemporaryFile", lambda _: Full())
+    with pytest.raises(InputError) as caught:
+        judge_file(read_qrels(io.BytesIO(QRELS)), Pipe(RUN))  # type: ignore[arg-type]
+    assert str(caught.value) == (
+        "pipe: no room for a copy of the pipe: No space left on device. Write the run to a file first."
+    )
+
+
+# --- the bar ---
+
+
+class Terminal(io.StringIO):
+    """A standard error that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def a_terminal(monkeypatch: pytest.MonkeyPatch, patience: float) -> Terminal:
+    stream = Terminal()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(progress, "PATIENCE", patience)
+    return stream
+
+
+def text_of(stream: Terminal) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
+
+
+def test_a_bar_shows_the_file_and_how_much_of_all_files_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = a_terminal(monkeypatch, patience=-1.0)
+    files = [str(folder / "run"), str(folder / "qrels")]
+    bar = Bar(files)
+    bar.watch(len(RUN), len(RUN))
+    bar.next()
+    bar.watch(len(QRELS), len(QRELS))
+    bar.close()
+    assert files[1] in text_of(terminal)
+    assert f"{len(RUN) + len(QRELS)}/{len(RUN) + len(QRELS)} bytes" in text_of(terminal)
+
+
+def test_a_bar_over_a_pipe_shows_how_much_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = a_terminal(monkeypatch, patience=-1.0)
+    bar = Bar(["-"])
+    bar.watch(12345, None)
+    bar.close()
+    assert "12.3/? kB" in text_of(terminal)
+
+
+def test_no_bar_is_shown_for_what_takes_less_than_a_second(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = a_terminal(monkeypatch, patience=60.0)
+    with progress.progress([str(folder / "run")]) as bar:
+        assert bar is not None
+        bar.watch(1, 2)
+    assert terminal.getvalue() == ""
+
+
+def test_no_bar_is_shown_where_nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    for stream in (io.StringIO(), None):
+        monkeypatch.setattr("sys.stderr", stream)
+        with progress.progress(["run"]) as bar:
+            assert bar is None
+
+
+def test_reading_tells_how_far_it_is(folder: Path) -> None:
+    told: list[tuple[int, int | None]] = []
+    evaluate(folder / "qrels", folder / "run", "map", watch=lambda done, total: told.append((done, total)))
+    assert told[-1] == (len(RUN), len(RUN))
+    told.clear()
+    evaluate(folder / "qrels", io.BytesIO(RUN), "map", watch=lambda done, total: told.append((done, total)))
+    assert told[-1] == (len(RUN), None)
