@@ -22,6 +22,7 @@ import argparse
 import gzip
 import shutil
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -93,12 +94,14 @@ def bm25(rng: np.random.Generator, count: int) -> list[Any]:
 
 def dense(rng: np.random.Generator, count: int) -> list[Any]:
     """Return descending inner products: what a 32-bit float is as a Python float, with all its digits."""
-    return np.sort(rng.normal(0.6, 0.07, count).astype(np.float32))[::-1].tolist()
+    scores: list[Any] = np.sort(rng.normal(0.6, 0.07, count).astype(np.float32))[::-1].tolist()
+    return scores
 
 
 def ties(rng: np.random.Generator, count: int) -> list[Any]:
     """Return descending scores with one decimal."""
-    return np.sort(rng.gamma(9, 1.2, count).round(1))[::-1].tolist()
+    scores: list[Any] = np.sort(rng.gamma(9, 1.2, count).round(1))[::-1].tolist()
+    return scores
 
 
 def run_texts(
@@ -146,7 +149,7 @@ def num_lines(path: Path) -> int | None:
     if not path.exists():
         return None
     with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
-        return sum(block.count(b"\n") for block in iter(lambda: file.read(BLOCK), b""))
+        return sum(block.count(b"\n") for block in iter(partial(file.read, BLOCK), b""))
 
 
 def write_copies(path: Path, source: Path) -> None:
@@ -157,7 +160,7 @@ def write_copies(path: Path, source: Path) -> None:
             digit = b"%d" % copy
             with open(source, "rb") as file:
                 out.write(digit)
-                for block in iter(lambda file=file: file.read(BLOCK), b""):
+                for block in iter(partial(file.read, BLOCK), b""):
                     out.write(block.replace(b"\n", b"\n" + digit))
             out.seek(-1, 1)  # the digit after the last line end
         out.truncate()
@@ -168,7 +171,7 @@ def write_copies(path: Path, source: Path) -> None:
 def write_gzip(path: Path, source: Path) -> None:
     """Write a compressed copy, at the level that gzip has by default."""
     part = path.with_name(path.name + ".part")
-    with open(source, "rb") as file, gzip.open(part, "wb", compresslevel=6) as out:
+    with open(source, "rb") as file, gzip.GzipFile(part, "wb", compresslevel=6, mtime=0) as out:
         shutil.copyfileobj(file, out, BLOCK)
     part.replace(path)
     print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")

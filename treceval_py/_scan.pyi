@@ -7,9 +7,23 @@ _Bytes = bytes | memoryview
 def scan(
     text: _Bytes, run: bool
 ) -> (
-    tuple[int, int, IntArray, list[bytes], IntArray, bytes, IntArray, FloatArray | None, IntArray | None, bool, bytes]
+    tuple[
+        int,
+        int,
+        IntArray,
+        list[bytes],
+        IntArray,
+        IntArray,
+        bytes,
+        IntArray,
+        FloatArray | None,
+        IntArray | None,
+        bool,
+        bytes,
+    ]
     | None
 ): ...
+def select(text: _Bytes, parts: int, part: int) -> bytes: ...
 def repeated(documents: _Bytes, offsets: IntArray, starts: IntArray) -> int: ...
 def judge(
     documents: _Bytes,

@@ -18,6 +18,7 @@ import numpy as np
 cdef extern from *:
     """
     #include <float.h>
+    #include <stdint.h>
 
     /* The 128 bits of a product of two 64-bit numbers. */
     #if defined(__SIZEOF_INT128__)
@@ -308,8 +309,72 @@ cdef inline const uint8_t *integer(const uint8_t *at, int64_t *value, int *kind)
         at = past_field(at)
     elif at - start > 18:
         kind[0] = 1
-    value[0] = -<int64_t>digits if negative else <int64_t>digits
+    value[0] = <int64_t>(0 - digits if negative else digits)
     return at
+
+
+# -- hash tables -----------------------------------------------------------------------------------------------
+
+cdef struct Slot:
+    uint64_t hash
+    int32_t entry
+    uint32_t round  # what filled the slot; those of other rounds are free
+
+cdef struct Table:
+    Slot *slots
+    uint64_t mask
+    uint32_t round
+
+cdef uint64_t SEED = hash("treceval") & 0xFFFFFFFFFFFFFFFF
+"""Differs from process to process, so that nobody can write documents that all fall into one slot."""
+
+
+cdef inline uint64_t fold(uint64_t a, uint64_t b) noexcept nogil:
+    cdef uint64_t high, low
+    low = multiply(a, b, &high)
+    return high ^ low
+
+
+cdef inline uint64_t hashed(const uint8_t *at, int64_t length) noexcept nogil:
+    cdef uint64_t state = SEED ^ <uint64_t>length, part, more
+    cdef uint32_t four, last
+    while length > 8:
+        memcpy(&part, at, 8)
+        state = fold(state ^ part, SPREAD_ONE)
+        at += 8
+        length -= 8
+    if length >= 4:
+        memcpy(&four, at, 4)
+        memcpy(&last, at + length - 4, 4)
+        part = (<uint64_t>four << 32) | last
+    elif length > 0:
+        part = (<uint64_t>at[0] << 16) | (<uint64_t>at[length >> 1] << 8) | at[length - 1]
+    else:
+        part = 0
+    return fold(state ^ part, SPREAD_TWO)
+
+
+cdef bint make_room(Table *table, int64_t entries) noexcept nogil:
+    """See to it that the table is at most half full with so many entries; False without memory."""
+    cdef uint64_t size = 64
+    while size < 2 * <uint64_t>entries:
+        size *= 2
+    if table.slots != NULL and size <= table.mask + 1 and table.round != <uint32_t>-1:
+        table.round += 1
+        return True
+    free(table.slots)
+    table.slots = <Slot *>calloc(size, sizeof(Slot))
+    table.mask = size - 1
+    table.round = 1
+    return table.slots != NULL
+
+
+cdef inline void keep(Table *table, uint64_t key, int64_t entry) noexcept nogil:
+    """Put in what is known not to be in the table."""
+    cdef uint64_t place = key & table.mask
+    while table.slots[place].round == table.round:
+        place = (place + 1) & table.mask
+    table.slots[place] = Slot(key, <int32_t>entry, table.round)
 
 
 # -- text to columns ---------------------------------------------------------------------------------------------
@@ -317,10 +382,13 @@ cdef inline const uint8_t *integer(const uint8_t *at, int64_t *value, int *kind)
 cdef struct Columns:
     int64_t rows
     int64_t queries
+    int64_t stretches
     int64_t skipped
-    int64_t *query_start  # where the id of each stretch of a query stands in the text, and its length
+    int64_t *query_start  # where the id of each query first stands in the text, and its length
     int64_t *query_length
+    int64_t *stretch_query  # the query of each stretch of rows that have the same one, and where it begins
     int64_t *first_row
+    Table table
     int64_t *skips  # the rows before each line that was left out
     uint8_t *documents
     int64_t *offsets
@@ -330,6 +398,34 @@ cdef struct Columns:
     int64_t tag_length
     bint ranked  # whether the rank column holds whole numbers
     bint ordered  # whether it agrees with the scores
+
+
+cdef int64_t numbered(Columns *to, const uint8_t *text, const uint8_t *query, int64_t length) noexcept nogil:
+    """Return the number of a query, a new one for one that was not seen before; -1 without memory."""
+    cdef uint64_t key = hashed(query, length), place
+    cdef int64_t number
+    cdef Slot *slot
+    if to.queries == 0 or 2 * <uint64_t>to.queries > to.table.mask:
+        if not make_room(&to.table, 4 * to.queries):
+            return -1
+        for number in range(to.queries):
+            place = hashed(text + to.query_start[number], to.query_length[number])
+            keep(&to.table, place, number)
+    place = key & to.table.mask
+    while True:
+        slot = &to.table.slots[place]
+        if slot.round != to.table.round:
+            break
+        if slot.hash == key and to.query_length[slot.entry] == length \
+                and memcmp(text + to.query_start[slot.entry], query, length) == 0:
+            return slot.entry
+        place = (place + 1) & to.table.mask
+    number = to.queries
+    slot[0] = Slot(key, <int32_t>number, to.table.round)
+    to.query_start[number] = query - text
+    to.query_length[number] = length
+    to.queries += 1
+    return number
 
 
 cdef bint fill(const uint8_t *text, const uint8_t *end, bint run, Columns *to) noexcept nogil:
@@ -362,10 +458,11 @@ cdef bint fill(const uint8_t *text, const uint8_t *end, bint run, Columns *to) n
             at = past_field(at)
             query = begin
             query_length = at - begin
-            to.query_start[to.queries] = begin - text
-            to.query_length[to.queries] = query_length
-            to.first_row[to.queries] = row
-            to.queries += 1
+            to.stretch_query[to.stretches] = numbered(to, text, query, query_length)
+            if to.stretch_query[to.stretches] < 0:
+                return False
+            to.first_row[to.stretches] = row
+            to.stretches += 1
         at = past_white(at)
         if at[0] == NEWLINE:
             return False
@@ -458,8 +555,10 @@ def scan(text, bint run):
         How many of them hold data, D.
     skips : (N,) int array
         For each line that is blank or a comment, the rows before it.
-    qids : list of bytes, length S
-        The query of each stretch of lines with the same query.
+    qids : list of bytes, length Q
+        The queries, in the order of their first lines.
+    queries : (S,) int array
+        The number of the query of each stretch of lines with the same query.
     starts : (S + 1,) int array
         The rows at which stretches begin, and D.
     documents, offsets : bytes, (D + 1,) int array
@@ -488,16 +587,19 @@ def scan(text, bint run):
         return None
     cdef int64_t[::1] query_start = np.empty(lines, dtype=np.int64)
     cdef int64_t[::1] query_length = np.empty(lines, dtype=np.int64)
+    queries = np.empty(lines, dtype=np.int64)
     starts = np.empty(lines + 1, dtype=np.int64)
     skips = np.empty(lines, dtype=np.int64)
     offsets = np.empty(lines + 1, dtype=np.int64)
     scores = np.empty(lines if run else 1, dtype=np.float64)
     whole = np.empty(lines, dtype=np.int64)
-    cdef int64_t[::1] starts_view = starts, skips_view = skips, offsets_view = offsets, whole_view = whole
+    cdef int64_t[::1] queries_view = queries, starts_view = starts, skips_view = skips, offsets_view = offsets, whole_view = whole
     cdef double[::1] scores_view = scores
     # Short documents are copied 16 bytes at a time.
     cdef uint8_t[::1] documents = np.empty(size + 16, dtype=np.uint8)
-    to.rows = to.queries = to.skipped = 0
+    to.rows = to.queries = to.stretches = to.skipped = 0
+    to.table.slots = NULL
+    to.stretch_query = &queries_view[0]
     to.query_start = &query_start[0]
     to.query_length = &query_length[0]
     to.first_row = &starts_view[0]
@@ -511,19 +613,22 @@ def scan(text, bint run):
     to.ranked = to.ordered = True
     with nogil:
         taken = fill(begin, begin + size, run, &to)
+        free(to.table.slots)
     if not taken:
         return None
-    cdef int64_t rows = to.rows, queries = to.queries, each
+    cdef int64_t rows = to.rows, each
     qids = [
-        PyBytes_FromStringAndSize(<const char *>begin + query_start[each], query_length[each]) for each in range(queries)
+        PyBytes_FromStringAndSize(<const char *>begin + query_start[each], query_length[each])
+        for each in range(to.queries)
     ]
-    starts_view[queries] = rows
+    starts_view[to.stretches] = rows
     return (
         lines,
         rows,
         skips[: to.skipped].copy(),
         qids,
-        starts[: queries + 1].copy(),
+        queries[: to.stretches].copy(),
+        starts[: to.stretches + 1].copy(),
         PyBytes_FromStringAndSize(<const char *>to.documents, to.offsets[rows]),
         offsets[: rows + 1],
         scores[:rows] if run else None,
@@ -533,17 +638,37 @@ def scan(text, bint run):
     )
 
 
+def select(text, int64_t parts, int64_t part):
+    """Return the lines of the queries that belong to one of several parts of all queries, as bytes.
+
+    Which part a query belongs to is the same for all blocks that this process reads. Blank lines and comments belong
+    to any.
+    """
+    cdef const uint8_t[::1] view = text
+    cdef int64_t size = view.shape[0]
+    if size == 0 or view[size - 1] != NEWLINE:
+        raise ValueError("a block ends with a newline")
+    cdef const uint8_t *line = &view[0]
+    cdef const uint8_t *end = line + size
+    cdef const uint8_t *query
+    cdef const uint8_t *next_line
+    cdef uint8_t[::1] chosen = np.empty(size, dtype=np.uint8)
+    cdef uint8_t *to = &chosen[0]
+    with nogil:
+        while line < end:
+            query = past_white(line)
+            next_line = past_field(query) if query[0] != NEWLINE else query
+            if hashed(query, next_line - query) % <uint64_t>parts == <uint64_t>part:
+                next_line = <const uint8_t *>memchr(next_line, NEWLINE, end - next_line) + 1
+                memcpy(to, line, next_line - line)
+                to += next_line - line
+                line = next_line
+            else:
+                line = <const uint8_t *>memchr(next_line, NEWLINE, end - next_line) + 1
+    return PyBytes_FromStringAndSize(<const char *>&chosen[0], to - &chosen[0])
+
+
 # -- columns to judged documents ---------------------------------------------------------------------------------
-
-cdef struct Slot:
-    uint64_t hash
-    int32_t entry  # a row of the query, or -1 - the number of a judgment of it
-    uint32_t round  # the query that filled the slot; others are free
-
-cdef struct Table:
-    Slot *slots
-    uint64_t mask
-    uint32_t round
 
 cdef struct Hit:
     double score
@@ -552,50 +677,6 @@ cdef struct Hit:
     int64_t rel
     int64_t row
     int64_t above
-
-cdef uint64_t SEED = hash("treceval") & 0xFFFFFFFFFFFFFFFF
-"""Differs from process to process, so that nobody can write documents that all fall into one slot."""
-
-
-cdef inline uint64_t fold(uint64_t a, uint64_t b) noexcept nogil:
-    cdef uint64_t high, low
-    low = multiply(a, b, &high)
-    return high ^ low
-
-
-cdef inline uint64_t hashed(const uint8_t *at, int64_t length) noexcept nogil:
-    cdef uint64_t state = SEED ^ <uint64_t>length, part, more
-    cdef uint32_t four, last
-    while length > 8:
-        memcpy(&part, at, 8)
-        state = fold(state ^ part, SPREAD_ONE)
-        at += 8
-        length -= 8
-    if length >= 4:
-        memcpy(&four, at, 4)
-        memcpy(&last, at + length - 4, 4)
-        part = (<uint64_t>four << 32) | last
-    elif length > 0:
-        part = (<uint64_t>at[0] << 16) | (<uint64_t>at[length >> 1] << 8) | at[length - 1]
-    else:
-        part = 0
-    return fold(state ^ part, SPREAD_TWO)
-
-
-cdef bint make_room(Table *table, int64_t entries) noexcept nogil:
-    """See to it that the table is at most half full with so many entries; False without memory."""
-    cdef uint64_t size = 64
-    while size < 2 * <uint64_t>entries:
-        size *= 2
-    if table.slots != NULL and size <= table.mask + 1 and table.round != <uint32_t>-1:
-        table.round += 1
-        return True
-    free(table.slots)
-    table.slots = <Slot *>calloc(size, sizeof(Slot))
-    table.mask = size - 1
-    table.round = 1
-    return table.slots != NULL
-
 
 cdef int better_first(const void *one, const void *other) noexcept nogil:
     cdef const Hit *a = <const Hit *>one
@@ -611,6 +692,10 @@ cdef inline bint above(double score, const uint8_t *document, int64_t length, co
     order = memcmp(document, hit.document, length if length < hit.length else hit.length)
     return order > 0 or (order == 0 and length > hit.length)
 
+
+cdef uint8_t NOTHING[1]
+"""Where no document has a letter: nothing is read from it, but memcmp wants a pointer."""
+NOTHING[0] = 0
 
 cdef struct Judge:
     const uint8_t *documents
@@ -653,11 +738,8 @@ cdef int64_t judge_query(Judge *by, int64_t start, int64_t stop, int64_t first, 
             return -1
     for each in range(first, last):
         document = by.judged + by.judged_offsets[each]
-        key = hashed(document, by.judged_offsets[each + 1] - by.judged_offsets[each])
-        place = key & table.mask
-        while table.slots[place].round == table.round:
-            place = (place + 1) & table.mask
-        table.slots[place] = Slot(key, <int32_t>(first - each - 1), table.round)
+        # Judgments have negative entries, rows of the query the others.
+        keep(table, hashed(document, by.judged_offsets[each + 1] - by.judged_offsets[each]), first - each - 1)
     for row in range(start, stop):
         document = by.documents + by.offsets[row]
         length = by.offsets[row + 1] - by.offsets[row]
@@ -790,10 +872,10 @@ def judge(
     num_ret = np.empty(queries, dtype=np.int64)
     cdef int64_t[::1] query_view = query, ranks_view = ranks, judgments_view = judgments, num_ret_view = num_ret
     cdef Judge by
-    by.documents = &documents[0] if documents.shape[0] else NULL
+    by.documents = &documents[0] if documents.shape[0] else NOTHING
     by.offsets = &offsets[0]
     by.scores = &scores[0] if scores.shape[0] else NULL
-    by.judged = &judged[0] if judged.shape[0] else NULL
+    by.judged = &judged[0] if judged.shape[0] else NOTHING
     by.judged_offsets = &judged_offsets[0]
     by.rels = &rels[0] if rels.shape[0] else NULL
     by.narrow = narrow

@@ -7,6 +7,7 @@ ranks and are counted. So the cost of a measure grows with the judged documents 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.errors import DataError
 from treceval_py.scanner import scanner
 from treceval_py.tables import DEFAULT_TAG, JudgmentGroups, Qrels, Run, encode
 
@@ -324,7 +326,7 @@ def judge(
     Raises
     ------
     DataError
-        Dictionaries are no run.
+        Dictionaries are no run, or `depth` is below 0.
 
     Examples
     --------
@@ -380,17 +382,31 @@ def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str
     return JudgedRun(qids, Hits(query, hits.rank, hits.rel), best, num_ret[rows], tag)
 
 
+MOST_DOCUMENTS = 2**62
+"""More than any run has, and a number that the scanner can hold."""
+
+
+def _limit(depth: int | None) -> int:
+    """Return how many documents of a query count."""
+    if depth is None:
+        return MOST_DOCUMENTS
+    if operator.index(depth) < 0:
+        raise DataError(f"depth must be 0 or more, not {depth}", "Leave it out to use all documents.")
+    return min(operator.index(depth), MOST_DOCUMENTS)
+
+
 def locate(
     qrels: Qrels, run: Run, *, depth: int | None = None, judged_only: bool = False, score_type: str = FLOAT64
 ) -> Located:
     """Find where the judged documents of a run stand; parameters as of `judge`."""
+    limit = _limit(depth)
     rows = np.array([-1 if (row := qrels.row_of(qid)) is None else row for qid in run.qids], dtype=np.int64)
     compiled = scanner()
     if compiled is not None:
         *hits, num_ret, twice = compiled.judge(
             *(run.docids.buffer, run.docids.offsets, run.scores, run.offsets, rows),
             *(qrels.docids.buffer, qrels.docids.offsets, qrels.offsets, qrels.rels),
-            *(score_type == FLOAT32, -1 if depth is None else depth, judged_only),
+            *(score_type == FLOAT32, limit, judged_only),
         )
         return Located(rows, Hits(*hits), num_ret, twice if twice >= 0 else None)
     tables: list[Hits] = []
@@ -400,7 +416,7 @@ def locate(
             continue
         docids, scores = documents(run, query, score_type)
         order = ranking(docids, scores)
-        rank, rel, num_ret[query] = _judge_ranking(docids, order, qrels.judgments(row), depth, judged_only)
+        rank, rel, num_ret[query] = _judge_ranking(docids, order, qrels.judgments(row), limit, judged_only)
         tables.append(Hits(np.full(len(rank), row, dtype=np.int64), rank, rel))
     return Located(rows, Hits.concatenate(tables), num_ret)
 
@@ -422,7 +438,7 @@ def locate_nested(
         return locate(qrels, Run(run), depth=depth, judged_only=judged_only, score_type=score_type)
     judgments = qrels.by_text()
     *hits, rows, num_ret, left = compiled.judge_nested(
-        *(judgments, run, score_type == FLOAT32, -1 if depth is None else depth, judged_only)
+        *(judgments, run, score_type == FLOAT32, _limit(depth), judged_only)
     )
     located = Located(rows, Hits(*hits), num_ret)
     if not left:
@@ -458,7 +474,7 @@ def judge_groups(
         docids, scores = ([], np.zeros(0)) if row is None else documents(run, row, score_type)
         order = ranking(docids, scores)
         for judgments in groups.groups[qid].values():
-            rank, rel, kept = _judge_ranking(docids, order, judgments, depth, judged_only)
+            rank, rel, kept = _judge_ranking(docids, order, judgments, _limit(depth), judged_only)
             hits.append(Hits(np.full(len(rank), len(query), dtype=np.int64), rank, rel))
             best = np.array(sorted(judgments.values(), reverse=True), dtype=np.int64)
             ideals.append(Hits(np.full(len(best), len(query), dtype=np.int64), np.arange(1, len(best) + 1), best))
@@ -511,13 +527,25 @@ def rank_contradictions(run: Run) -> RankContradictions:
     within = query[1:] == query[:-1]
     if not (within & ((ranks[1:] <= ranks[:-1]) | (scores[1:] > scores[:-1]))).any():
         return RankContradictions()
-    ordered = scores[np.lexsort((-scores, ranks, query))]
+    ordered = scores[_by_rank(query, ranks, scores)]
     rising = np.zeros(len(run.qids), dtype=bool)
     falling = np.zeros(len(run.qids), dtype=bool)
     rising[query[1:][within & (ordered[1:] > ordered[:-1])]] = True
     falling[query[1:][within & (ordered[1:] < ordered[:-1])]] = True
     found = tuple(run.qids[row] for row in np.flatnonzero(rising).tolist())
     return RankContradictions(found, not (rising & falling).any())
+
+
+def _by_rank(query: IntArray, ranks: IntArray, scores: FloatArray) -> IntArray:
+    """Order rows by query and rank, equal ranks by descending score."""
+    least, most = int(ranks.min()), int(ranks.max())
+    if (int(query[-1]) + 1) * (most - least + 1) < 2**62:
+        keys = query * (most - least + 1) + (ranks - least)
+        order = np.argsort(keys)
+        ordered = keys[order]
+        if (ordered[1:] > ordered[:-1]).all():  # much faster, and the same where no rank comes twice in a query
+            return order
+    return np.lexsort((-scores, ranks, query))
 
 
 def missing_queries(judged: Sequence[str], retrieved: Sequence[str]) -> list[str]:
@@ -540,11 +568,11 @@ def _judge_ranking(
     docids: Sequence[bytes],
     order: IntArray,
     judgments: dict[bytes, int],
-    depth: int | None,
+    limit: int,
     judged_only: bool,
 ) -> tuple[IntArray, IntArray, int]:
     """Return rank and rel of the judged documents in rank order, and how many documents were retrieved."""
-    ordered = [docids[at] for at in (order if depth is None else order[:depth]).tolist()]
+    ordered = [docids[at] for at in order[:limit].tolist()]
     rels = list(map(judgments.get, ordered))
     pairs = [(rank, rel) for rank, rel in enumerate(rels, 1) if rel is not None]
     if judged_only:

@@ -1,14 +1,16 @@
 """Judge a run while it is read, piece by piece, so that a run needs no more memory than its judged documents.
 
 A piece holds whole queries where the lines of a query stand together, as in nearly every run. Pieces are read, judged
-and forgotten, by several threads where the compiled scanner is at work. A query that comes again in a later piece shows
-that lines are scattered: then the run is read once more, as a table.
+and forgotten, by several threads where the compiled scanner is at work.
+
+A query that comes in two pieces shows that lines are scattered. Then the queries are divided into so many parts that a
+part fits in memory, and the run is read again for each of them; or as a table, where the Python reader is needed.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import NamedTuple
 
@@ -28,10 +30,13 @@ from treceval_py.judging import (
     rank_contradictions,
 )
 from treceval_py.scanner import scanner
-from treceval_py.tables import Qrels, Run
+from treceval_py.tables import Qrels, Run, decode
 from treceval_py.threads import in_order
 
 __all__ = ["Retrieved", "available_threads", "judge_file"]
+
+SCATTERED_SIZE = 1 << 25
+"""About how many bytes of text of scattered queries are held at a time."""
 
 
 class Retrieved(NamedTuple):
@@ -59,16 +64,6 @@ class Rules(NamedTuple):
     depth: int | None = None
     judged_only: bool = False
     score_type: str = FLOAT64
-
-
-class _Piece(NamedTuple):
-    """What is left of a piece of a run when it has been judged."""
-
-    qids: tuple[str, ...]
-    located: Located
-    contradictions: RankContradictions | None
-    tag: str
-    num_lines: int
 
 
 def available_threads() -> int:
@@ -102,7 +97,7 @@ def judge_file(
         As of `judging.judge`.
     threads : int, optional
         How many threads read; by default as many as there are cores for this process. The Python reader uses one.
-    size : int
+    size : int, optional
         About how many bytes a piece has; by default what suits the reader.
     watch : callable, optional
         Is told how many bytes of the source have been read, and how many it has.
@@ -119,66 +114,100 @@ def judge_file(
     InputError
         The run cannot be read, a line is malformed, a document occurs twice in a query.
     """
-    rules = Rules(depth, judged_only, score_type)
     name = name_of(source)
+    judging = _Judging(qrels, name, Rules(depth, judged_only, score_type))
     workers = 1 if scanner() is None else (available_threads() if threads is None else threads)
     with kept(source) as (first, again):
-        reading = _Reading(qrels, name, rules)
+        reading = _Reading(judging)
         texts = blocks(first, size, name=name, whole_queries=True, watch=watch)
-        with closing(in_order(texts, reading.judged, workers)) as results:
+        with closing(in_order(texts, judging.piece, workers)) as results:
             reading.take_all(results)
-        if reading.scattered:
-            run = gathered(again(), RUN, name).run()
-            judged = judge(qrels, run, complete=complete, depth=depth, judged_only=judged_only, score_type=score_type)
-            return judged, Retrieved(run.qids, name, run.tag, rank_contradictions(run))
+        if judging.scattered:
+            parts = _Parts(judging, reading, again, workers, size)
+            if not parts.judged():
+                run = gathered(again(), RUN, name).run()
+                rules = judging.rules._asdict()
+                retrieved = Retrieved(run.qids, name, run.tag, rank_contradictions(run))
+                return judge(qrels, run, complete=complete, **rules), retrieved
     reading.check_whole()
     judged = assemble(qrels, reading.located, complete=complete, tag=reading.tag)
-    return judged, Retrieved(tuple(reading.qids), name, reading.tag, reading.contradictions)
+    return judged, Retrieved(tuple(reading.qids), name, reading.tag, reading.all_contradictions())
+
+
+class _Piece(NamedTuple):
+    """What is left of a piece of a run when it has been judged.
+
+    Attributes
+    ----------
+    qids : tuple of str
+        Its queries.
+    tag : str
+        Its tag.
+    num_lines, num_bytes : int
+        Its size.
+    located : Located or None
+        Its judged documents; None when judging it is of no use.
+    contradictions : RankContradictions or None
+        Queries whose ranks contradict their scores; None where ranks are no whole numbers.
+    """
+
+    qids: tuple[str, ...]
+    tag: str
+    num_lines: int
+    num_bytes: int
+    located: Located | None = None
+    contradictions: RankContradictions | None = None
+
+
+class _Judging:
+    """How pieces are judged, in any thread."""
+
+    def __init__(self, qrels: Qrels, name: str, rules: Rules) -> None:
+        self.qrels = qrels
+        self.name = name
+        self.rules = rules
+        self.scattered = False  # whether a query came in two pieces: then pieces are only looked through
+
+    def piece(self, text: memoryview) -> _Piece | bytes:
+        """Judge a piece; return its text where the Python reader must look at it."""
+        part = scanned(text, 1, RUN)
+        if part is None:
+            return bytes(text)
+        if not part.docids:
+            return _Piece((), "", part.num_lines, len(text))
+        if self.scattered:
+            return _Piece(tuple(map(decode, part.qids)), decode(part.tag), part.num_lines, len(text))
+        rows = Rows(self.name)
+        rows.add(part)
+        run = rows.run(checked=False)
+        piece = self.judged(part, run, len(text))
+        return piece if piece.located is None or piece.located.twice is None else bytes(text)
+
+    def judged(self, part: Part, run: Run, num_bytes: int) -> _Piece:
+        """Judge a part of a run."""
+        located = locate(self.qrels, run, **self.rules._asdict())
+        contradictions: RankContradictions | None = None
+        if run.ranks is not None:
+            in_place = part.ordered and len(part.queries) == len(run.qids)
+            contradictions = RankContradictions() if in_place else rank_contradictions(run)
+        return _Piece(run.qids, run.tag, part.num_lines, num_bytes, located, contradictions)
 
 
 class _Reading:
     """A run that is being read: what its pieces so far come to."""
 
-    def __init__(self, qrels: Qrels, name: str, rules: Rules) -> None:
-        self._qrels = qrels
-        self._name = name
-        self._rules = rules
+    def __init__(self, judging: _Judging) -> None:
+        self._judging = judging
         self._lines = 0
-        self._known = True  # whether all rank columns so far hold whole numbers
         self._twice: InputError | None = None
-        self.scattered = False  # whether a query came again: then what is here counts for nothing
+        self._contradictions: list[RankContradictions | None] = []
+        self.plain = True  # whether the scanner took all pieces
+        self.num_bytes = 0
         self.qids: dict[str, None] = {}
         self.located: list[Located] = []
-        self.contradictions = RankContradictions()
         self.tag = ""
 
-    def judged(self, text: memoryview) -> _Piece | bytes | None:
-        """Judge a piece, in any thread; return its text where the Python reader must look at it."""
-        if self.scattered:
-            return None
-        part = scanned(text, 1, RUN)
-        if part is None:
-            return bytes(text)
-        if not part.docids:
-            return _Piece((), locate(self._qrels, Run()), RankContradictions(), self.tag, part.num_lines)
-        rows = Rows(self._name)
-        rows.add(part)
-        run = rows.run(checked=False)
-        piece = self._piece(part, run)
-        return bytes(text) if piece.located.twice is not None else piece
-
-    def _piece(self, part: Part, run: Run) -> _Piece:
-        rules = self._rules
-        located = locate(
-            self._qrels, run, depth=rules.depth, judged_only=rules.judged_only, score_type=rules.score_type
-        )
-        contradictions: RankContradictions | None = None
-        if run.ranks is not None:
-            in_place = part.ordered and len(part.qids) == len(run.qids)
-            contradictions = RankContradictions() if in_place else rank_contradictions(run)
-        return _Piece(run.qids, located, contradictions, run.tag, part.num_lines)
-
-    def take_all(self, results: Iterator[_Piece | bytes | None]) -> None:
+    def take_all(self, results: Iterator[_Piece | bytes]) -> None:
         """Take the pieces in their order.
 
         Raises
@@ -192,20 +221,17 @@ class _Reading:
             except StopIteration:
                 return
             except InputError as error:
-                if self.scattered:  # the second reading comes to it, and knows its line
-                    return
                 raise at_line(error, self._lines) from None
-            if self.scattered or result is None:
-                continue
             self._take(self._by_python(result) if isinstance(result, bytes) else result)
 
     def _by_python(self, text: bytes) -> _Piece:
-        part, error = read_part(text, self._lines + 1, RUN, self._name)
+        self.plain = False
+        part, error = read_part(text, self._lines + 1, RUN, self._judging.name)
         if error is not None:
             raise error
         if part is None:
-            return _Piece((), locate(self._qrels, Run()), RankContradictions(), self.tag, text.count(b"\n"))
-        rows = Rows(self._name)
+            return _Piece((), "", text.count(b"\n"), len(text))
+        rows = Rows(self._judging.name)
         rows.add(part)
         try:
             run = rows.run()
@@ -213,23 +239,38 @@ class _Reading:
             # That is said only when all lines are known to be well formed, as when the whole run is read at once.
             self._twice = self._twice or twice
             run = rows.run(checked=False)
-        return self._piece(part, run)
+        return self._judging.judged(part, run, len(text))
 
     def _take(self, piece: _Piece) -> None:
         self._lines += piece.num_lines
+        self.num_bytes += piece.num_bytes
         if not piece.qids:
             return
         before = len(self.qids)
         self.qids.update(dict.fromkeys(piece.qids))
-        if len(self.qids) < before + len(piece.qids):
-            self.scattered = True
-            return
-        self.located.append(piece.located)
         self.tag = piece.tag
-        if piece.contradictions is None:
-            self._known, self.contradictions = False, RankContradictions()
-        elif self._known:
-            self.contradictions = self.contradictions.and_those(piece.contradictions)
+        if len(self.qids) < before + len(piece.qids):
+            self._judging.scattered = True
+        self.keep(piece)
+
+    def keep(self, piece: _Piece) -> None:
+        """Keep what was found in a piece."""
+        if piece.located is not None:
+            self.located.append(piece.located)
+            self._contradictions.append(piece.contradictions)
+
+    def forget(self) -> None:
+        """Forget what was found so far."""
+        self.located.clear()
+        self._contradictions.clear()
+
+    def all_contradictions(self) -> RankContradictions:
+        """Return the contradictions of all pieces, queries in the order of the run; none if some ranks are unknown."""
+        known = [found for found in self._contradictions if found is not None]
+        if len(known) < len(self._contradictions):
+            return RankContradictions()
+        found = {qid for part in known for qid in part.qids}
+        return RankContradictions(tuple(filter(found.__contains__, self.qids)), all(part.reversed for part in known))
 
     def check_whole(self) -> None:
         """Check what can be checked only at the end.
@@ -240,6 +281,48 @@ class _Reading:
             There was no line with data, or a document occurs twice in a query.
         """
         if not self.qids:
-            raise no_data(self._name)
+            raise no_data(self._judging.name)
         if self._twice is not None:
             raise self._twice
+
+
+class _Parts:
+    """A run with scattered queries, read once for each of several parts of its queries."""
+
+    def __init__(
+        self,
+        judging: _Judging,
+        reading: _Reading,
+        again: Callable[[], Source],
+        threads: int,
+        size: int | None,
+    ) -> None:
+        self._judging = judging
+        self._reading = reading
+        self._again = again
+        self._threads = threads
+        self._size = size
+
+    def judged(self) -> bool:
+        """Judge the run; False where the Python reader must, which then has to hold it whole."""
+        if not self._reading.plain:
+            return False
+        self._judging.scattered = False
+        self._reading.forget()
+        count = self._reading.num_bytes // SCATTERED_SIZE + 1
+        for number in range(count):
+            text = self._part(number, count)
+            if text:
+                piece = self._judging.piece(memoryview(text))
+                if isinstance(piece, bytes):
+                    return False
+                self._reading.keep(piece)
+        return True
+
+    def _part(self, number: int, count: int) -> bytes:
+        """Return the lines of one part of the queries."""
+        compiled = scanner()
+        assert compiled is not None
+        texts = blocks(self._again(), self._size, name=self._judging.name)
+        with closing(in_order(texts, lambda text: compiled.select(text, count, number), self._threads)) as chosen:
+            return b"".join(chosen)

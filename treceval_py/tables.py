@@ -62,6 +62,9 @@ DEFAULT_TAG = "run"
 RUN_NAME = "<run>"
 """How messages call a run that comes from no file."""
 
+PORTION = 1 << 17
+"""Rows that are put in another order at a time."""
+
 LONGEST_SHOWN = 80
 """Bytes of a field that a message shows."""
 
@@ -116,12 +119,16 @@ class Ids(Sequence[str]):
 
     def take(self, order: IntArray) -> Ids:
         """Return the column with its rows in another order; ``order`` (N,) holds row numbers."""
-        lengths = np.diff(self.offsets)[order]
         offsets = np.zeros(len(order) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        source = np.repeat(self.offsets[:-1][order] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        np.cumsum(np.diff(self.offsets)[order], out=offsets[1:])
         raw: ByteArray = np.frombuffer(self.buffer, dtype=np.uint8)
-        return Ids(raw[source].tobytes(), offsets)
+        parts = []
+        # A portion at a time, as there is a number of 8 bytes for each byte.
+        for start in range(0, len(order), PORTION):
+            cuts = offsets[start : start + PORTION + 1]
+            shifts = self.offsets[order[start : start + PORTION]] - cuts[:-1]
+            parts.append(raw[np.repeat(shifts, np.diff(cuts)) + np.arange(cuts[0], cuts[-1])].tobytes())
+        return Ids(b"".join(parts), offsets)
 
     def raw(self, start: int = 0, stop: int | None = None) -> list[bytes]:
         """Return rows ``start`` to ``stop`` as a list of bytes."""
@@ -653,7 +660,12 @@ def _from_nested(nested: Mapping[str, Mapping[str, Any]], what: str) -> tuple[li
                 f"query {qid!r} has a {type(documents).__name__} instead of a dictionary {{docid: value}}",
                 "Give a dictionary {qid: {docid: value}}.",
             )
-        docids.extend(_encoded(documents))
+        encoded = _encoded(documents)
+        if len(encoded) != len(set(encoded)):
+            raise DataError(
+                f"two documents of query {qid!r} are written with the same bytes", "Use valid Unicode text."
+            )
+        docids.extend(encoded)
         values.extend(documents.values())
         offsets.append(len(docids))
     return list(nested), np.array(offsets, dtype=np.int64), Ids.from_bytes(docids), values

@@ -12,6 +12,13 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+class _Nothing:
+    """Stands for an item that is not there."""
+
+
+_NOTHING = _Nothing()
+
+
 def in_order(items: Iterator[Item], work: Callable[[Item], Result], threads: int) -> Generator[Result, None, None]:
     """Yield ``work(item)`` for each item, in the order of the items.
 
@@ -32,15 +39,21 @@ def in_order(items: Iterator[Item], work: Callable[[Item], Result], threads: int
     if threads < 2:
         yield from map(work, items)
         return
-    head: list[Item] = []
-    for item in items:
-        head.append(item)
-        if len(head) == 2:
-            break
-    else:
-        yield from map(work, head)
+    first = next(items, _NOTHING)
+    if isinstance(first, _Nothing):
         return
-    crew = _Crew(head, items, work, threads)
+    # Only now, so that what is wrong with the second item does not come before the result of the first.
+    second: Item | _Nothing | Exception
+    try:
+        second = next(items, _NOTHING)
+    except Exception as error:  # noqa: BLE001 - it is raised when its turn comes
+        second = error
+    if isinstance(second, (_Nothing, Exception)):
+        yield work(first)
+        if isinstance(second, Exception):
+            raise second
+        return
+    crew = _Crew([first, second], items, work, threads)
     try:
         yield from crew.results()
     finally:

@@ -23,6 +23,7 @@ def main() -> NoReturn:
         if hasattr(signal, "SIGPIPE"):
             # A closed pipe (`treceval … | head`) ends the program as it ends every other one.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        _import_numpy()
         from treceval_py.cli.commands import run
 
         status = run(sys.argv[1:])
@@ -32,6 +33,17 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     _leave(status)
+
+
+def _import_numpy() -> None:
+    """Import numpy without a thread for each core, which its linear algebra starts and scoring never uses."""
+    variable = "OPENBLAS_NUM_THREADS"
+    if variable in os.environ:
+        return
+    os.environ[variable] = "1"
+    import numpy  # noqa: F401 - only to be there
+
+    del os.environ[variable]  # what is started or imported later may need its threads
 
 
 def _leave(status: int) -> NoReturn:

@@ -78,10 +78,10 @@ class Block(NamedTuple):
         try:
             values = np.fromiter(map(float, column), dtype=np.float64, count=len(column))
         except ValueError:
-            self._no_number(field, what)
+            values = None
         # Python reads 1_0 as 10, and 1e999 as infinity: neither is what the writer of the file meant.
-        if b"_" in b"".join(column) or not np.isfinite(values).all():
-            self._check_special(field, what, values)
+        if values is None or b"_" in b"".join(column) or not np.isfinite(values).all():
+            return np.array([self._number(row, text, what) for row, text in enumerate(column)], dtype=np.float64)
         return values
 
     def integers(self, field: int, what: str) -> IntArray:
@@ -103,9 +103,22 @@ class Block(NamedTuple):
     def _refuse(self, row: int, what: str, todo: str) -> NoReturn:
         raise InputError(what, todo, file=self.name, line=self.lines[row])
 
-    def _no_number(self, field: int, what: str) -> NoReturn:
-        row, text = next((row, text) for row, text in enumerate(self.columns[field]) if not _is_number(text))
-        self._refuse(row, *self._about_bad_number(row, text, f"{what} {quoted(text)}"))
+    def _number(self, row: int, text: bytes, what: str) -> float:
+        """Return a number, or refuse what is none, with the reason."""
+        shown = f"{what} {quoted(text)}"
+        try:
+            value = float(text)
+        except ValueError:
+            self._refuse(row, *self._about_bad_number(row, text, shown))
+        if b"_" in text:
+            self._refuse(row, f"{shown} is no number", "Write it without underscores.")
+        if math.isnan(value):
+            self._refuse(
+                row, f"{shown} is not a number, so it has no place in an order", "Find out where it comes from."
+            )
+        if math.isinf(value) and b"i" not in text.lower():
+            self._refuse(row, f"{shown} is too large for a 64-bit float", "Use smaller numbers.")
+        return value
 
     def _about_bad_number(self, row: int, text: bytes, shown: str) -> tuple[str, str]:
         if re.fullmatch(rb"[+-]?\d*,\d+([eE][+-]?\d+)?", text):
@@ -118,18 +131,6 @@ class Block(NamedTuple):
         """Tell whether a line with a bad number names its columns: the first one, and no digit but in a Q0."""
         fields = b"".join(column[row] for at, column in enumerate(self.columns) if at != 1)
         return self.lines[row] == 1 and not re.search(rb"[0-9]", fields)
-
-    def _check_special(self, field: int, what: str, values: FloatArray) -> None:
-        for row, text in enumerate(self.columns[field]):
-            shown = f"{what} {quoted(text)}"
-            if b"_" in text:
-                self._refuse(row, f"{shown} is no number", "Write it without underscores.")
-            if math.isnan(values[row]):
-                self._refuse(
-                    row, f"{shown} is not a number, so it has no place in an order", "Find out where it comes from."
-                )
-            if math.isinf(values[row]) and b"i" not in text.lower():
-                self._refuse(row, f"{shown} is too large for a 64-bit float", "Use smaller numbers.")
 
     def _no_integer(self, field: int, what: str) -> NoReturn:
         for row, text in enumerate(self.columns[field]):

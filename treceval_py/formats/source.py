@@ -524,19 +524,15 @@ class _Kept(io.RawIOBase):
 
 @contextmanager
 def kept(source: Source) -> Iterator[tuple[Source, Callable[[], Source]]]:
-    """Let a source be read a second time, whatever it is.
+    """Let a source be read several times, whatever it is.
 
     Yields
     ------
     source : Source
         For the first reading.
     again : callable
-        Returns the source for the second reading.
+        Returns the source for one more reading; raises InputError where the file has changed since the first.
     """
-    is_path = isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-"
-    if is_path and os.path.isfile(cast("str", source)):
-        yield source, lambda: source
-        return
     name = name_of(source)
     with _opened(source, name) as raw:
         try:
@@ -544,12 +540,18 @@ def kept(source: Source) -> Iterator[tuple[Source, Callable[[], Source]]]:
         except (AttributeError, OSError, ValueError):
             start = None
         if start is not None:
+            state = _state(raw)
 
             def rewound() -> BinaryIO:
+                _check_unchanged(raw, state, name)
                 raw.seek(start)
                 return cast("BinaryIO", raw)
 
-            yield raw, rewound
+            try:
+                yield raw, rewound
+            except InputError:
+                _check_unchanged(raw, state, name)  # what is wrong with it may be that half of it is another one's
+                raise
             return
         with _Kept(raw, name) as copied:
 

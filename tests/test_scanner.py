@@ -1,0 +1,1401 @@
+"""The compiled scanner and the Python reader: the same columns, the same results, the same messages, bit for bit."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import math
+import os
+import random
+import re
+import struct
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from decimal import Context, Decimal
+from fractions import Fraction
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_runs import random_pair
+
+from treceval_py.errors import DataError, InputError
+from treceval_py.evaluation import evaluate
+from treceval_py.formats import source
+from treceval_py.formats.lines import QRELS, RUN, Layout
+from treceval_py.formats.rows import read_part, scanned
+from treceval_py.formats.source import blocks
+from treceval_py.formats.trec import read_qrels, read_run
+from treceval_py.judging import JudgedRun, judge, rank_contradictions
+from treceval_py.results import Results
+from treceval_py.streaming import judge_file
+from treceval_py.tables import Ids, Qrels, Run
+from treceval_py.threads import in_order
+
+_scan = pytest.importorskip("treceval_py._scan", reason="the scanner was not built", exc_type=ImportError)
+
+READERS = ("python", "compiled")
+
+few = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+many = settings(max_examples=700, deadline=None, derandomize=True, database=None)
+
+MEASURES = ["map", "P.1,5", "ndcg", "bpref", "num_ret"]
+
+
+@contextmanager
+def under(reader: str, block: int | None = None) -> Iterator[None]:
+    """Read with one of the readers, and in blocks of some size."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRECEVAL_READER", reader)
+        if block is not None:
+            patch.setattr(source, "BLOCK_SIZE", block)
+            patch.setattr(source, "SMALL_BLOCK_SIZE", block)
+        yield
+
+
+def bits(value: Any) -> Any:
+    """Return something that is equal only for values whose bits are equal: -0.0 is not 0.0, int64 is not int32."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, float):
+        return struct.pack("<d", value)
+    if isinstance(value, Ids):
+        return value.buffer, bits(value.offsets)
+    if isinstance(value, Qrels):
+        return value.qids, bits(value.offsets), bits(value.docids), bits(value.rels), value.name
+    if isinstance(value, Run):
+        columns = (value.offsets, value.docids, value.scores, value.ranks)
+        return value.qids, tuple(map(bits, columns)), value.tag, value.name
+    if isinstance(value, JudgedRun):
+        return value.qids, bits(value.hits), bits(value.ideal), bits(value.num_ret), value.tag
+    if isinstance(value, Results):
+        numbers = (value.matrix, value.averages, value.listed)
+        words = (
+            value.qids,
+            value.texts,
+            value.missing,
+            value.unjudged,
+            value.contradictions,
+            value.run_name,
+            value.tag,
+        )
+        return tuple(map(bits, numbers)), words
+    if isinstance(value, (tuple, list)):
+        return tuple(map(bits, value))
+    return value
+
+
+def outcome(function: Callable[[], object]) -> Any:
+    """Return the bits of a result, or the type and the message of an exception."""
+    try:
+        return bits(function())
+    except Exception as error:  # noqa: BLE001 - whatever it is, it must be the same
+        return type(error), str(error)
+
+
+def check_same(function: Callable[[], object], block: int | None = None) -> Any:
+    """See that a function comes to the same under both readers; return what."""
+    with under("python", block):
+        expected = outcome(function)
+    with under("compiled", block):
+        found = outcome(function)
+    assert found == expected
+    return expected
+
+
+# --- scores ---
+
+
+def score_line(text: bytes) -> bytes:
+    return b"q Q0 d 1 " + text + b" t\n"
+
+
+def check_score(text: str | bytes) -> bool:
+    """See that a score is read as `float` reads it, or left to Python; tell which."""
+    raw = text.encode() if isinstance(text, str) else text
+    found = _scan.scan(score_line(raw), True)
+    if found is None:
+        return False
+    (score,) = found[8].tolist()
+    assert struct.pack("<d", score) == struct.pack("<d", float(raw)), raw
+    return True
+
+
+def is_taken(text: str) -> bool:
+    """Tell whether a score is one that the scanner reads by itself: a plain number, short and finite."""
+    return len(text) < 512 and (math.isfinite(float(text)) or "i" in text.lower())
+
+
+def check_taken(texts: Iterable[str]) -> None:
+    for text in texts:
+        assert check_score(text) is is_taken(text), text
+
+
+def random_double(rng: random.Random) -> float:
+    """Return a finite double of random bits: any exponent is as likely as any other."""
+    while True:
+        (value,) = struct.unpack("<d", rng.randbytes(8))
+        if math.isfinite(value):
+            return float(value)
+
+
+def halfway(value: float) -> Decimal:
+    """Return the number in the middle between a double and the next larger one, exactly."""
+    middle = (Fraction(value) + Fraction(math.nextafter(value, math.inf))) / 2
+    twos = middle.denominator.bit_length() - 1
+    return Decimal(middle.numerator * 5**twos).scaleb(-twos, Context(prec=5000, Emin=-9999, Emax=9999))
+
+
+def written(value: Decimal, rng: random.Random) -> str:
+    """Write a number in one of the ways that say exactly the same."""
+    sign, digits, exponent = value.as_tuple()
+    text = "".join(map(str, digits))
+    assert isinstance(exponent, int)
+    point = rng.randrange(len(text) + 1)
+    shown = f"{text[:point]}.{text[point:]}e{exponent + len(text) - point}"
+    plain = f"{value:f}"
+    return "-" * sign + rng.choice((shown, shown.upper().replace("E", "e+") if "e-" not in shown else shown, plain))
+
+
+@pytest.mark.parametrize("length", range(1, 41))
+def test_digits_with_a_point_anywhere_are_read_as_float_reads_them(length: int) -> None:
+    rng = random.Random(length)
+    for _ in range(4):
+        digits = "".join(rng.choices("0123456789", k=length))
+        points = [digits, *(f"{digits[:at]}.{digits[at:]}" for at in range(length + 1))]
+        check_taken(points)
+        check_taken(rng.choice("+-") + text for text in points)
+
+
+@pytest.mark.parametrize("start", range(-400, 401, 100))
+def test_exponents_are_read_as_float_reads_them(start: int) -> None:
+    rng = random.Random(start)
+    for exponent in range(start, min(start + 100, 401)):
+        for _ in range(10):
+            digits = "".join(rng.choices("0123456789", k=rng.choice((1, 2, 5, 15, 16, 17, 18, 19, 20, 21, 30))))
+            at = rng.randrange(len(digits) + 1)
+            letter = rng.choice(("e", "E", "e+", "E+0")) if exponent >= 0 else rng.choice(("e-", "E-", "e-00"))
+            check_taken([f"{digits[:at]}.{digits[at:]}{letter}{abs(exponent)}"])
+
+
+def test_what_repr_writes_is_read_back() -> None:
+    rng = random.Random(1)
+    for _ in range(8000):
+        value = random_double(rng)
+        assert check_score(repr(value))
+        assert check_score(f"{value:.{rng.randrange(0, 25)}e}")
+        assert check_score(f"{rng.uniform(-1000, 1000):.{rng.randrange(0, 25)}f}")
+
+
+def test_float32_numbers_are_read_back() -> None:
+    rng = random.Random(2)
+    for _ in range(4000):
+        (value,) = struct.unpack("<f", rng.randbytes(4))
+        if math.isfinite(value):
+            assert check_score(str(np.float32(value)))
+            assert check_score(repr(value))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_numbers_in_the_middle_between_two_doubles_are_read_as_float_reads_them(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(250):
+        value = abs(random_double(rng)) if seed == 0 else rng.random() * 2.0 ** rng.randint(-120 * seed // 8, 16 * seed)
+        middle = halfway(value)
+        _, digits, exponent = middle.as_tuple()
+        assert isinstance(exponent, int)
+        number = int("".join(map(str, digits)))
+        around = [number - 1, number, number + 1, number * 10 - 1, number * 10 + 1]
+        places = [exponent, exponent, exponent, exponent - 1, exponent - 1]
+        for each, place in zip(around, places, strict=True):
+            if len(str(each)) < 450:
+                check_taken([f"{each}e{place}"])
+        for length in range(15, min(30, len(digits))):
+            cut, place = number // 10 ** (len(digits) - length), exponent + len(digits) - length
+            check_taken([f"{cut}e{place}", f"{cut + 1}e{place}", f"-{cut}.e{place}"])
+        text = written(middle, rng)
+        assert check_score(text) is is_taken(text)
+
+
+def test_whole_numbers_in_the_middle_between_two_doubles_are_read_as_float_reads_them() -> None:
+    rng = random.Random(3)
+    for _ in range(5000):
+        bit_count = rng.randint(54, 64)
+        free = bit_count - 54
+        number = ((1 << 53) | (rng.getrandbits(52) << 1) | 1) << free
+        check_taken(map(str, (number - 1, number, number + 1)))
+        check_taken(f"{each / Decimal(1000)}" for each in (number - 1, number, number + 1))
+
+
+def test_every_power_of_ten_and_its_neighbours_are_read_as_float_reads_them() -> None:
+    for power in range(-345, 312):
+        check_taken([f"1e{power}", f"9007199254740993e{power}", f"9999999999999999999e{power}", f"-5e{power}"])
+        check_taken([f"10000000000000000000{'0' * 5}1e{power}", f"9007199254740992.5e{power}"])
+        check_taken(
+            [f"18446744073709551615e{power}", f"18446744073709551616e{power}", f"9999999999999999999.9e{power}"]
+        )
+
+
+TAKEN = (
+    "0", "-0", "+0", "0.0", "-0.0", ".0", "-.0", "0.", "00", "-000.000", "0e0", "-0e5", "0e999999999999", "-0e-999",
+    ".5", "5.", "+.5", "-5.", "+5", "5.e1", ".5e1", "5e+1", "5E-1", "+.5E+01", "-1", "-1.0", "-1.00000000000000000000",
+    "007", "0007.5000", "1.0000000000000000000000000000000", "0.00000000000000000000000000000000000001",
+    "000000000000000000000000000000000000000000001", "0000000000000000000.00000000000000000000000000012345",
+    "9007199254740991", "9007199254740992", "9007199254740993", "9007199254740994", "9007199254740995",
+    "-9007199254740993", "9007199254740993.0", "9007199254740993.00000000000000000000000000000001",
+    "9007199254740992.99999999999999999999999", "900719925474099300000e-5", ".9007199254740993e16",
+    "123456789012345678", "1234567890123456789", "12345678901234567890", "18446744073709551615",
+    "18446744073709551616", "99999999999999999999999999999999999999", "1e22", "1e23", "1e-22", "1e-23",
+    "9007199254740992e22", "3e-23", "8.5e22", "8.589934592e9", "1.7976931348623157e308", "1.7976931348623158e308",
+    "-1.7976931348623157e308", "2.2250738585072014e-308", "2.2250738585072011e-308", "2.225073858507201e-308",
+    "5e-324", "3e-324", "4.9e-324", "2.4703282292062327e-324", "2.4703282292062328e-324", "2e-324", "1e-999",
+    "-1e-999", "1e-99999999999999999999", "1e120", "1e121", "1e-120", "1e-121", "1e-139", "1e138", "123e120",
+    "1.23e-119", "6.62607015e-34", "inf", "-inf", "+inf", "Inf", "INF", "iNf", "infinity", "-Infinity", "+INFINITY",
+    "iNfInItY", "0" * 511, "1" + "0" * 300, "0." + "0" * 300 + "1", "." + "9" * 510, "1" * 308, "1e" + "0" * 200 + "5",
+)  # fmt: skip
+"""Scores that are read without Python."""
+
+LEFT = (
+    "1_0", "1_000.5", "_1", "1_", "1e1_0", "nan", "NaN", "-nan", "+NAN", "nan(1)", "1e", "1e+", "1e-", "e5", ".e5",
+    "0x10", "0x1p3", "1.2.3", "1..2", "--1", "+-1", "-+1", "1-", "1+", "-", "+", ".", "-.", "+.", "..", "e", "1e5e5",
+    "1e5.0", "1e999", "-1e999", "1e309", "1.7976931348623159e308", "1e99999999999999999999", "1" * 310, "9" * 5000,
+    "in", "infi", "infinit", "infinity5", "infx", "inf.", "inf0", "--inf", "-+inf", ".inf", "1inf", "1.inf", "+.inf",
+    "1,5", "1,000.5", "1.0f", "1d5", "1l", "1%", "$1", "(1)", "True", "None", "#", "x", "score", "1\\n", "'1'",
+    "٣", "１", "1\u00a0", "\u00a01", "1é", "−1", "½", "1\x1c", "\x1c1", "1\x7f", "\x011", "1\x85",
+)  # fmt: skip
+"""Scores that only Python can read, or refuse."""
+
+
+@pytest.mark.parametrize("text", TAKEN)
+def test_scores_that_are_read_without_python(text: str) -> None:
+    assert check_score(text)
+
+
+@pytest.mark.parametrize("text", LEFT)
+def test_scores_that_are_left_to_python(text: str) -> None:
+    assert not check_score(text)
+    assert not check_score(text.encode() + b"\xff")
+
+
+def test_a_missing_score_is_left_to_python() -> None:
+    assert _scan.scan(b"q Q0 d 1  t\n", True) is None
+    assert _scan.scan(b"q Q0 d 1\n", True) is None
+
+
+@pytest.mark.parametrize("length", [510, 511, 512, 513, 1000])
+def test_numbers_of_hundreds_of_digits_are_read_or_left_to_python(length: int) -> None:
+    rng = random.Random(length)
+    for start in ("0.", "0.00000000000000000000", "12345678901234567890.", "-9.", "9007199254740993."):
+        text = start + "".join(rng.choices("0123456789", k=length - len(start)))
+        assert len(text) == length
+        assert check_score(text) or length >= 512
+
+
+@many
+@given(st.text("0123456789.eE+-_infaINFTY x", min_size=1, max_size=24).filter(lambda text: " " not in text))
+def test_anything_that_looks_like_a_number_is_read_as_float_reads_it(text: str) -> None:
+    plain = re.fullmatch(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?)", text, re.IGNORECASE)
+    assert check_score(text) is (plain is not None and is_taken(text))
+
+
+def test_every_byte_ends_a_number_in_the_same_way() -> None:
+    for code in set(range(256)) - {0, 10}:
+        for before in (b"", b"+", b"1", b"1.", b"1.5", b"1e", b"1e5", b"in", b"inf", b"0", b"1" * 19, b"1" * 25):
+            line = b"q Q0 d 1 " + before + bytes([code]) + b" t\n"
+            check_block(line, RUN)
+            check_block(b"q 0 d " + before + bytes([code]) + b"\n", QRELS)
+            check_block(b"q Q0 d " + before + bytes([code]) + b" 1 t\n", RUN)
+
+
+# --- whole numbers ---
+
+
+def judgment_of(text: str) -> int | None:
+    found = _scan.scan(b"q 0 d " + text.encode() + b"\n", False)
+    return None if found is None else int(found[9][0])
+
+
+def rank_of(text: str) -> int | str | None:
+    found = _scan.scan(b"q Q0 d " + text.encode() + b" 1 t\n", True)
+    if found is None:
+        return None
+    return "none" if found[9] is None else int(found[9][0])
+
+
+@pytest.mark.parametrize("sign", ["", "+", "-"])
+@pytest.mark.parametrize("length", range(1, 26))
+def test_whole_numbers_of_up_to_18_digits_are_read_and_longer_ones_left_to_python(length: int, sign: str) -> None:
+    rng = random.Random(length)
+    texts = ["".join(rng.choices("0123456789", k=length)) for _ in range(20)]
+    for digits in [*texts, "0" * length, "9" * length, "0" * (length - 1) + "7", "1" + "0" * (length - 1)]:
+        expected = int(sign + digits) if length <= 18 else None
+        assert judgment_of(sign + digits) == expected
+        assert rank_of(sign + digits) == expected
+
+
+NO_WHOLE = (
+    "1.0", "1_0", "1e3", "+", "-", "--1", "+-1", "1-", "x", "0x1", "1,5", "٣", "１", "1\x1c", "\x1c1", "inf", "#1",
+    "1\xa0", "-x", "+1x", "1" * 30 + "x", "_1", ".",
+)  # fmt: skip
+"""Fields that are no whole numbers."""
+
+
+@pytest.mark.parametrize("text", NO_WHOLE)
+def test_what_is_no_whole_number_is_no_judgment_and_no_rank(text: str) -> None:
+    assert judgment_of(text) is None
+    assert rank_of(text) == "none"
+    check_same(lambda: read_run(io.BytesIO(f"q Q0 d {text} 1 t\nq Q0 e 1 1 t\n".encode())))
+    check_same(lambda: read_qrels(io.BytesIO(f"q 0 d 1\nq 0 d {text}\n".encode())))
+
+
+@pytest.mark.parametrize(
+    "text", ["9223372036854775807", "-9223372036854775808", "9223372036854775808", "-9223372036854775809", "9" * 5000]
+)
+def test_numbers_at_the_end_of_64_bits_are_python_s_affair(text: str) -> None:
+    check_same(lambda: read_run(io.BytesIO(f"q Q0 d {text} 1 t\nq Q0 e 1 1 t\n".encode())))
+    check_same(lambda: read_qrels(io.BytesIO(f"q 0 d 1\nq 0 e {text}\n".encode())))
+
+
+# --- lines ---
+
+_WHOLE = re.compile(rb"[+-]?[0-9]+")
+_NUMBER = re.compile(rb"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf(inity)?)", re.IGNORECASE)
+
+
+def is_plain(text: bytes, layout: Layout) -> bool:
+    """Decide again, in a few lines, whether a block is one that the scanner takes."""
+    if b"\0" in text:
+        return False
+    for line in text.split(b"\n")[:-1]:
+        row, width = line.split(), len(layout.fields)
+        if not row or row[0].startswith(b"#"):
+            continue
+        if len(row) < width or (len(row) > width and (layout is QRELS or b"\r" in line.strip())):
+            return False
+        whole = bool(_WHOLE.fullmatch(row[3]))
+        if (whole and len(row[3].lstrip(b"+-")) > 18) or (layout is QRELS and not whole):
+            return False
+        if layout is RUN and not (_NUMBER.fullmatch(row[4]) and is_taken(row[4].decode())):
+            return False
+    return True
+
+
+def check_block(text: bytes, layout: Layout, first: int = 7) -> bool:
+    """See that the scanner makes the columns of a block that the Python reader makes, or leaves it; tell which."""
+    # The buffer is longer than the block, as in the program.
+    buffer = memoryview(text + b"9 Q0 9 9 9 9\n")[: len(text)]
+    with under("compiled"):
+        part = scanned(buffer, first, layout)
+    assert (part is not None) is is_plain(text, layout), text
+    if part is None:
+        return False
+    expected, error = read_part(text, first, layout, "file")
+    assert error is None
+    assert part.num_lines == text.count(b"\n")
+    if expected is None:
+        assert (part.qids, len(part.docids), len(part.lines), part.starts.tolist()) == ([], 0, 0, [0])
+        return True
+    assert part.qids == expected.qids
+    assert len(part.lines) == len(expected.lines)
+    assert [part.lines[row] for row in range(len(part.lines))] == list(expected.lines)
+    assert part.tag == expected.tag
+    for name in ("starts", "docids", "rels", "scores", "ranks"):
+        assert bits(getattr(part, name)) == bits(getattr(expected, name)), name
+    if expected.ranks is not None and expected.scores is not None:
+        within = np.ones(max(len(expected.lines) - 1, 0), dtype=bool)
+        within[expected.starts[1:-1] - 1] = False
+        fine = (np.diff(expected.ranks) > 0) & (expected.scores[1:] <= expected.scores[:-1])
+        assert part.ordered is bool(fine[within].all())
+    return True
+
+
+whites = st.sampled_from([b" ", b" ", b" ", b"\t", b"  ", b"\v", b"\f", b" \t\t ", b"\r", b" \r"])
+odd_bytes = st.binary(min_size=1, max_size=5).map(lambda raw: b"".join(raw.split()) or b"x")
+names = st.one_of(
+    st.sampled_from(
+        [b"q", b"q1", b"q12", b"1", b"2", b"a", b"#", b"a#", b"#a", b"\x1c", b"\x85", b"\xa0", b"\xff\xfe"]
+    ),
+    st.sampled_from(["é".encode(), "日本".encode(), b"\xef\xbb\xbfq", b"d" * 15, b"d" * 16, b"d" * 17, b"e" * 33]),
+    st.sampled_from([b"x" * 300, b"x" * 301, b"'", b'"a,b"', b"0", b"-", b"\x01"]),
+    odd_bytes,
+)
+queries = st.sampled_from([b"1", b"1", b"1", b"2", b"2", b"12", b"1#", b"q" * 17, b"q" * 300, b"\xff"])
+wholes = st.one_of(
+    st.integers(-3, 30).map(lambda number: b"%d" % number),
+    st.sampled_from(
+        [b"+1", b"-0", b"007", b"9" * 18, b"-" + b"9" * 18, b"9" * 19, b"0" * 19, b"x", b"1.0", b"1_0", b"-"]
+    ),
+)
+numbers = st.one_of(
+    st.floats(allow_nan=False).map(lambda value: repr(value).encode()),
+    st.decimals(-100, 100, places=4).map(lambda value: str(value).encode()),
+    st.integers(-3, 30).map(lambda number: b"%d" % number),
+    st.sampled_from([b"inf", b"-Infinity", b"-0.0", b"0", b".5", b"5.", b"1" * 19, b"0." + b"1" * 30, b"1e-400"]),
+)
+bad_numbers = st.sampled_from(
+    [b"nan", b"1e999", b"1_0", b"x", b"1,5", b"", b"-", b"1e", b"9" * 600, b"\xd9\xa3", b"\0"]
+)
+
+
+@st.composite
+def line_of(draw: st.DrawFn, fields: list[st.SearchStrategy[bytes]]) -> bytes:
+    parts = [draw(st.sampled_from([b"", b"", b"", b" ", b"\t", b"\r", b"\v"]))]
+    for field in fields:
+        parts += [draw(field), draw(whites)]
+    if draw(st.booleans()):
+        parts.pop()
+    return b"".join(parts)
+
+
+tags = st.sampled_from([b"t", b"t", b"tag", b"run-1", b"#", b"t" * 40])
+run_lines = line_of([queries, names, names, wholes, numbers, tags])
+qrels_lines = line_of([queries, names, names, st.integers(-3, 9).map(lambda number: b"%d" % number)])
+other_lines = st.one_of(
+    st.sampled_from([b"", b" ", b"\r", b"\t \v", b"#", b"# a comment", b" #1 Q0 a 1 1 t", b"#\xff\r1 Q0"]),
+    st.integers(3, 9).flatmap(lambda count: line_of([st.one_of(names, wholes, numbers)] * count)),
+    st.integers(1, 3).flatmap(lambda more: line_of([queries, names, names, wholes, numbers, tags, *[names] * more])),
+    line_of([queries, names, names, wholes, bad_numbers, tags]),
+    st.binary(max_size=30).map(lambda raw: raw.replace(b"\n", b"")),
+)
+blank_lines = st.sampled_from([b"", b"  ", b"\r", b"# c", b"\t#1 Q0 a 1 1 t", b"#"])
+
+
+def text_of(lines: list[bytes]) -> bytes:
+    return b"".join(line + b"\n" for line in lines)
+
+
+@many
+@given(st.lists(st.one_of(run_lines, run_lines, run_lines, run_lines, blank_lines), min_size=1, max_size=12))
+def test_lines_of_runs_become_the_columns_that_python_makes(lines: list[bytes]) -> None:
+    check_block(text_of(lines), RUN)
+
+
+@few
+@given(st.lists(st.one_of(qrels_lines, qrels_lines, qrels_lines, blank_lines), min_size=1, max_size=12))
+def test_lines_of_judgments_become_the_columns_that_python_makes(lines: list[bytes]) -> None:
+    check_block(text_of(lines), QRELS)
+
+
+@many
+@given(
+    st.lists(st.one_of(run_lines, qrels_lines, other_lines), min_size=1, max_size=4), st.sampled_from([RUN, RUN, QRELS])
+)
+def test_odd_lines_become_the_columns_that_python_makes_or_are_left_to_it(lines: list[bytes], layout: Layout) -> None:
+    check_block(text_of(lines), layout)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\n",
+        b"\n\n\n",
+        b"# only a comment\n",
+        b"1 Q0 a 1 1 t\n",
+        b"1 Q0 a 1 1 t\r\n2 Q0 a 1 1 t\r\n",
+        b"1\rQ0\ra\r1\r1\rt\n",
+        b"1 Q0 a 1 1 t u v w\n",
+        b"1 Q0 a 1 1 t u v w\r\n",
+        b"1 Q0 a 1 1 t u\rv w\n",
+        b"1 Q0 a 1 1\rt u\n",
+        b"\r1 Q0 a 1 1 t u \r \n",
+        b"1 Q0 a 1 1 t\r2 Q0 a 1 1 t\n",
+        b"1 Q0 a 1 1\n",
+        b"1 Q0 a 1 1 t",
+        b"1 Q0 a 1 1 tag\n1 Q0 b 2 1 ta\n1 Q0 c 3 1 tagg\n1 Q0 d 4 1 tag\n1 Q0 e 5 1 tag \n1 Q0 f 6 1 tag x\n",
+        b"1 Q0 a 1 1 t x\n1 Q0 b 2 1 t\n",
+        b"1 Q0 a 1 1 t\n1 Q0 b 2 1 t x\n",
+        b"1 Q0 a 1 1 t\n12 Q0 b 2 1 t\n1 Q0 c 3 1 t\n",
+        b"12 Q0 a 1 1 t\n1 2 b 2 1 t\n12 Q0 c 3 1 t\n",
+        b"1 Q0 a 1 1 t\n\t1\tQ0 b 2 1 t\n 2 Q0 c 1 1 t\n",
+        b"1 Q0 a 1 1 t\n# 1\n1 Q0 b 2 1 t\n\n2 Q0 c 1 1 t\n#\n",
+        b"# 1\n\n1 Q0 a 1 1 t\n",
+        b"1 #Q0 #a 1 1 #t\n1# Q0 a 2 1 t\n",
+        b"1 Q0 \xff\xfe 1 1 \xc3\n\xe6\x97\xa5 Q0 \xc2\x85 1 1 t\n",
+        b"1 Q0 a\x1cb 1 1 t\n1\x1f Q0 a 1 1 t\n",
+        b"1 Q0 a\0b 1 1 t\n",
+        b"1 Q0 a 1 1 t\n#\0\n",
+        b"\0\n",
+        b"1 Q0 " + b"d" * 15 + b" 1 1 t\n1 Q0 " + b"e" * 16 + b" 2 1 t\n1 Q0 " + b"f" * 17 + b" 3 1 t\n1 Q0 g 4 1 t\n",
+        b"q" * 400 + b" " + b"Q" * 400 + b" " + b"d" * 400 + b" 1 1 " + b"t" * 400 + b"\n",
+        b"q" * 400 + b" Q0 a 1 1 t\n" + b"q" * 399 + b"p Q0 a 1 1 t\n" + b"q" * 401 + b" Q0 a 1 1 t\n",
+        b"1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n2 Q0 a 1 9 t\n2 Q0 b 2 9 t\n",
+        b"1 Q0 a 1 1 t\n1 Q0 b 2 2 t\n",
+        b"1 Q0 a 1 2 t\n1 Q0 b 1 1 t\n",
+        b"1 Q0 a 2 2 t\n1 Q0 b 1 2 t\n",
+        b"1 Q0 a 2 inf t\n1 Q0 b 3 -inf t\n",
+        b"1 Q0 a x 2 t\n1 Q0 b 3 1 t\n",
+        b"1 Q0 a 9999999999999999999 2 t\n",
+    ],
+)
+def test_blocks_become_the_columns_that_python_makes(text: bytes) -> None:
+    if not text.endswith(b"\n"):
+        with pytest.raises(ValueError, match="newline"):
+            _scan.scan(text, True)
+        text += b"\n"
+    check_block(text, RUN)
+    check_block(text.replace(b" 1 t", b""), QRELS)
+
+
+def test_an_empty_block_is_refused() -> None:
+    with pytest.raises(ValueError, match="newline"):
+        _scan.scan(b"", True)
+
+
+@pytest.mark.parametrize("block", [None, 16, 64, 1000])
+def test_files_read_as_the_same_table_or_the_same_refusal(block: int | None) -> None:
+    rng = random.Random(block)
+    for _ in range(60):
+        data = random_file(rng, damage=rng.choice((0, 0, 1)))
+        check_same(lambda data=data: read_run(io.BytesIO(data)), block)
+        lines = [b" ".join(line.split()[:4]) for line in data.split(b"\n")]
+        check_same(lambda lines=lines: read_qrels(io.BytesIO(b"\n".join(lines))), block)
+
+
+@few
+@given(st.lists(st.one_of(run_lines, run_lines, blank_lines, other_lines), min_size=1, max_size=8))
+def test_odd_files_come_to_the_same_results_or_the_same_refusal(lines: list[bytes]) -> None:
+    data = text_of(lines)
+    qrels = Qrels({"1": {"a": 1, "q": 2}, "2": {"a": 0, "1": 1}})
+    check_same(lambda: read_run(io.BytesIO(data)))
+    check_same(lambda: read_qrels(io.BytesIO(data)))
+    check_same(lambda: judge_file(qrels, io.BytesIO(data)))
+    check_same(lambda: evaluate(qrels, io.BytesIO(data), MEASURES))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"1 Q0 a 1 1 tag\n" + b"# the end\n" * 10,
+        b"1 Q0 a 1 1 tag\n2 Q0 a 1 1 tag\n1 Q0 b 2 0 tag\n" + b"\n" * 200,
+    ],
+    ids=["together", "scattered"],
+)
+def test_a_block_of_comments_at_the_end_leaves_the_tag_as_it_is(data: bytes) -> None:
+    assert check_same(lambda: read_run(io.BytesIO(data)), 16)[2] == "tag"
+
+
+def test_the_first_bad_score_of_a_file_is_named_whatever_the_blocks_are() -> None:
+    data = b"1 Q0 a 1 nan t\n" + b"# a comment\n" * 20 + b"2 Q0 a 1 x t\n" + b"# a comment\n" * 20
+    messages = {check_same(lambda: read_run(io.BytesIO(data)), block)[1] for block in (16, 100, 1 << 20)}
+    assert len(messages) == 1
+
+
+def test_the_lines_of_rows_are_a_sequence() -> None:
+    with under("compiled"):
+        part = scanned(memoryview(b"1 0 a 1\n\n1 0 b 1\n"), 1, QRELS)
+    assert part is not None
+    assert (len(part.lines), part.lines[1]) == (2, 3)
+    with pytest.raises(IndexError):
+        part.lines[2]
+
+
+# --- judging ---
+
+judged_ids = st.sampled_from(
+    ["a", "b", "c", "d", "e", "aa", "ab", "é", "ÿ", "日本", "\U0001f600", "\udcff", "", "z" * 20]
+)
+scores = st.sampled_from(
+    [
+        0.0,
+        -0.0,
+        1.0,
+        1.0,
+        2.0,
+        1.0 + 1e-9,
+        1.0 - 1e-9,
+        math.inf,
+        -math.inf,
+        1e39,
+        2e39,
+        -1e39,
+        5e-324,
+        1e-50,
+        16777217.0,
+    ]
+)
+all_rels = st.sampled_from([-(2**63), -2, -1, 0, 0, 1, 1, 2, 2**63 - 1])
+qids = st.sampled_from(["1", "2", "3", "é", "\udc80"])
+some_qrels = st.dictionaries(qids, st.dictionaries(judged_ids, all_rels, max_size=8), max_size=4)
+some_runs = st.dictionaries(qids, st.dictionaries(judged_ids, scores, max_size=12), max_size=4)
+rules = st.fixed_dictionaries(
+    {
+        "depth": st.sampled_from([None, None, 0, 1, 2, 5, 100]),
+        "judged_only": st.booleans(),
+        "score_type": st.sampled_from(["float64", "float32"]),
+        "complete": st.booleans(),
+    }
+)
+
+
+@many
+@given(some_qrels, some_runs, rules)
+def test_judged_documents_are_the_same_from_tables_and_from_dictionaries(
+    qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]], rules: dict[str, Any]
+) -> None:
+    from_table = check_same(lambda: judge(Qrels(qrels), Run(run), **rules))
+    assert check_same(lambda: judge(Qrels(qrels), run, **rules)) == from_table
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_runs_are_judged_alike(seed: int) -> None:
+    rng = random.Random(seed)
+    qrels, run = random_pair(rng)
+    for depth in (None, rng.randint(0, 10)):
+        for judged_only in (False, True):
+            for score_type in ("float64", "float32"):
+                options: dict[str, Any] = {"depth": depth, "judged_only": judged_only, "score_type": score_type}
+                from_table = check_same(lambda options=options: judge(Qrels(qrels), Run(run), **options))
+                assert check_same(lambda options=options: judge(Qrels(qrels), run, **options)) == from_table
+    check_same(lambda: evaluate(qrels, run, MEASURES))
+    check_same(lambda: evaluate(qrels, Run(run), MEASURES, profile="trec_eval-9", complete=True))
+
+
+@pytest.mark.parametrize("different", [1, 3, 50, 2000])
+def test_long_lists_with_many_ties_are_judged_alike(different: int) -> None:
+    rng = random.Random(different)
+    documents = [f"{rng.choice('abcé')}{number}" for number in range(2000)]
+    run = {str(qid): {docid: float(rng.randrange(different)) for docid in documents} for qid in range(3)}
+    qrels = {str(qid): {docid: rng.randint(-1, 3) for docid in rng.sample(documents, 400)} for qid in range(1, 4)}
+    for depth in (None, 700):
+        from_table = check_same(lambda depth=depth: judge(Qrels(qrels), Run(run), depth=depth))
+        assert check_same(lambda depth=depth: judge(Qrels(qrels), run, depth=depth)) == from_table
+
+
+def test_many_queries_of_different_lengths_share_one_table_of_slots() -> None:
+    rng = random.Random(5)
+    documents = [str(number) for number in range(300)]
+    qrels, run = {}, {}
+    for number in range(400):
+        qrels[f"q{number}"] = {each: rng.randint(-1, 2) for each in rng.sample(documents, rng.choice((0, 1, 9, 150)))}
+        run[f"q{number}"] = {each: rng.random() for each in rng.sample(documents, rng.choice((0, 1, 5, 40, 300)))}
+    from_table = check_same(lambda: judge(Qrels(qrels), Run(run)))
+    assert check_same(lambda: judge(Qrels(qrels), run)) == from_table
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 25, 40])
+def test_ids_that_differ_in_one_byte_are_told_apart(length: int) -> None:
+    ids = ["x" * at + letter + "x" * (length - at - 1) for at in range(length) for letter in "ayz"] + ["x" * length]
+    qrels = {"1": {docid: number for number, docid in enumerate(ids) if number % 2}}
+    run = {"1": dict.fromkeys(reversed(ids), 1.0)}
+    from_table = check_same(lambda: judge(Qrels(qrels), Run(run)))
+    assert check_same(lambda: judge(Qrels(qrels), run)) == from_table
+    data = "".join(f"1 Q0 {docid} 0 1 t\n" for docid in ids if docid).encode()
+    if data:
+        check_same(lambda: judge_file(Qrels(qrels), io.BytesIO(data)))
+        check_same(lambda: read_run(io.BytesIO(data + data.splitlines(keepends=True)[-1])))
+
+
+class Text(str):
+    """A str of another type."""
+
+
+class Number(float):
+    """A float of another type."""
+
+
+QRELS_DICT = {"1": {"a": 1, "b": 0, "c": 2, "é": 1, "\U0001f600": 1, "\udcff": 1}, "2": {"a": -1, "d": 1}}
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        {},
+        {"1": {}},
+        {"1": {}, "2": {"a": 1.0}},
+        {"9": {"a": 1.0}},
+        {"9": {}, "8": {"a": math.nan}},
+        {"1": {"a": 1, "b": 2, "c": 3}},
+        {"1": {"a": 2**53, "b": 2**53 + 1, "c": float(2**53)}},
+        {"1": {"a": -(2**53) - 1, "b": -(2**53)}},
+        {"1": {"a": 2**63, "b": 2**64, "c": 10**30, "d": -(10**300)}},
+        {"1": {"a": 10**400}},
+        {"1": {"a": True, "b": False, "c": 0.5}},
+        {"1": {"a": np.float64(1), "b": np.float32(0.1), "c": np.float16(3), "d": np.int64(-2)}},
+        {"1": {"a": np.uint8(200), "b": np.longdouble(1.5), "c": np.int32(7)}},
+        {"1": {"a": np.float64(0.1), "b": np.float64(0.2)}},
+        {"1": {"a": Number(1.5), "b": 1.25}},
+        {"1": {Text("a"): 1.0, "b": 0.5}, Text("2"): {"d": 1.0, Text("a"): 2.0}},
+        {"1": {"é": 1.0, "a": 1.0, "ÿ": 1.0, "z": 1.0}},
+        {"1": {"\U0001f600": 1.0, "\uffff": 1.0, "a": 1.0, "日": 1.0}},
+        {"1": {"\udcff": 1.0, "a": 1.0, "é": 1.0}},
+        {"1": {"\udcc3\udca9": 1.0, "a": 0.5}},
+        {"1": {"\ud800": 1.0}},
+        {"\ud800": {"a": 1.0}, "1": {"a": 1.0}},
+        {"1": {"": 1.0, "a": 1.0}, "": {"a": 1.0}},
+        {"1": {"a": math.nan, "b": 1.0}},
+        {"1": {"b": 1.0}, "2": {"a": 0.0, "x": -math.nan}},
+        {"1": {"a": np.float64("nan")}},
+        {"1": {"a": np.float32("nan")}},
+        {"1": {"a": math.inf, "b": math.inf, "c": -math.inf}},
+        {"1": {"a": 1e39, "b": 2e39, "c": 3.4028235677973366e38}},
+        {"1": {"a": "1.0"}},
+        {"1": {"a": None}},
+        {"1": {"a": b"1"}},
+        {"1": {"a": 1 + 0j}},
+        {"1": {"a": Decimal(1)}},
+        {"1": {"a": Fraction(1)}},
+        {"1": {"a": np.array(1.0)}},
+        {"1": {1: 1.0}},
+        {"1": {b"a": 1.0}},
+        {"1": {None: 1.0}},
+        {1: {"a": 1.0}},
+        {None: {}},
+        {"1": [("a", 1.0)]},
+        {"1": None},
+        {"1": {"a": 1.0}, "2": "ad"},
+        {"2": {"d": 1.0}, "1": {"a": "x"}, "3": {3: 1.0}},
+        {"2": {"d": "x"}, "1": {"a": math.nan}},
+        {"1": OrderedDict(a=1.0, b=2.0)},
+        {"1": MappingProxyType({"a": 1.0, "b": 2.0})},
+        {"1": Counter("abca")},
+        OrderedDict({"1": {"a": 1.0}, "2": {"d": 1.0}}),
+        MappingProxyType({"1": {"a": 1.0}, "2": {"d": 1.0}}),
+        {"2": {"d": True}, "1": {"a": 1.0}, "3": {"x": 1.0}},
+        [("1", {"a": 1.0})],
+        None,
+        "run",
+    ],
+    ids=repr,
+)
+def test_dictionaries_of_all_kinds_are_judged_or_refused_alike(run: Any) -> None:
+    for options in ({}, {"depth": 1}, {"judged_only": True, "score_type": "float32"}, {"complete": False}):
+        check_same(lambda options=options: judge(Qrels(QRELS_DICT), run, **options))
+    check_same(lambda: evaluate(QRELS_DICT, run, MEASURES))
+
+
+@pytest.mark.parametrize("docid", ["a", "\U0001f600"], ids=["plain", "not plain"])
+def test_the_order_of_wrong_queries_does_not_matter(docid: str) -> None:
+    wrong: list[Any] = [{"a": math.nan}, {"a": "x"}, {1: 1.0}, [1], {"\ud800": 1.0}, {docid: 1.0}, {"a": 10**400}]
+    rng = random.Random(1)
+    for _ in range(60):
+        documents = rng.sample(wrong, 3)
+        check_same(lambda documents=documents: judge(Qrels(QRELS_DICT), dict(zip("123", documents, strict=True))))
+
+
+@pytest.mark.parametrize("count", [990, 1010])
+def test_so_many_hits_that_they_are_sorted_are_judged_alike(count: int) -> None:
+    rng = random.Random(count)
+    documents = [f"d{number}" for number in range(count)]
+    run = {"1": {docid: float(rng.randrange(100)) for docid in documents}, "2": {"a": 1.0}}
+    qrels = Qrels({"1": {docid: rng.randint(-1, 3) for docid in documents}, "2": {"a": 1}})
+    left = _scan.judge_nested(qrels.by_text(), run, False, -1, False)[-1]
+    assert left == (["1"] if count * count > 1_000_000 else [])
+    from_table = check_same(lambda: judge(qrels, Run(run)))
+    assert check_same(lambda: judge(qrels, run)) == from_table
+
+
+@pytest.mark.parametrize("depth", [-1, 2**63, 10**20, 1.5], ids=str)
+def test_odd_depths_mean_the_same(depth: Any) -> None:
+    run = {"1": {"a": 1.0, "b": 0.5}}
+    check_same(lambda: judge(Qrels(QRELS_DICT), run, depth=depth))
+    check_same(lambda: judge(Qrels(QRELS_DICT), Run(run), depth=depth))
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_ids_that_are_written_with_the_same_bytes_are_refused(reader: str) -> None:
+    twice = {"1": {"é": 1, "\udcc3\udca9": 2, "a": 0}}
+    message = "two documents of query '1' are written with the same bytes"
+    with under(reader):
+        with pytest.raises(DataError, match=message):
+            Qrels(twice)
+        with pytest.raises(DataError, match=message):
+            judge(Qrels({"1": {"é": 1}}), {"1": dict.fromkeys(twice["1"], 1.0)})
+
+
+def test_the_first_repeated_row_is_found() -> None:
+    def repeated(*queries: str) -> int:
+        ids = Ids.from_bytes([docid.encode() for query in queries for docid in query.split()])
+        starts = np.cumsum([0, *(len(query.split()) for query in queries)], dtype=np.int64)
+        return int(_scan.repeated(ids.buffer, ids.offsets, starts))
+
+    assert repeated("a b c") == -1
+    assert repeated("a b c", "a b c") == -1
+    assert repeated("a b a") == 2
+    assert repeated("a b", "c c", "d d") == 3
+    assert repeated("", "", "a", "b b") == 2
+    assert repeated("a aa aaa aaaa", "b" * 300 + " " + "b" * 301 + " " + "b" * 300) == 6
+    assert repeated() == -1
+    many_ids = [str(number) for number in range(5000)]
+    assert repeated(" ".join(many_ids)) == -1
+    assert repeated(" ".join([*many_ids, "4999"])) == 5000
+
+
+# --- a run that is judged while it is read ---
+
+SETTINGS = [
+    *(("compiled", threads, size) for threads in (1, 2, 5) for size in (1, 37, 150, 600, 1 << 20)),
+    *(("python", 1, size) for size in (1, 37, 150, 600, 1 << 20)),
+]
+
+STREAM_QRELS = {
+    f"q{query}": {f"d{number}": (number + query) % 4 - 1 for number in range(0, 12, 1 + query % 3)}
+    for query in range(12)
+}
+
+
+def lines_of(counts: dict[str, int], *, ties: bool = False) -> list[str]:
+    """Return the lines of a run with so many documents of each query, ranks in order."""
+    return [
+        f"{qid} Q0 d{(number * 7) % count} {number + 1} {count - (number // 3 if ties else number)} tag"
+        for qid, count in counts.items()
+        for number in range(count)
+    ]
+
+
+def random_file(rng: random.Random, damage: int = 0) -> bytes:
+    """Return a run file: queries together or scattered, comments, ties, duplicates, and so many damaged lines."""
+    counts = {f"q{number}": rng.choice((1, 2, 5, 20)) for number in rng.sample(range(12), rng.randint(1, 8))}
+    counts[f"q{rng.randrange(12)}"] = rng.choice((1, 60))
+    lines = lines_of(counts, ties=rng.random() < 0.5)
+    kind = rng.randrange(5)
+    if kind == 0:
+        rng.shuffle(lines)
+    elif kind == 1:
+        lines.append(f"{rng.choice(lines).split()[0]} Q0 late 1 5 tag")
+    elif kind == 2:
+        lines.insert(rng.randrange(len(lines)), rng.choice(lines))
+    for _ in range(rng.choice((0, 0, 1, 5))):
+        lines.insert(rng.randrange(len(lines)), rng.choice(("", "# comment", "  ", "#q1 Q0 a 1 1 t")))
+    if rng.random() < 0.2:
+        at = rng.randrange(len(lines))
+        lines[at] = (
+            lines[at].replace(" 1 ", " 9 ").replace(" 2 ", rng.choice((" -1 ", " x ", " 99999999999999999999 ")))
+        )
+    for _ in range(damage):
+        damaged = ("q1 Q0 a 1", "q1 Q0 a 1 x t", "q1 Q0 a 1 nan t", "q1 Q0 a\0 1 1 t", "q1,Q0", "q1 Q0 a 1 1e999 t")
+        lines.insert(rng.randrange(len(lines)), rng.choice(damaged))
+    end = rng.choice(("\n", "\n", "\r\n"))
+    return (end.join(lines) + rng.choice(("", end))).encode()
+
+
+def definition(data: bytes, qrels: Qrels, **rules: Any) -> Any:
+    """Return what a run comes to when the Python reader reads it whole."""
+
+    def judged() -> object:
+        run = read_run(io.BytesIO(data))
+        return judge(qrels, run, **rules), run.qids, run.name, run.tag, rank_contradictions(run)
+
+    with under("python"):
+        return outcome(judged)
+
+
+def streamed(data: Any, qrels: Qrels, **options: Any) -> Any:
+    def judged() -> object:
+        return_value, retrieved = judge_file(qrels, io.BytesIO(data) if isinstance(data, bytes) else data, **options)
+        return return_value, *retrieved
+
+    return outcome(judged)
+
+
+def check_streams(data: bytes, **rules: Any) -> Any:
+    """See that a run comes to the same however it is read; return what."""
+    qrels = Qrels(STREAM_QRELS)
+    expected = definition(data, qrels, **rules)
+    for reader, threads, size in SETTINGS:
+        with under(reader):
+            found = streamed(data, qrels, threads=threads, size=size, **rules)
+        assert found == expected, (reader, threads, size)
+    return expected
+
+
+TOGETHER = lines_of({"q1": 5, "q10": 20, "q2": 1, "q3": 8, "x": 4, "q4": 3})
+SCATTERED = [*TOGETHER[::2], *TOGETHER[1::2]]
+LONG = lines_of({"q1": 3, "q2": 90, "q3": 3}, ties=True)
+
+
+def text_lines(lines: Iterable[str], end: str = "\n") -> bytes:
+    return "".join(line + end for line in lines).encode()
+
+
+RUNS: dict[str, bytes] = {
+    "together": text_lines(TOGETHER),
+    "scattered": text_lines(SCATTERED),
+    "one line of a query far away": text_lines([*TOGETHER, "q1 Q0 far 6 0.5 other"]),
+    "scattered within a piece": text_lines([*TOGETHER[:3], *TOGETHER[5:7], *TOGETHER[3:5], *TOGETHER[7:]]),
+    "a query longer than a piece": text_lines(LONG),
+    "one query": text_lines(LONG[3:93]),
+    "comments and blank lines": text_lines(
+        each for line in TOGETHER for each in ("", line, "# comment", "  ", "#q1 Q0 a 1 1 t")
+    ),
+    "comments at the end": text_lines([*TOGETHER, *["# the end"] * 100, "", ""]),
+    "comments at the beginning": text_lines([*["# head"] * 100, "", *TOGETHER]),
+    "only comments": text_lines(["# nothing", "", "  "] * 30),
+    "empty": b"",
+    "no newline at the end": text_lines(TOGETHER).removesuffix(b"\n"),
+    "CRLF": text_lines(TOGETHER, "\r\n"),
+    "byte-order mark": b"\xef\xbb\xbf" + text_lines(TOGETHER),
+    "further fields": text_lines(line + " and more" for line in TOGETHER),
+    "tags differ": text_lines(f"{line}{number}" for number, line in enumerate(TOGETHER)),
+    "ids that are no UTF-8": text_lines(TOGETHER).replace(b"q2 ", b"\xff\xfe ").replace(b" d3 ", b" \xc3 "),
+    "long ids": text_lines(TOGETHER).replace(b"q3 ", b"q" * 300 + b" ").replace(b"q4 ", b"q" * 299 + b"p "),
+    "a score that Python reads": text_lines([*TOGETHER, "q5 Q0 d1 1 1" + "0" * 600 + "e-599 tag", "q6 Q0 d1 1 1 tag"]),
+    "a rank that Python reads": text_lines([*TOGETHER, "q5 Q0 d1 9999999999999999999 1 tag", "q6 Q0 d1 1 1 tag"]),
+    "a duplicate": text_lines([*TOGETHER[:9], TOGETHER[6], *TOGETHER[9:]]),
+    "a duplicate in the last piece": text_lines([*TOGETHER, TOGETHER[-1]]),
+    "a duplicate across pieces": text_lines([*LONG[:93], LONG[3], *LONG[93:]]),
+    "a duplicate in a scattered query": text_lines([*SCATTERED, SCATTERED[0]]),
+    "a duplicate in a query that comes again": text_lines([*TOGETHER, TOGETHER[0]]),
+    "several duplicates": text_lines([*TOGETHER[:9], TOGETHER[6], *TOGETHER[9:], TOGETHER[-1], TOGETHER[-2]]),
+    "a duplicate, then a query that comes again with one": text_lines(
+        [*TOGETHER[:9], TOGETHER[6], *TOGETHER[9:], TOGETHER[0]]
+    ),
+    "a duplicate after comments": text_lines(["#", "", *TOGETHER[:9], "# here", TOGETHER[6], "", *TOGETHER[9:]]),
+    "a duplicate without judgments": text_lines([*TOGETHER, "y Q0 a 1 2 t", "y Q0 a 2 1 t", "z Q0 a 1 1 t"]),
+    "a malformed line": text_lines([*TOGETHER[:30], "q4 Q0 d9 1", *TOGETHER[30:]]),
+    "a bad score": text_lines([*TOGETHER[:30], "x Q0 d9 1 1.2.3 tag", *TOGETHER[30:]]),
+    "a bad score in the first line": text_lines(["x Q0 d9 1 score tag", *TOGETHER]),
+    "a bad score in the last line": text_lines([*TOGETHER, "x Q0 d9 1 nan tag"]),
+    "a bad score after comments": text_lines(["#", "", *TOGETHER[:30], "", "#", "x Q0 d9 1 1_0 tag", *TOGETHER[30:]]),
+    "a NUL byte": text_lines([*TOGETHER[:30], "x Q0 d\0 1 1 tag", *TOGETHER[30:]]),
+    "a malformed line after a duplicate": text_lines([*TOGETHER[:9], TOGETHER[6], *TOGETHER[9:], "q9 Q0 d9 1"]),
+    "a malformed line in the piece of a duplicate": text_lines([*TOGETHER[:9], TOGETHER[6], "q10", *TOGETHER[9:]]),
+    "a malformed line after scattered queries": text_lines([*SCATTERED, "q9 Q0 d9 1 x tag"]),
+    "a malformed line before scattered queries": text_lines(["q9 Q0 d9 1 x tag", *SCATTERED]),
+    "ranks contradict": text_lines(TOGETHER).replace(b" 2 ", b" 77 "),
+    "ranks run backwards": text_lines(
+        f"{qid} Q0 d{number} {20 - number} {20 - number} t" for qid in ("q1", "q2", "q3") for number in range(20)
+    ),
+    "one query runs backwards": text_lines(
+        [*TOGETHER, *(f"z Q0 d{number} {number} {number} t" for number in range(9))]
+    ),
+    "ranks contradict in scattered queries": text_lines(SCATTERED).replace(b" 2 ", b" 77 "),
+    "ranks are no numbers in one place": text_lines(TOGETHER)
+    .replace(b"q1 Q0 d0 1 ", b"q1 Q0 d0 x ")
+    .replace(b" 2 ", b" 77 "),
+    "ranks are no numbers at the end": text_lines([*TOGETHER, "z Q0 a x 1 t"]).replace(b" 2 ", b" 77 "),
+    "equal ranks": text_lines(f"{qid} Q0 d{number} 0 {number} t" for qid in ("q1", "q2") for number in range(20)),
+}
+
+
+@pytest.mark.parametrize("data", RUNS.values(), ids=RUNS)
+def test_a_run_comes_to_the_same_whatever_reads_it_in_whatever_pieces(data: bytes) -> None:
+    check_streams(data)
+
+
+def test_the_cases_of_runs_are_what_their_names_say() -> None:
+    twice = (
+        "InputError <file>:10: document 'd7' occurs twice in query 'q10' (first on line 7). Keep one of the two lines."
+    )
+    expected = {
+        "a duplicate": twice,
+        "several duplicates": twice,
+        "a duplicate across pieces": "InputError <file>:94: document 'd0' occurs twice in query 'q2' (first on line 4). "
+        "Keep one of the two lines.",
+        "a malformed line after a duplicate": "InputError <file>:43: 4 fields, but a run's line has at least 6 (qid Q0 docid "
+        "rank score tag). This looks like the judgments: are the arguments swapped? The order is QRELS RUN.",
+    }
+    for name, message in expected.items():
+        kind, text = check_streams(RUNS[name])
+        assert f"{kind.__name__} {text}" == message
+    contradictions = check_streams(RUNS["ranks contradict"])[-1]
+    assert contradictions[0] == ("q1", "q10", "q3", "x", "q4")
+    assert check_streams(RUNS["one query runs backwards"])[-1] == (("z",), True)
+    assert check_streams(RUNS["ranks are no numbers in one place"])[-1] == ((), True)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"depth": 0},
+        {"depth": 1, "complete": False},
+        {"depth": 4, "judged_only": True},
+        {"judged_only": True},
+        {"score_type": "float32", "complete": False},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("name", ["together", "scattered", "a query longer than a piece", "a rank that Python reads"])
+def test_pieces_are_judged_by_the_same_rules(name: str, rules: dict[str, Any]) -> None:
+    check_streams(RUNS[name], **rules)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_runs_come_to_the_same_in_whatever_pieces(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(12):
+        check_streams(random_file(rng, damage=rng.choice((0, 0, 0, 1))))
+
+
+def test_evaluate_gives_the_same_results_with_any_number_of_threads() -> None:
+    for name, data in RUNS.items():
+        expected = check_same(lambda data=data: evaluate(STREAM_QRELS, io.BytesIO(data), MEASURES, complete=True))
+        for threads in (1, 2, 5):
+            with under("compiled", 100):
+                found = outcome(
+                    lambda data=data, threads=threads: evaluate(
+                        STREAM_QRELS, io.BytesIO(data), MEASURES, complete=True, threads=threads
+                    )
+                )
+            assert found == expected, name
+
+
+@pytest.mark.parametrize(
+    "threads",
+    [
+        1,
+        2,
+        5,
+    ],
+)
+def test_damage_is_reported_at_the_line_that_it_follows(threads: int) -> None:
+    plain = text_lines(f"q{query} Q0 d{number} {number} 1.5 tag" for query in range(300) for number in range(60, 0, -1))
+    qrels, size = Qrels(STREAM_QRELS), len(plain) * 2 // 3
+    for data in (plain, plain.replace(b"1.5", b"1,5", 1)):
+        damaged = gzip.compress(data)[:-200]
+        with under("python"):
+            expected = streamed(damaged, qrels, size=size)
+        with under("compiled"):
+            assert streamed(damaged, qrels, size=size, threads=threads) == expected
+
+
+# --- sources ---
+
+
+@contextmanager
+def as_path(data: bytes, folder: Path) -> Iterator[Any]:
+    (folder / "run").write_bytes(data)
+    yield str(folder / "run")
+
+
+@contextmanager
+def as_bytes(data: bytes, folder: Path) -> Iterator[Any]:
+    yield io.BytesIO(data)
+
+
+@contextmanager
+def as_stream_in_its_middle(data: bytes, folder: Path) -> Iterator[Any]:
+    stream = io.BytesIO(b"q1 Q0 before 1 1 t\nq1" + data)
+    stream.seek(21)
+    yield stream
+
+
+@contextmanager
+def as_open_file_in_its_middle(data: bytes, folder: Path) -> Iterator[Any]:
+    (folder / "run").write_bytes(b"something else\n" + data)
+    with open(folder / "run", "rb") as stream:
+        stream.readline()
+        yield stream
+
+
+def _write(open_it: Callable[[], Any], data: bytes, portion: int) -> threading.Thread:
+    def write() -> None:
+        with suppress(BrokenPipeError), open_it() as stream:
+            for start in range(0, len(data), portion):
+                stream.write(data[start : start + portion])
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    return thread
+
+
+@contextmanager
+def as_pipe(data: bytes, folder: Path) -> Iterator[Any]:
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as stream:
+        thread = _write(lambda: os.fdopen(writing, "wb", buffering=0), data, 100)
+        yield stream
+    thread.join()
+
+
+@contextmanager
+def as_fifo(data: bytes, folder: Path) -> Iterator[Any]:
+    path = folder / "fifo"
+    os.mkfifo(path)
+    thread = _write(lambda: open(path, "wb", buffering=0), data, 1000)  # noqa: SIM115 - closed where it is used
+    yield path
+    thread.join()
+
+
+WAYS = (as_path, as_bytes, as_stream_in_its_middle, as_open_file_in_its_middle, as_pipe, as_fifo)
+
+
+def without_name(found: Any) -> Any:
+    """Take the name of the source out of a result or a message."""
+    if isinstance(found[0], type):
+        return found[0], re.sub(r"^[^:]*", "", found[1])
+    return found[:2] + found[3:]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "together",
+        "scattered",
+        "comments and blank lines",
+        "a duplicate in a scattered query",
+        "a malformed line",
+        "a malformed line after scattered queries",
+        "ranks contradict in scattered queries",
+        "empty",
+    ],
+)
+def test_a_run_comes_to_the_same_from_wherever_it_is_read(
+    name: str, way: Callable[[bytes, Path], Any], pack: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    qrels = Qrels(STREAM_QRELS)
+    expected = without_name(definition(RUNS[name], qrels))
+    for number, (reader, threads, size) in enumerate([("python", 1, 100), ("compiled", 1, 100), ("compiled", 3, 64)]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with under(reader), way(pack(RUNS[name]), folder) as given_source:
+            found = streamed(given_source, qrels, threads=threads, size=size)
+        assert without_name(found) == expected, (reader, threads)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(
+    "change",
+    [
+        *("grows", "shrinks", "becomes empty", "is rewritten", "is turned round"),
+    ],
+)
+def test_a_file_that_changes_while_it_is_read_is_refused(
+    change: str, threads: int, reader: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "run"
+    data = text_lines(lines_of({f"q{number}": 10 for number in range(50)}))
+    path.write_bytes(data)
+    os.utime(path, (1e9, 1e9))
+    calls = []
+
+    def watch(read: int, size: int | None) -> None:
+        assert size == len(data)
+        calls.append(read)
+        if len(calls) != 5:
+            return
+        if change == "grows":
+            with open(path, "ab") as stream:
+                stream.write(b"z Q0 d1 1 1 tag\n" * 3)
+        elif change == "is rewritten":
+            with open(path, "r+b") as stream:
+                stream.write(data.replace(b" d", b" e"))
+        elif change == "is turned round":
+            with open(path, "r+b") as stream:
+                stream.write(b"".join(reversed(data.splitlines(keepends=True))))
+        else:
+            os.truncate(path, len(data) // 2 if change == "shrinks" else 0)
+
+    message = f"{path}: the file changed while it was read. Run again when nothing writes to it."
+    with under(reader), pytest.raises(InputError) as caught:
+        judge_file(Qrels(STREAM_QRELS), path, threads=threads, size=200, watch=watch)
+    assert str(caught.value) == message
+    assert len(calls) >= 5
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_file_that_is_replaced_by_another_is_read_to_its_end(reader: str, tmp_path: Path) -> None:
+    path, other = tmp_path / "run", tmp_path / "other"
+    path.write_bytes(RUNS["together"])
+    other.write_bytes(b"q1 Q0 a 1 1 t\n")
+
+    def watch(read: int, size: int | None) -> None:
+        if other.exists():
+            os.replace(other, path)
+
+    with under(reader):
+        found = streamed(path, Qrels(STREAM_QRELS), size=50, watch=watch)
+    assert without_name(found) == without_name(definition(RUNS["together"], Qrels(STREAM_QRELS)))
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_reading_is_watched_from_the_beginning_to_the_end(threads: int, reader: str, tmp_path: Path) -> None:
+    data = RUNS["together"]
+    (tmp_path / "run").write_bytes(data)
+    seen: list[tuple[int, int | None]] = []
+    with under(reader):
+        judge_file(
+            Qrels(STREAM_QRELS), tmp_path / "run", threads=threads, size=100, watch=lambda *told: seen.append(told)
+        )
+    assert [read for read, _ in seen] == sorted(read for read, _ in seen)
+    assert seen[-1] == (len(data), len(data))
+
+
+# --- blocks ---
+
+
+@st.composite
+def files_of_queries(draw: st.DrawFn) -> tuple[bytes, bool]:
+    """Return a file, and whether the lines of each query stand together, nothing between them."""
+    ids = draw(st.lists(st.sampled_from(["1", "2", "12", "q", "é", "x" * 30, "y" * 200, "z" * 201, "#"]), max_size=9))
+    together = draw(st.booleans())
+    if together:
+        ids = list(dict.fromkeys(ids))
+    lines = []
+    for qid in ids:
+        for number in range(draw(st.integers(1, 12))):
+            white = draw(st.sampled_from(["", "", "", " ", "\t"]))
+            lines.append(f"{white}{qid} Q0 d{number} {number} 1{'0' * draw(st.integers(0, 40))} t")
+        if draw(st.integers(0, 4)) == 0:
+            lines += ["", "  ", "# comment"]
+    data = "\n".join(lines).encode()
+    return data + draw(st.sampled_from([b"\n", b"\n", b""])), together
+
+
+@settings(few, max_examples=150)
+@given(files_of_queries(), st.integers(1, 3000))
+def test_blocks_are_the_file_and_keep_queries_whole(file: tuple[bytes, bool], size: int) -> None:
+    data, together = file
+    if not data.strip(b"\n"):
+        data = b"1 Q0 a 1 1 t\n" + data
+    for whole_queries in (True, False):
+        found = [bytes(block) for block in blocks(io.BytesIO(data), size, whole_queries=whole_queries)]
+        assert b"".join(found) == data + b"\n" * (not data.endswith(b"\n"))
+        assert all(block.endswith(b"\n") for block in found)
+    if together:
+        with_blocks = [
+            {line.split()[0] for line in block.split(b"\n") if line.strip() and not line.startswith(b"#")}
+            for block in map(bytes, blocks(io.BytesIO(data), size, whole_queries=True))
+        ]
+        counts = Counter(qid for each in with_blocks for qid in each if not qid.startswith(b"#"))
+        assert all(count == 1 for count in counts.values())
+
+
+@pytest.mark.parametrize("size", [1, 16, 100, 333, 1000, 5000])
+def test_blocks_are_about_as_long_as_asked(size: int) -> None:
+    data = text_lines(lines_of({f"q{number:02}": 5 for number in range(40)}))
+    found = [bytes(block) for block in blocks(io.BytesIO(data), size, whole_queries=True)]
+    longest = max(len(block) for block in found)
+    query = len(data) // 40 + 20
+    assert longest <= max(size, 4 * query)
+    assert len(found) >= min(len(data) // max(size, 4 * query), 10)
+
+
+# --- threads ---
+
+
+def settled(function: Callable[[], bool]) -> bool:
+    """Wait until something is so, but not for ever."""
+    end = time.monotonic() + 5
+    while not function():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.001)
+    return True
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 60])
+def test_results_come_in_the_order_of_their_items(count: int, threads: int) -> None:
+    rng = random.Random(count)
+    delays = [rng.choice((0.0, 0.0, 0.001, 0.004)) for _ in range(count)]
+
+    def work(item: int) -> int:
+        time.sleep(delays[item])
+        return item * item
+
+    before = threading.active_count()
+    assert list(in_order(iter(range(count)), work, threads)) == [item * item for item in range(count)]
+    assert settled(lambda: threading.active_count() <= before)
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+def test_few_items_are_taken_before_their_turn(threads: int) -> None:
+    taken = []
+
+    def items() -> Iterator[int]:
+        for item in range(100):
+            taken.append(item)
+            yield item
+
+    for turn, result in enumerate(in_order(items(), lambda item: item, threads)):
+        assert result == turn
+        if turn % 10 == 0:
+            time.sleep(0.01)  # time enough to take more than is allowed
+        assert len(taken) <= turn + 2 * threads
+
+
+def test_items_are_worked_on_at_the_same_time() -> None:
+    barrier = threading.Barrier(3, timeout=5)
+    assert list(in_order(iter(range(9)), lambda item: barrier.wait() * 0 + item, 3)) == list(range(9))
+
+
+class Failed(Exception):
+    """What a test raises."""
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("bad", [0, 1, 2, 7, 19])
+def test_an_exception_of_the_work_comes_when_its_turn_comes(bad: int, threads: int) -> None:
+    def work(item: int) -> int:
+        if item == bad:
+            raise Failed
+        time.sleep(0.001 * (item % 3))
+        return item
+
+    before, results = threading.active_count(), []
+    with pytest.raises(Failed):  # noqa: PT012 - the results before it count
+        for result in in_order(iter(range(20)), work, threads):
+            results.append(result)
+    assert results == list(range(bad))
+    assert settled(lambda: threading.active_count() <= before)
+
+
+@pytest.mark.parametrize(
+    ("bad", "threads"),
+    [
+        *((bad, 1) for bad in (0, 1, 2, 7)),
+        *((bad, threads) for bad in (0, 2, 7) for threads in (2, 5)),
+        *((1, threads) for threads in (2, 5)),
+    ],
+)
+def test_an_exception_of_the_iterator_comes_when_its_turn_comes(bad: int, threads: int) -> None:
+    def items() -> Iterator[int]:
+        yield from range(bad)
+        raise Failed
+
+    def work(item: int) -> int:
+        time.sleep(0.002)
+        return item
+
+    before, results = threading.active_count(), []
+    with pytest.raises(Failed):  # noqa: PT012 - the results before it count
+        for result in in_order(items(), work, threads):
+            results.append(result)
+    assert results == list(range(bad))
+    assert settled(lambda: threading.active_count() <= before)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_whoever_stops_early_leaves_no_threads_behind(threads: int) -> None:
+    before = threading.active_count()
+    results = in_order(iter(range(10**9)), lambda item: item, threads)
+    assert [next(results) for _ in range(5)] == list(range(5))
+    results.close()
+    assert settled(lambda: threading.active_count() <= before)
+
+
+def test_an_iterator_is_never_in_two_threads() -> None:
+    inside = threading.Lock()
+
+    def items() -> Iterator[int]:
+        for item in range(50):
+            assert inside.acquire(blocking=False)
+            time.sleep(0.0005)
+            inside.release()
+            yield item
+
+    assert list(in_order(items(), lambda item: item, 5)) == list(range(50))
+
+
+def test_a_run_is_read_by_several_threads_at_once() -> None:
+    seen = set()
+
+    def watch(read: int, size: int | None) -> None:
+        seen.add(threading.get_ident())
+        time.sleep(0.002)
+
+    data = text_lines(lines_of({f"q{number}": 10 for number in range(60)}))
+    with under("compiled"):
+        judge_file(Qrels(STREAM_QRELS), io.BytesIO(data), threads=4, size=300, watch=watch)
+    assert len(seen - {threading.get_ident()}) > 1
