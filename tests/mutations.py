@@ -5,8 +5,9 @@
 
 Every case ends in one of two ways: status 0 with results on standard output and nothing but notes on standard error,
 or status 1 or 2 with nothing on standard output and exactly one printable line on standard error that is a sentence.
-Never an exception, a warning or a hang. What a plain text file must come to, accepted or refused, is decided again
-here, by a reader of a few lines. Case number N of a seed is always the same case.
+Never an exception, a warning or a hang; and the compiled scanner and the Python reader come to the same. What a plain
+text file must come to, accepted or refused, is decided again here, by a reader of a few lines. Case number N of a seed
+is always the same case.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import bz2
 import contextlib
 import faulthandler
 import gzip
+import importlib.util
 import io
 import lzma
 import os
@@ -37,6 +39,7 @@ from pathlib import Path
 import zstandard
 
 from treceval_py.cli.commands import run
+from treceval_py.scanner import reader_name
 
 SECONDS = 10
 """A case that takes longer hangs."""
@@ -363,6 +366,9 @@ def check(case: Case, folder: str) -> str | None:
     for name, data in case.files.items():
         Path(folder, name).write_bytes(data)
     status, out, err = _outcome(case, folder)
+    other = _with_other_reader(case, folder)
+    if other is not None and other != (status, out, err):
+        return f"the readers differ\n    {(status, out, err)!r}\n    the other one: {other!r}"
     text = err.decode("utf-8", "surrogateescape")
     if status is None:
         return text
@@ -374,6 +380,20 @@ def check(case: Case, folder: str) -> str | None:
     if expected is not None and expected != (status == 0):
         return f"the files are {'right' if expected else 'damaged'}, but the status is {status}\n    stderr {err!r}"
     return None
+
+
+def _with_other_reader(case: Case, folder: str) -> tuple[int | None, bytes, bytes] | None:
+    """Return the outcome under the reader that is not in use; None without a compiled one."""
+    if importlib.util.find_spec("treceval_py._scan") is None:
+        return None
+    before = os.environ.get("TRECEVAL_READER")
+    os.environ["TRECEVAL_READER"] = "compiled" if reader_name() == "Python" else "python"
+    try:
+        return _outcome(case, folder)
+    finally:
+        del os.environ["TRECEVAL_READER"]
+        if before is not None:
+            os.environ["TRECEVAL_READER"] = before
 
 
 def _outcome(case: Case, folder: str) -> tuple[int | None, bytes, bytes]:

@@ -7,7 +7,7 @@ The scanner is built with gcc's AddressSanitizer and UndefinedBehaviorSanitizer 
 place of the normal one in a process of its own. Every case is a small valid run or judgments file, damaged at random.
 It is scanned; what the scanner takes must become the columns that the Python reader makes, and what is judged from it
 must be what the Python reader judges. Buffers are exactly as long as what is in them, so that a byte too many is seen.
-Any report of a sanitizer, and any difference, ends with status 1 and the case that shows it. Case number N of a seed is
+Then whole commands are run on damaged files, the cases of tests/mutations.py. Any report of a sanitizer, and any difference, ends with status 1 and the case that shows it. Case number N of a seed is
 always the same case.
 """
 
@@ -278,6 +278,9 @@ def feed(case: Case, scanner: Any) -> bool:
 
     rng = case.rng
     found = scanner.scan(exact(case.text), case.run)
+    parts = rng.randrange(1, 5)
+    chosen = [scanner.select(exact(case.text), parts, part) for part in range(parts)]
+    same("lines in parts", sorted(b"".join(chosen)), sorted(case.text))
     if rng.random() < 0.2:  # as the other kind of file
         scanner.scan(exact(case.text), not case.run)
     layout = RUN if case.run else QRELS
@@ -463,7 +466,14 @@ def child(options: argparse.Namespace) -> int:
             if options.only is not None:
                 print(case)
                 break
-    print(f"{fed:,} bytes in {index:,} cases, {taken:,} blocks taken by the scanner")
+    print(f"{fed:,} bytes in {index:,} cases, {taken:,} blocks taken by the scanner", flush=True)
+    if options.only is None and options.commands:
+        from mutations import failures_of
+
+        for failure in failures_of(options.seed, range(options.commands)):
+            print(f"{failure.case}\n{failure.wrong}", file=sys.stderr)
+            return 1
+        print(f"{options.commands:,} commands on damaged files")
     return 0
 
 
@@ -500,6 +510,7 @@ def main() -> int:
     parser.add_argument("--bytes", type=int, default=10_000_000, help="how many bytes to feed [10000000]")
     parser.add_argument("--seed", type=int, default=1, help="which cases [1]")
     parser.add_argument("--only", type=int, metavar="INDEX", help="feed one case and show it")
+    parser.add_argument("--commands", type=int, default=2000, help="how many whole commands to run after that [2000]")
     parser.add_argument("--source", type=Path, default=SOURCE, help="what to build, to see that errors are found")
     parser.add_argument("--library", help=argparse.SUPPRESS)
     parser.add_argument("--state", help=argparse.SUPPRESS)
@@ -520,6 +531,7 @@ def main() -> int:
         }
         command = [sys.executable, __file__, "--library", library, "--state", state]
         command += ["--bytes", str(options.bytes), "--seed", str(options.seed)]
+        command += ["--commands", str(options.commands)]
         command += [] if options.only is None else ["--only", str(options.only)]
         ended = subprocess.run(command, env=environment, check=False)
         number = Path(state).read_bytes().decode().strip() if Path(state).exists() else "none"
