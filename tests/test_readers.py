@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import random
 import re
 import tempfile
 import threading
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from command import treceval
 
-from treceval_py import TrecevalError, evaluate, read_qrels
+from treceval_py import Qrels, TrecevalError, evaluate, read_qrels, streaming
 from treceval_py.cli import progress
 from treceval_py.cli.progress import Bar
 from treceval_py.errors import InputError, MeasureError
@@ -150,6 +151,57 @@ def test_a_pipe_of_which_no_copy_can_be_kept_is_refused(monkeypatch: pytest.Monk
     assert str(caught.value) == (
         "pipe: no room for a copy of the pipe: No space left on device. Write the run to a file first."
     )
+
+
+# --- scattered queries ---
+
+
+def outcome_of(data: bytes, qrels: Any, **options: Any) -> Any:
+    judged, retrieved = judge_file(qrels, io.BytesIO(data), **options)
+    return judged.qids, [column.tolist() for column in judged.hits], judged.num_ret.tolist(), judged.tag, retrieved
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("limit", [1, 300, 2000, 10**6])
+def test_scattered_queries_are_judged_in_any_number_of_parts(
+    limit: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(limit)
+    lines = [
+        b"q%d Q0 d%d %d %d t%d\n" % (query, document, rng.randrange(90), rng.randrange(9), document)
+        for query in range(20)
+        for document in range(rng.randrange(1, 40))
+    ]
+    rng.shuffle(lines)
+    data = b"# head\n" + b"\n".join(lines) + b"# end\n"
+    judgments = {f"q{query}": {f"d{number}": number % 3 - 1 for number in range(0, 50, 3)} for query in range(0, 20, 2)}
+    monkeypatch.setenv("TRECEVAL_READER", "python")
+    expected = outcome_of(data, Qrels(judgments), size=10**6)
+    assert len(expected[-1].contradictions.qids) > 10
+    monkeypatch.setenv("TRECEVAL_READER", "")
+    monkeypatch.setattr(streaming, "SCATTERED_SIZE", limit)
+    assert outcome_of(data, Qrels(judgments), size=100, threads=threads) == expected
+
+
+@pytest.mark.parametrize("limit", [1, 10**6])
+def test_a_document_twice_in_a_scattered_query_is_found_in_any_part(
+    limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "SCATTERED_SIZE", limit)
+    data = scattered(5, 20) + b"3 Q0 d7 99 0.5 t\n"
+    with pytest.raises(InputError) as caught:
+        judge_file(Qrels({"1": {"d1": 1}}), io.BytesIO(data), size=50)
+    assert str(caught.value) == (
+        "<file>:101: document 'd7' occurs twice in query '3' (first on line 39). Keep one of the two lines."
+    )
+
+
+def test_scattered_queries_are_not_held_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("treceval_py._scan", reason="the Python reader does hold them")
+    monkeypatch.setenv("TRECEVAL_READER", "compiled")
+    monkeypatch.setattr(streaming, "gathered", lambda *_: pytest.fail("the run was read as a table"))
+    judged, _ = judge_file(Qrels({"1": {"d1": 1}}), io.BytesIO(scattered(5, 20)), size=50)
+    assert judged.hits.rank.tolist() == [2]
 
 
 # --- the bar ---

@@ -45,6 +45,7 @@ _OTHER_FILES = {
     b"\xfe\xff": "UTF-16 text: save it as UTF-8",
 }
 
+# By name, where to import the module would cost those who need no compression.
 _DAMAGE = (EOFError, zlib.error)
 _DAMAGE_BY_NAME = {"BadGzipFile", "LZMAError"}
 _ZSTD_PACKAGES = {"zstandard", "compression", "backports", "_zstd"}
