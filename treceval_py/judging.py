@@ -8,6 +8,7 @@ ranks and are counted. So the cost of a measure grows with the judged documents 
 from __future__ import annotations
 
 import operator
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
@@ -415,8 +416,7 @@ def locate(
         if row < 0:
             continue
         docids, scores = documents(run, query, score_type)
-        order = ranking(docids, scores)
-        rank, rel, num_ret[query] = _judge_ranking(docids, order, qrels.judgments(row), limit, judged_only)
+        rank, rel, num_ret[query] = _judge_documents(docids, scores, qrels.judgments(row), limit, judged_only)
         tables.append(Hits(np.full(len(rank), row, dtype=np.int64), rank, rel))
     return Located(rows, Hits.concatenate(tables), num_ret)
 
@@ -472,9 +472,8 @@ def judge_groups(
     for number, qid in enumerate(qids):
         row = run.row_of(qid)
         docids, scores = ([], np.zeros(0)) if row is None else documents(run, row, score_type)
-        order = ranking(docids, scores)
         for judgments in groups.groups[qid].values():
-            rank, rel, kept = _judge_ranking(docids, order, judgments, _limit(depth), judged_only)
+            rank, rel, kept = _judge_documents(docids, scores, judgments, _limit(depth), judged_only)
             hits.append(Hits(np.full(len(rank), len(query), dtype=np.int64), rank, rel))
             best = np.array(sorted(judgments.values(), reverse=True), dtype=np.int64)
             ideals.append(Hits(np.full(len(best), len(query), dtype=np.int64), np.arange(1, len(best) + 1), best))
@@ -564,21 +563,39 @@ def documents(run: Run, row: int, score_type: str) -> tuple[list[bytes], FloatAr
     return run.docids.raw(start, stop), scores
 
 
-def _judge_ranking(
+def _judge_documents(
     docids: Sequence[bytes],
-    order: IntArray,
+    scores: FloatArray,
     judgments: dict[bytes, int],
     limit: int,
     judged_only: bool,
 ) -> tuple[IntArray, IntArray, int]:
     """Return rank and rel of the judged documents in rank order, and how many documents were retrieved."""
-    ordered = [docids[at] for at in order[:limit].tolist()]
-    rels = list(map(judgments.get, ordered))
-    pairs = [(rank, rel) for rank, rel in enumerate(rels, 1) if rel is not None]
-    if judged_only:
-        pairs = [(rank, rel) for rank, rel in enumerate((rel for _, rel in pairs if rel >= 0), 1)]
-    table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return table[:, 0], table[:, 1], len(pairs) if judged_only else len(ordered)
+    pairs = [(row, rel) for row, rel in enumerate(map(judgments.get, docids)) if rel is not None]
+    rows, rels = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    ranks = _ranks(docids, scores, rows)
+    order = np.argsort(ranks)
+    ranks, rels = ranks[order], rels[order]
+    within = ranks <= limit
+    ranks, rels = ranks[within], rels[within]
+    if not judged_only:
+        return ranks, rels, min(limit, len(docids))
+    rels = rels[rels >= 0]
+    return np.arange(1, len(rels) + 1), rels, len(rels)
+
+
+def _ranks(docids: Sequence[bytes], scores: FloatArray, rows: IntArray) -> IntArray:
+    """Return the ranks of some documents: 1 and the number of documents above, which need not be ordered for that."""
+    found = scores[rows]
+    ascending = np.sort(scores)
+    after = np.searchsorted(ascending, found, side="right")
+    ranks: IntArray = len(scores) - after + 1
+    tied = after - np.searchsorted(ascending, found, side="left") > 1
+    for score in np.unique(found[tied]):
+        ids = sorted([docids[row] for row in np.flatnonzero(scores == score).tolist()])
+        for at in np.flatnonzero(found == score).tolist():
+            ranks[at] += len(ids) - bisect_right(ids, docids[rows[at]])
+    return ranks
 
 
 def ranked_labels(labels: str, missed: str = "") -> JudgedRun:
