@@ -35,7 +35,7 @@ from treceval_py.threads import in_order
 
 __all__ = ["Retrieved", "available_threads", "judge_file"]
 
-SCATTERED_SIZE = 1 << 25
+SCATTERED_SIZE = 1 << 24
 """About how many bytes of text of scattered queries are held at a time."""
 
 
