@@ -68,6 +68,10 @@ cdef enum:
     RETURN = 13
     SPACE = 32
     HASH = 35
+    PLUS = 43
+    MINUS = 45
+    POINT = 46
+    SMALL_E = 101
 
 
 cdef inline const uint8_t *past_field(const uint8_t *at) noexcept nogil:
@@ -200,91 +204,103 @@ cdef inline bint same_letters(const uint8_t *at, const char *word, int length) n
     return True
 
 
-cdef inline const uint8_t *number(const uint8_t *at, double *value, bint *bad) noexcept nogil:
-    """Read a float; return what follows it, which is white unless it was no plain number (``bad``)."""
-    cdef const uint8_t *start = at
-    cdef const uint8_t *point
-    cdef uint64_t digits = 0
-    cdef int64_t power = 0, written = 0
-    cdef int significant = 0
-    cdef bint negative = False, small = False, inexact = False
-    cdef double other
+cdef struct Decimal:
+    uint64_t digits  # the first 19 that count
+    int64_t power  # the value is digits * 10**power, and more where it is not exact
+    int32_t significant
+    bint exact
+
+
+cdef inline const uint8_t *past_digits(const uint8_t *at, Decimal *to, bint fraction) noexcept nogil:
+    """Add the digits before or after the point; return what follows them."""
     cdef uint8_t digit
-    if at[0] == 45 or at[0] == 43:
-        negative = at[0] == 45
+    while True:
+        digit = at[0] - 48
+        if digit > 9:
+            return at
         at += 1
-    point = at
+        if to.significant < 19:
+            to.digits = to.digits * 10 + digit
+            to.significant += to.digits != 0
+            to.power -= fraction
+        else:
+            to.power += not fraction
+            to.exact &= digit == 0
+
+
+cdef inline const uint8_t *past_exponent(const uint8_t *at, Decimal *to) noexcept nogil:
+    """Add the exponent after the letter e; return what follows it, NULL where there is none."""
+    cdef const uint8_t *first
+    cdef int64_t exponent = 0
+    cdef bint negative = at[0] == MINUS
+    cdef uint8_t digit
+    if at[0] == MINUS or at[0] == PLUS:
+        at += 1
+    first = at
     while True:
         digit = at[0] - 48
         if digit > 9:
             break
         at += 1
-        if significant < 19:
-            digits = digits * 10 + digit
-            significant += digits != 0
-        else:
-            power += 1
-            inexact |= digit != 0
-    written = at - point
-    if at[0] == 46:
+        if exponent < 100000:  # enough for any text that is read here
+            exponent = exponent * 10 + digit
+    to.power += -exponent if negative else exponent
+    return at if at > first else NULL
+
+
+cdef inline const uint8_t *number(const uint8_t *at, double *value, bint *bad) noexcept nogil:
+    """Read a float; return what follows it, which is white unless it was no plain number (``bad``)."""
+    cdef const uint8_t *start = at
+    cdef const uint8_t *first
+    cdef Decimal found = Decimal(0, 0, 0, True)
+    cdef bint negative = at[0] == MINUS, written
+    if at[0] == MINUS or at[0] == PLUS:
         at += 1
-        point = at
-        while True:
-            digit = at[0] - 48
-            if digit > 9:
-                break
-            at += 1
-            if significant < 19:
-                digits = digits * 10 + digit
-                significant += digits != 0
-                power -= 1
-            else:
-                inexact |= digit != 0
-        written += at - point
-    if written == 0:
-        if at == start + (start[0] == 45 or start[0] == 43):
-            point = past_field(at)
-            if (point - at == 3 and same_letters(at, "inf", 3)) or (point - at == 8 and same_letters(at, "infinity", 8)):
-                value[0] = -INFINITY if negative else INFINITY
-                return point
+    first = at
+    at = past_digits(at, &found, False)
+    written = at > first
+    if at[0] == POINT:
+        first = at + 1
+        at = past_digits(first, &found, True)
+        written |= at > first
+    elif not written and infinite(at):
+        value[0] = -INFINITY if negative else INFINITY
+        return past_field(at)
+    if written and (at[0] | 32) == SMALL_E:
+        at = past_exponent(at + 1, &found)
+    if at == NULL or not written or not WHITE[at[0]]:
         bad[0] = True
-        return at
-    if (at[0] | 32) == 101:
-        at += 1
-        if at[0] == 45 or at[0] == 43:
-            small = at[0] == 45
-            at += 1
-        point = at
-        written = 0
-        while True:
-            digit = at[0] - 48
-            if digit > 9:
-                break
-            at += 1
-            if written < 100000:
-                written = written * 10 + digit
-        if at == point:
-            bad[0] = True
-            return at
-        power += -written if small else written
-    if not WHITE[at[0]]:
-        bad[0] = True
-        return at
-    if digits == 0:
+        return past_field(start)
+    if found.digits == 0:
         value[0] = 0.0
-    elif DOUBLES_ARE_DOUBLES and not inexact and -22 <= power <= 22 and digits <= (<uint64_t>1 << 53):
-        # Both are exact as doubles, so one operation rounds once.
-        value[0] = <double>digits / EXACT[-power] if power < 0 else <double>digits * EXACT[power]
-    elif nearest(digits, power, value):
-        if inexact and not (nearest(digits + 1, power, &other) and other == value[0]):
-            value[0] = general(start, at, bad)
-            return at
-    else:
+    elif not rounded(&found, value):
         value[0] = general(start, at, bad)
         return at
     if negative:
         value[0] = -value[0]
     return at
+
+
+cdef inline bint rounded(const Decimal *found, double *value) noexcept nogil:
+    """Find the double nearest to a decimal; False where that takes more than is done here."""
+    cdef double other
+    if DOUBLES_ARE_DOUBLES and found.exact and -22 <= found.power <= 22 and found.digits <= (<uint64_t>1 << 53):
+        # Both are exact as doubles, so one operation rounds once.
+        if found.power < 0:
+            value[0] = <double>found.digits / EXACT[-found.power]
+        else:
+            value[0] = <double>found.digits * EXACT[found.power]
+        return True
+    if not nearest(found.digits, found.power, value):
+        return False
+    # More digits follow: the value lies between these and the next.
+    return found.exact or (nearest(found.digits + 1, found.power, &other) and other == value[0])
+
+
+cdef inline bint infinite(const uint8_t *at) noexcept nogil:
+    """Tell whether a field is the word for infinity."""
+    cdef int64_t length = past_field(at) - at
+    return (length == 3 and same_letters(at, "inf", 3)) or (length == 8 and same_letters(at, "infinity", 8))
 
 
 cdef inline const uint8_t *integer(const uint8_t *at, int64_t *value, int *kind) noexcept nogil:
@@ -293,8 +309,8 @@ cdef inline const uint8_t *integer(const uint8_t *at, int64_t *value, int *kind)
     cdef uint64_t digits = 0
     cdef bint negative = False
     cdef uint8_t digit
-    if at[0] == 45 or at[0] == 43:
-        negative = at[0] == 45
+    if at[0] == MINUS or at[0] == PLUS:
+        negative = at[0] == MINUS
         at += 1
     start = at
     while True:

@@ -13,6 +13,7 @@ from treceval_py.errors import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
 __all__ = ["Bar", "progress"]
 
 PATIENCE = 1.0
