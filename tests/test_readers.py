@@ -79,16 +79,20 @@ def test_any_number_of_threads_gives_the_same(threads: str, folder: Path) -> Non
     assert treceval(["-q", "--threads", threads, "qrels", "run"], folder=folder) == alone
 
 
-@pytest.mark.parametrize(("threads", "what"), [("0", "0 is not 1 or more."), ("two", "'two' is no whole number.")])
-def test_threads_are_a_number_from_1(threads: str, what: str, folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("threads", "what"),
+    [("0", "0 is not 1 or more."), ("257", "257 is more than 256."), ("two", "'two' is no whole number.")],
+)
+def test_threads_are_a_number_from_1_to_256(threads: str, what: str, folder: Path) -> None:
     done = treceval(["--threads", threads, "qrels", "run"], folder=folder)
     assert (done.status, done.out) == (2, b"")
     assert what in done.err.decode()
 
 
-def test_threads_are_a_number_from_1_in_python_too(folder: Path) -> None:
-    with pytest.raises(MeasureError, match="threads must be 1 or more, not 0"):
-        evaluate(folder / "qrels", folder / "run", "map", threads=0)
+@pytest.mark.parametrize("threads", [0, 257])
+def test_threads_are_a_number_from_1_to_256_in_python_too(threads: int, folder: Path) -> None:
+    with pytest.raises(MeasureError, match=f"threads must be 1 to 256, not {threads}"):
+        evaluate(folder / "qrels", folder / "run", "map", threads=threads)
 
 
 def test_without_a_number_there_is_a_thread_for_each_core(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,6 +206,23 @@ def test_scattered_queries_are_not_held_whole(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(streaming, "gathered", lambda *_: pytest.fail("the run was read as a table"))
     judged, _ = judge_file(Qrels({"1": {"d1": 1}}), io.BytesIO(scattered(5, 20)), size=50)
     assert judged.hits.rank.tolist() == [2]
+
+
+@pytest.mark.parametrize("line", [b"\n", b"# nothing\n"])
+def test_lines_without_data_are_not_gathered(line: bytes) -> None:
+    data = RUN + line * 5000
+    sizes = [len(block) for block in source.blocks(io.BytesIO(data), 1000, whole_queries=True)]
+    assert sum(sizes) == len(data)
+    assert max(sizes) < 2100
+
+
+def test_lines_without_data_after_a_query_do_not_cut_it() -> None:
+    data = b"".join(b"%d Q0 d%d 1 1 t\n" % (number // 100, number) for number in range(1000))
+    data = data.replace(b"d50 ", b"d50 1 1 t\n# half\n\n\n# of it\n0 Q0 x ")
+    for size in range(800, 900):
+        blocks = [bytes(block) for block in source.blocks(io.BytesIO(data), size, whole_queries=True)]
+        assert sum(b"\n0 Q0" in b"\n" + block for block in blocks) <= 2
+        assert sum(b"\n5 Q0" in b"\n" + block for block in blocks) == 1
 
 
 # --- the bar ---

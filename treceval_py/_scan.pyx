@@ -601,14 +601,16 @@ def scan(text, bint run):
         taken = memchr(begin, 0, size) == NULL
     if not taken:
         return None
-    cdef int64_t[::1] query_start = np.empty(lines, dtype=np.int64)
-    cdef int64_t[::1] query_length = np.empty(lines, dtype=np.int64)
-    queries = np.empty(lines, dtype=np.int64)
-    starts = np.empty(lines + 1, dtype=np.int64)
+    # A line with data has four or six fields of a byte at least, and as many bytes between and after them.
+    cdef int64_t most = min(lines, size // (12 if run else 8) + 1)
+    cdef int64_t[::1] query_start = np.empty(most, dtype=np.int64)
+    cdef int64_t[::1] query_length = np.empty(most, dtype=np.int64)
+    queries = np.empty(most, dtype=np.int64)
+    starts = np.empty(most + 1, dtype=np.int64)
     skips = np.empty(lines, dtype=np.int64)
-    offsets = np.empty(lines + 1, dtype=np.int64)
-    scores = np.empty(lines if run else 1, dtype=np.float64)
-    whole = np.empty(lines, dtype=np.int64)
+    offsets = np.empty(most + 1, dtype=np.int64)
+    scores = np.empty(most if run else 1, dtype=np.float64)
+    whole = np.empty(most, dtype=np.int64)
     cdef int64_t[::1] queries_view = queries, starts_view = starts, skips_view = skips, offsets_view = offsets, whole_view = whole
     cdef double[::1] scores_view = scores
     # Short documents are copied 16 bytes at a time.

@@ -27,7 +27,7 @@ from treceval_py.measures.registry import TEXT
 from treceval_py.preferences import JudgedPreferences, judge_preferences
 from treceval_py.profiles import DEFAULT_PROFILE, Profile, profile_named
 from treceval_py.results import Results
-from treceval_py.streaming import Retrieved, judge_file
+from treceval_py.streaming import MOST_THREADS, Retrieved, judge_file
 from treceval_py.tables import DEFAULT_TAG, RUN_NAME, JudgmentGroups, Preferences, Qrels, Run, first_of
 
 __all__ = ["DEFAULT_MEASURES", "evaluate", "load_judgments", "load_run"]
@@ -89,7 +89,7 @@ def evaluate(
     profile : str or Profile
         The conventions of ranking and averaging.
     threads : int, optional
-        How many threads read a run file, from 1; by default as many as there are cores for this process.
+        How many threads read a run file, from 1 to 256; by default as many as there are cores for this process.
     watch : callable, optional
         Is told, now and then while a run file is read, how many of its bytes have been read and how many there are
         (None where that is not known).
@@ -118,8 +118,8 @@ def evaluate(
     """
     if depth is not None and depth < 0:
         raise MeasureError(f"depth must be 0 or more, not {depth}")
-    if threads is not None and threads < 1:
-        raise MeasureError(f"threads must be 1 or more, not {threads}")
+    if threads is not None and not 1 <= threads <= MOST_THREADS:
+        raise MeasureError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
     rules = profile_named(profile) if isinstance(profile, str) else profile
     asked = parse_measures(measures, leaves_out=rules.leaves_out)
     defaults: dict[str, Any] = {

@@ -33,7 +33,10 @@ from treceval_py.scanner import scanner
 from treceval_py.tables import Qrels, Run, decode
 from treceval_py.threads import in_order
 
-__all__ = ["Retrieved", "available_threads", "judge_file"]
+__all__ = ["MOST_THREADS", "Retrieved", "available_threads", "judge_file"]
+
+MOST_THREADS = 256
+"""Each holds a piece of the run, and one after the other reads: many more would only need memory."""
 
 SCATTERED_SIZE = 1 << 24
 """About how many bytes of text of scattered queries are held at a time."""
@@ -68,9 +71,8 @@ class Rules(NamedTuple):
 
 def available_threads() -> int:
     """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, MOST_THREADS)
 
 
 def judge_file(

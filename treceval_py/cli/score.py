@@ -20,6 +20,7 @@ from treceval_py.output import FORMATS, Options
 from treceval_py.profiles import DEFAULT_PROFILE, PROFILES, profile_named
 from treceval_py.results import Results
 from treceval_py.scanner import reader_name
+from treceval_py.streaming import MOST_THREADS
 from treceval_py.tables import first_of
 from treceval_py.version import __version__
 from treceval_py.zscores import read_norms
@@ -133,7 +134,9 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 )
 @_number("--digits", most=MOST_DIGITS, help="Decimals of values [4; all of them in csv, tsv and json].")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
-@_number("--threads", least=1, help="Read a run with N threads [the cores that this process may use].")
+@_number(
+    "--threads", least=1, most=MOST_THREADS, help="Read a run with N threads [the cores that this process may use]."
+)
 @click.option(
     "-v",
     "--version",

@@ -72,7 +72,7 @@ class _Lines(Sequence[int]):
     def __init__(self, first: int, rows: int, skips: IntArray) -> None:
         self._first = first
         self._rows = rows
-        self._skips: list[int] = skips.tolist()
+        self._skips = skips
 
     def __len__(self) -> int:
         return self._rows
@@ -81,7 +81,7 @@ class _Lines(Sequence[int]):
         row = range(self._rows)[index]
         if isinstance(row, range):
             return [self[each] for each in row]
-        return self._first + row + bisect_right(self._skips, row)
+        return self._first + row + int(np.searchsorted(self._skips, row, side="right"))
 
 
 def scanned(text: memoryview, first: int, layout: Layout) -> Part | None:

@@ -149,16 +149,22 @@ def _last_newline(buffer: memoryview, end: int) -> int:
     return -1
 
 
+LINES_WITHOUT_DATA = 64
+"""Blank lines and comments at the end of a block that are passed over in search of a query."""
+
+
 def _last_query(buffer: memoryview, end: int) -> int:
     """Return where the lines of the last query begin; ``end`` is where its last line ends.
 
     That the lines in between belong to the same query is taken for granted, so that few of them need be looked at.
     Whoever reads the blocks sees where it was wrong: in a query that comes again.
     """
-    if not end:
-        return 0
-    same = _last_newline(buffer, end - 1) + 1
-    query = _first_field(buffer, same)
+    same, query, left = end, b"", LINES_WITHOUT_DATA
+    while not query or query.startswith(b"#"):
+        if not same or not left:
+            return end
+        same, left = _last_newline(buffer, same - 1) + 1, left - 1
+        query = _first_field(buffer, same)
     other, step = -1, 1 << 10
     while other < 0:
         probe = _last_newline(buffer, max(same - step, 0)) + 1
