@@ -103,6 +103,7 @@ cdef int64_t newlines(const uint8_t *at, const uint8_t *end) noexcept nogil:
 
 cdef enum:
     MOST_POWER = 120  # beyond, the general conversion does
+    MOST_DIGITS = 18  # of a whole number that surely fits in 64 bits
 
 cdef double EXACT[23]  # the powers of ten that a double holds exactly
 cdef uint64_t FIVE_HIGH[2 * MOST_POWER + 1]
@@ -228,22 +229,30 @@ cdef inline const uint8_t *past_digits(const uint8_t *at, Decimal *to, bint frac
             to.exact &= digit == 0
 
 
-cdef inline const uint8_t *past_exponent(const uint8_t *at, Decimal *to) noexcept nogil:
-    """Add the exponent after the letter e; return what follows it, NULL where there is none."""
-    cdef const uint8_t *first
-    cdef int64_t exponent = 0
-    cdef bint negative = at[0] == MINUS
+cdef inline const uint8_t *past_whole(const uint8_t *at, uint64_t *digits) noexcept nogil:
+    """Read digits; return what follows them. Beyond MOST_DIGITS the number may be wrong."""
     cdef uint8_t digit
-    if at[0] == MINUS or at[0] == PLUS:
-        at += 1
-    first = at
+    digits[0] = 0
     while True:
         digit = at[0] - 48
         if digit > 9:
-            break
+            return at
+        digits[0] = digits[0] * 10 + digit
         at += 1
-        if exponent < 100000:  # enough for any text that is read here
-            exponent = exponent * 10 + digit
+
+
+cdef inline const uint8_t *past_exponent(const uint8_t *at, Decimal *to) noexcept nogil:
+    """Add the exponent after the letter e; return what follows it, NULL where there is none."""
+    cdef const uint8_t *first
+    cdef uint64_t digits
+    cdef int64_t exponent
+    cdef bint negative = at[0] == MINUS
+    if at[0] == MINUS or at[0] == PLUS:
+        at += 1
+    first = at
+    at = past_whole(at, &digits)
+    # What is too long to be known here is beyond MOST_POWER, so that the general conversion looks at the text.
+    exponent = <int64_t>digits if at - first <= MOST_DIGITS else 10 * MOST_POWER
     to.power += -exponent if negative else exponent
     return at if at > first else NULL
 
@@ -306,24 +315,17 @@ cdef inline bint infinite(const uint8_t *at) noexcept nogil:
 cdef inline const uint8_t *integer(const uint8_t *at, int64_t *value, int *kind) noexcept nogil:
     """Read a whole number of at most 18 digits; ``kind`` is 0 for that, 1 for longer ones, 2 for no whole number."""
     cdef const uint8_t *start
-    cdef uint64_t digits = 0
-    cdef bint negative = False
-    cdef uint8_t digit
+    cdef uint64_t digits
+    cdef bint negative = at[0] == MINUS
     if at[0] == MINUS or at[0] == PLUS:
-        negative = at[0] == MINUS
         at += 1
     start = at
-    while True:
-        digit = at[0] - 48
-        if digit > 9:
-            break
-        digits = digits * 10 + digit
-        at += 1
+    at = past_whole(at, &digits)
     kind[0] = 0
     if at == start or not WHITE[at[0]]:
         kind[0] = 2
         at = past_field(at)
-    elif at - start > 18:
+    elif at - start > MOST_DIGITS:
         kind[0] = 1
     value[0] = <int64_t>(0 - digits if negative else digits)
     return at
@@ -352,7 +354,7 @@ cdef inline uint64_t fold(uint64_t a, uint64_t b) noexcept nogil:
 
 
 cdef inline uint64_t hashed(const uint8_t *at, int64_t length) noexcept nogil:
-    cdef uint64_t state = SEED ^ <uint64_t>length, part, more
+    cdef uint64_t state = SEED ^ <uint64_t>length, part
     cdef uint32_t four, last
     while length > 8:
         memcpy(&part, at, 8)

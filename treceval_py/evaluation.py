@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from treceval_py.judging import (
     JudgedGroups,
     JudgedRun,
     RankContradictions,
+    Rules,
     judge,
     judge_groups,
     missing_queries,
@@ -130,7 +131,7 @@ def evaluate(
     resolved = [measure.with_defaults(defaults) for measure in asked]
     judgments = load_judgments(qrels)
     check_kinds(asked, judgments)
-    judged, retrieved = _judge(judgments, run, _Rules(complete, depth, judged_only, rules.score_type), threads, watch)
+    judged, retrieved = _judge(judgments, run, complete, Rules(depth, judged_only, rules.score_type), threads, watch)
     missing = missing_queries(judgments.qids, retrieved.qids)
     as_zero = np.zeros(judged.num_queries, dtype=bool)
     if complete and rules.missing_as_zero:
@@ -211,37 +212,31 @@ def _source(source: object) -> str | os.PathLike[str] | BinaryIO:
     )
 
 
-class _Rules(NamedTuple):
-    """How documents are judged and which queries are there; see `judging.judge`."""
-
-    complete: bool
-    depth: int | None
-    judged_only: bool
-    score_type: str
-
-
 def _judge(
     judgments: Judgments,
     run: Source | Run | Mapping[str, Mapping[str, float]],
-    rules: _Rules,
+    complete: bool,
+    rules: Rules,
     threads: int | None,
     watch: Watch | None,
 ) -> tuple[Judged, Retrieved]:
     if isinstance(judgments, Qrels):
         if isinstance(run, Mapping) and not isinstance(run, Run):
-            judged: Judged = judge(judgments, run, **rules._asdict())
+            judged: Judged = judge(judgments, run, complete=complete, **rules._asdict())
             retrieved = Retrieved(tuple(run), RUN_NAME, DEFAULT_TAG, RankContradictions())
         elif isinstance(run, Run):
-            judged, retrieved = judge(judgments, run, **rules._asdict()), _retrieved(run)
+            judged, retrieved = judge(judgments, run, complete=complete, **rules._asdict()), _retrieved(run)
         else:
-            judged, retrieved = judge_file(judgments, _source(run), **rules._asdict(), threads=threads, watch=watch)
-        _check_common(judgments, retrieved, rules.complete)
+            judged, retrieved = judge_file(
+                judgments, _source(run), complete=complete, **rules._asdict(), threads=threads, watch=watch
+            )
+        _check_common(judgments, retrieved, complete)
         return judged, retrieved
     table = load_run(run)
     retrieved = _retrieved(table)
-    _check_common(judgments, retrieved, rules.complete)
+    _check_common(judgments, retrieved, complete)
     function: Any = judge_groups if isinstance(judgments, JudgmentGroups) else judge_preferences
-    return function(judgments, table, **rules._asdict()), retrieved
+    return function(judgments, table, complete=complete, **rules._asdict()), retrieved
 
 
 def _retrieved(run: Run) -> Retrieved:

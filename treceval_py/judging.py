@@ -29,6 +29,7 @@ __all__ = [
     "JudgedRun",
     "Located",
     "RankContradictions",
+    "Rules",
     "assemble",
     "documents",
     "judge",
@@ -269,6 +270,14 @@ def ranking(docids: Sequence[bytes], scores: FloatArray, *, later_first: bool = 
         stretch = order[first : last + 1].tolist()
         order[first : last + 1] = sorted(stretch, key=lambda at: docids[at], reverse=later_first)
     return order
+
+
+class Rules(NamedTuple):
+    """How the documents of a query are judged; see `judge`."""
+
+    depth: int | None = None
+    judged_only: bool = False
+    score_type: str = FLOAT64
 
 
 class Located(NamedTuple):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from typing import NamedTuple
 
 from treceval_py._types import Source
@@ -24,6 +25,7 @@ from treceval_py.judging import (
     JudgedRun,
     Located,
     RankContradictions,
+    Rules,
     assemble,
     judge,
     locate,
@@ -59,14 +61,6 @@ class Retrieved(NamedTuple):
     name: str
     tag: str
     contradictions: RankContradictions
-
-
-class Rules(NamedTuple):
-    """How the documents of a query are judged; see `judging.judge`."""
-
-    depth: int | None = None
-    judged_only: bool = False
-    score_type: str = FLOAT64
 
 
 def available_threads() -> int:
@@ -124,13 +118,10 @@ def judge_file(
         texts = blocks(first, size, name=name, whole_queries=True, watch=watch)
         with closing(in_order(texts, judging.piece, workers)) as results:
             reading.take_all(results)
-        if judging.scattered:
-            parts = _Parts(judging, reading, again, workers, size)
-            if not parts.judged():
-                run = gathered(again(), RUN, name).run()
-                rules = judging.rules._asdict()
-                retrieved = Retrieved(run.qids, name, run.tag, rank_contradictions(run))
-                return judge(qrels, run, complete=complete, **rules), retrieved
+        if judging.scattered and not _judged_in_parts(judging, reading, again, workers, size):
+            run = gathered(again(), RUN, name).run()
+            judged = judge(qrels, run, complete=complete, **judging.rules._asdict())
+            return judged, Retrieved(run.qids, name, run.tag, rank_contradictions(run))
     reading.check_whole()
     judged = assemble(qrels, reading.located, complete=complete, tag=reading.tag)
     return judged, Retrieved(tuple(reading.qids), name, reading.tag, reading.all_contradictions())
@@ -288,43 +279,26 @@ class _Reading:
             raise self._twice
 
 
-class _Parts:
-    """A run with scattered queries, read once for each of several parts of its queries."""
+def _judged_in_parts(
+    judging: _Judging, reading: _Reading, again: Callable[[], Source], threads: int, size: int | None
+) -> bool:
+    """Judge a run with scattered queries, reading it once for each of several parts of its queries.
 
-    def __init__(
-        self,
-        judging: _Judging,
-        reading: _Reading,
-        again: Callable[[], Source],
-        threads: int,
-        size: int | None,
-    ) -> None:
-        self._judging = judging
-        self._reading = reading
-        self._again = again
-        self._threads = threads
-        self._size = size
-
-    def judged(self) -> bool:
-        """Judge the run; False where the Python reader must, which then has to hold it whole."""
-        if not self._reading.plain:
-            return False
-        self._judging.scattered = False
-        self._reading.forget()
-        count = self._reading.num_bytes // SCATTERED_SIZE + 1
-        for number in range(count):
-            text = self._part(number, count)
-            if text:
-                piece = self._judging.piece(memoryview(text))
-                if isinstance(piece, bytes):
-                    return False
-                self._reading.keep(piece)
-        return True
-
-    def _part(self, number: int, count: int) -> bytes:
-        """Return the lines of one part of the queries."""
-        compiled = scanner()
-        assert compiled is not None
-        texts = blocks(self._again(), self._size, name=self._judging.name)
-        with closing(in_order(texts, lambda text: compiled.select(text, count, number), self._threads)) as chosen:
-            return b"".join(chosen)
+    Returns False where the Python reader is needed, which has to hold such a run whole.
+    """
+    compiled = scanner()
+    if compiled is None or not reading.plain:
+        return False
+    judging.scattered = False
+    reading.forget()
+    count = reading.num_bytes // SCATTERED_SIZE + 1
+    for number in range(count):
+        select = partial(compiled.select, parts=count, part=number)
+        with closing(in_order(blocks(again(), size, name=judging.name), select, threads)) as chosen:
+            text = b"".join(chosen)
+        if text:
+            piece = judging.piece(memoryview(text))
+            if isinstance(piece, bytes):
+                return False
+            reading.keep(piece)
+    return True

@@ -37,6 +37,7 @@ __all__ = [
     "encode",
     "first_of",
     "quoted",
+    "repeated",
     "shortened",
 ]
 
@@ -276,7 +277,7 @@ class Qrels(Table[int]):
 
     def _set(self, qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, *, name: str) -> None:
         super().__init__(qids, offsets, docids, name=name)
-        self.rels = rels
+        self.rels = np.ascontiguousarray(rels, dtype=np.int64)
         # Made when they are asked for, once for all the runs that are scored.
         self._judgments: dict[int, dict[bytes, int]] = {}
         self._by_text: dict[str, tuple[int, dict[str, int]]] | None = None
@@ -421,7 +422,7 @@ class Run(Table[float]):
         self, qids: Sequence[str], offsets: IntArray, docids: Ids, scores: FloatArray, *, tag: str, name: str
     ) -> None:
         super().__init__(qids, offsets, docids, name=name)
-        self.scores = scores
+        self.scores = np.ascontiguousarray(scores, dtype=np.float64)
         self.tag = tag
         self.ranks: IntArray | None = None
 
@@ -702,16 +703,42 @@ def _from_flat(qids: Sequence[Any], docids: Sequence[Any], what: str) -> tuple[l
 
 
 def _check_no_duplicates(qids: Sequence[str], offsets: IntArray, docids: Ids, what: str) -> None:
+    twice = repeated(docids, offsets)
+    if twice is not None:
+        query, _, row = twice
+        raise DataError(
+            f"document {docids[row]!r} occurs twice in query {qids[query]!r} of the {what}", "Keep one of them."
+        )
+
+
+def repeated(docids: Ids, offsets: IntArray) -> tuple[int, int, int] | None:
+    """Find the first document that comes twice in a query.
+
+    Parameters
+    ----------
+    docids : Ids, length D
+        The documents.
+    offsets : (Q + 1,) int array
+        Where the rows of each query begin, and D.
+
+    Returns
+    -------
+    tuple or None
+        The number of the query and the two rows; None where no document comes twice.
+    """
     compiled = scanner()
     if compiled is not None and compiled.repeated(docids.buffer, docids.offsets, offsets.astype(np.int64)) < 0:
-        return
-    for row, qid in enumerate(qids):
-        raw = docids.raw(int(offsets[row]), int(offsets[row + 1]))
-        if len(set(raw)) != len(raw):
-            twice = next(docid for position, docid in enumerate(raw) if docid in raw[:position])
-            raise DataError(
-                f"document {decode(twice)!r} occurs twice in query {qid!r} of the {what}", "Keep one of them."
-            )
+        return None
+    for query, (start, stop) in enumerate(pairwise(offsets.tolist())):
+        raw = docids.raw(start, stop)
+        if len(set(raw)) == len(raw):
+            continue
+        seen: dict[bytes, int] = {}
+        for row, docid in enumerate(raw, start):
+            if docid in seen:
+                return query, seen[docid], row
+            seen[docid] = row
+    return None
 
 
 def _frame_column(frame: pd.DataFrame, name: str) -> list[Any]:

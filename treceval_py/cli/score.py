@@ -135,7 +135,10 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @_number("--digits", most=MOST_DIGITS, help="Decimals of values [4; all of them in csv, tsv and json].")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
 @_number(
-    "--threads", least=1, most=MOST_THREADS, help="Read a run with N threads [the cores that this process may use]."
+    "--threads",
+    least=1,
+    most=MOST_THREADS,
+    help="Read a run with N threads [the cores that this process may use; the Python reader has one].",
 )
 @click.option(
     "-v",

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,7 +16,7 @@ from treceval_py.errors import InputError
 from treceval_py.formats.lines import QRELS, RUN, Layout, no_data, read_block
 from treceval_py.formats.source import name_of, numbered
 from treceval_py.scanner import scanner
-from treceval_py.tables import Ids, Qrels, Run, decode, encode, quoted
+from treceval_py.tables import Ids, Qrels, Run, decode, encode, quoted, repeated
 
 __all__ = ["Part", "Rows", "gathered", "read_part", "scanned"]
 
@@ -248,26 +247,18 @@ class Rows:
         return Grouping([decode(qid) for qid in numbers], offsets, order), docids
 
     def _check_duplicates(self, grouping: Grouping, docids: Ids) -> None:
-        compiled = scanner()
-        if compiled is not None and compiled.repeated(docids.buffer, docids.offsets, grouping.offsets) < 0:
+        twice = repeated(docids, grouping.offsets)
+        if twice is None:
             return
-        cuts, order = grouping.offsets.tolist(), grouping.order
-        for qid, (start, stop) in zip(grouping.qids, pairwise(cuts), strict=True):
-            raw = docids.raw(start, stop)
-            if len(set(raw)) == len(raw):
-                continue
-            seen: dict[bytes, int] = {}
-            for row, docid in enumerate(raw, start):
-                if docid in seen:
-                    rows = (seen[docid], row) if order is None else (int(order[seen[docid]]), int(order[row]))
-                    first, second = map(self._line_of, rows)
-                    raise InputError(
-                        f"document {quoted(docid)} occurs twice in query {quoted(encode(qid))} (first on line {first})",
-                        "Keep one of the two lines.",
-                        file=self.name,
-                        line=second,
-                    )
-                seen[docid] = row
+        query, *rows = twice
+        first, second = (self._line_of(row if grouping.order is None else int(grouping.order[row])) for row in rows)
+        qid = quoted(encode(grouping.qids[query]))
+        raise InputError(
+            f"document {quoted(encode(docids[rows[1]]))} occurs twice in query {qid} (first on line {first})",
+            "Keep one of the two lines.",
+            file=self.name,
+            line=second,
+        )
 
     def _line_of(self, row: int) -> int:
         number = bisect_right(self._starts, row) - 1
