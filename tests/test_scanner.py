@@ -1399,3 +1399,14 @@ def test_a_run_is_read_by_several_threads_at_once() -> None:
     with under("compiled"):
         judge_file(Qrels(STREAM_QRELS), io.BytesIO(data), threads=4, size=300, watch=watch)
     assert len(seen - {threading.get_ident()}) > 1
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_columns_in_another_layout_and_width_are_judged_like_others(reader: str) -> None:
+    ids = Ids.from_bytes([b"a", b"b", b"c"])
+    offsets = np.array([0, 3])
+    scores = np.array([1.0, 9.0, 3.0, 9.0, 2.0, 9.0], dtype=np.float32)[::2]
+    rels = np.array([1, 9, 0, 9, 2, 9], dtype=np.int32)[::2]
+    with under(reader):
+        judged = judge(Qrels.from_columns(["1"], offsets, ids, rels), Run.from_columns(["1"], offsets, ids, scores))
+    assert (judged.hits.rank.tolist(), judged.hits.rel.tolist()) == ([1, 2, 3], [0, 2, 1])
