@@ -396,10 +396,11 @@ def _call_judge(scanner: Any, qrels: Any, run: Any, rng: random.Random) -> tuple
 def _judge(scanner: Any, qrels: Any, run: Any, rng: random.Random) -> None:
     """Judge a run in all ways, and compare."""
     from treceval_py.judging import judge, locate
+    from treceval_py.ranking import Rules
 
     options, found = _call_judge(scanner, qrels, run, rng)
     _under("python")
-    expected = locate(qrels, run, **options)
+    expected = locate(qrels, run, Rules(**options))
     judged = judge(qrels, run, **options)
     _under("compiled")
     same(f"judged with {options}: hits", found[:3], tuple(expected.hits))

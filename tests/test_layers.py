@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parent.parent / "treceval_py"
 
 LAYER = {
     "errors": 0, "_types": 0, "version": 0, "scanner": 0, "_scan": 0, "threads": 0,
-    "formats": 1, "tables": 1, "judging": 1, "preferences": 1, "streaming": 1,
+    "formats": 1, "tables": 1, "judging": 1, "ranking": 1, "preferences": 1, "streaming": 1,
     "measures": 2,
     "results": 3, "profiles": 3, "evaluation": 3, "zscores": 3,
     "output": 4, "pytrec": 4,

@@ -19,6 +19,7 @@ from treceval_py.cli import progress
 from treceval_py.cli.progress import Bar
 from treceval_py.errors import InputError, MeasureError
 from treceval_py.formats import source
+from treceval_py.ranking import Rules
 from treceval_py.scanner import reader_name, scanner
 from treceval_py.streaming import available_threads, judge_file
 
@@ -161,7 +162,8 @@ def test_a_pipe_of_which_no_copy_can_be_kept_is_refused(monkeypatch: pytest.Monk
 
 
 def outcome_of(data: bytes, qrels: Any, **options: Any) -> Any:
-    judged, retrieved = judge_file(qrels, io.BytesIO(data), **options)
+    rules = Rules(**{name: options.pop(name) for name in Rules._fields if name in options})
+    judged, retrieved = judge_file(qrels, io.BytesIO(data), rules=rules, **options)
     return judged.qids, [column.tolist() for column in judged.hits], judged.num_ret.tolist(), judged.tag, retrieved
 
 

@@ -33,7 +33,8 @@ from treceval_py.formats.lines import QRELS, RUN, Layout
 from treceval_py.formats.rows import read_part, scanned
 from treceval_py.formats.source import blocks
 from treceval_py.formats.trec import read_qrels, read_run
-from treceval_py.judging import JudgedRun, judge, rank_contradictions
+from treceval_py.judging import JudgedRun, judge
+from treceval_py.ranking import Rules, rank_contradictions
 from treceval_py.results import Results
 from treceval_py.streaming import judge_file
 from treceval_py.tables import Ids, Qrels, Run
@@ -887,8 +888,11 @@ def definition(data: bytes, qrels: Qrels, **rules: Any) -> Any:
 
 
 def streamed(data: Any, qrels: Qrels, **options: Any) -> Any:
+    rules = Rules(**{name: options.pop(name) for name in Rules._fields if name in options})
+
     def judged() -> object:
-        return_value, retrieved = judge_file(qrels, io.BytesIO(data) if isinstance(data, bytes) else data, **options)
+        source = io.BytesIO(data) if isinstance(data, bytes) else data
+        return_value, retrieved = judge_file(qrels, source, rules=rules, **options)
         return return_value, *retrieved
 
     return outcome(judged)

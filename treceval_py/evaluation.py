@@ -12,21 +12,13 @@ from treceval_py._types import BoolArray, FloatArray, Source
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.formats.source import Watch
 from treceval_py.formats.trec import JUDGMENT_FORMATS, Judgments, read_qrels, read_run
-from treceval_py.judging import (
-    JudgedGroups,
-    JudgedRun,
-    RankContradictions,
-    Rules,
-    judge,
-    judge_groups,
-    missing_queries,
-    rank_contradictions,
-)
+from treceval_py.judging import JudgedGroups, JudgedRun, judge, judge_groups, missing_queries
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.parameters import PARAMETERS
 from treceval_py.measures.registry import TEXT
 from treceval_py.preferences import JudgedPreferences, judge_preferences
 from treceval_py.profiles import DEFAULT_PROFILE, Profile, profile_named
+from treceval_py.ranking import RankContradictions, Rules, rank_contradictions
 from treceval_py.results import Results
 from treceval_py.streaming import MOST_THREADS, Retrieved, judge_file
 from treceval_py.tables import DEFAULT_TAG, RUN_NAME, JudgmentGroups, Preferences, Qrels, Run, first_of
@@ -123,13 +115,14 @@ def evaluate(
         raise MeasureError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
     rules = profile_named(profile) if isinstance(profile, str) else profile
     asked = parse_measures(measures, leaves_out=rules.leaves_out)
+    judgments = load_judgments(qrels)
     defaults: dict[str, Any] = {
+        "max_rel": judgments.max_rel,
         "level": PARAMETERS["level"].check(level, "level"),
         "collection_size": PARAMETERS["collection_size"].check(collection_size, "collection_size"),
         **rules.defaults,
     }
     resolved = [measure.with_defaults(defaults) for measure in asked]
-    judgments = load_judgments(qrels)
     check_kinds(asked, judgments)
     judged, retrieved = _judge(judgments, run, complete, Rules(depth, judged_only, rules.score_type), threads, watch)
     missing = missing_queries(judgments.qids, retrieved.qids)
@@ -228,7 +221,7 @@ def _judge(
             judged, retrieved = judge(judgments, run, complete=complete, **rules._asdict()), _retrieved(run)
         else:
             judged, retrieved = judge_file(
-                judgments, _source(run), complete=complete, **rules._asdict(), threads=threads, watch=watch
+                judgments, _source(run), complete=complete, rules=rules, threads=threads, watch=watch
             )
         _check_common(judgments, retrieved, complete)
         return judged, retrieved
@@ -236,7 +229,7 @@ def _judge(
     retrieved = _retrieved(table)
     _check_common(judgments, retrieved, complete)
     function: Any = judge_groups if isinstance(judgments, JudgmentGroups) else judge_preferences
-    return function(judgments, table, complete=complete, **rules._asdict()), retrieved
+    return function(judgments, table, complete=complete, rules=rules), retrieved
 
 
 def _retrieved(run: Run) -> Retrieved:

@@ -7,46 +7,37 @@ ranks and are counted. So the cost of a measure grows with the judged documents 
 
 from __future__ import annotations
 
-import operator
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
-from treceval_py.errors import DataError
+from treceval_py.ranking import FLOAT32, FLOAT64, PLAIN, Arranged, Rules, arrange, arranged, documents, limit_of
 from treceval_py.scanner import scanner
 from treceval_py.tables import DEFAULT_TAG, JudgmentGroups, Qrels, Run, encode
 
 __all__ = [
-    "FLOAT32",
-    "FLOAT64",
     "Found",
+    "GroupJudgments",
     "Hits",
     "JudgedGroups",
     "JudgedRun",
     "Located",
-    "RankContradictions",
-    "Rules",
+    "Tied",
     "assemble",
-    "documents",
     "judge",
     "judge_groups",
     "locate",
     "locate_nested",
     "missing_queries",
-    "rank_contradictions",
     "ranked_labels",
-    "ranking",
     "ratio",
 ]
 
 T = TypeVar("T")
-
-FLOAT32 = "float32"
-FLOAT64 = "float64"
 
 
 class Hits(NamedTuple):
@@ -76,6 +67,23 @@ class Hits(NamedTuple):
         if not parts:
             return cls(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("query", "rank", "rel")))
+
+
+class Tied(NamedTuple):
+    """Between which ranks each judged document could stand, as documents with equal scores could be ordered otherwise.
+
+    Attributes
+    ----------
+    first, last : (H,) int arrays
+        The first and the last rank of the documents that have the score of this row of `JudgedRun.hits`.
+    """
+
+    first: IntArray
+    last: IntArray
+
+    def where(self, mask: BoolArray | IntArray) -> Tied:
+        """Return the rows of a mask, or those of an order."""
+        return Tied(self.first[mask], self.last[mask])
 
 
 class Found(NamedTuple):
@@ -116,6 +124,8 @@ class JudgedRun:
         How many documents were retrieved.
     tag : str
         The run's tag.
+    tied : Tied or None
+        Where the hits could stand; there only where it was asked for.
     """
 
     qids: tuple[str, ...]
@@ -123,6 +133,7 @@ class JudgedRun:
     ideal: Hits
     num_ret: IntArray
     tag: str = ""
+    tied: Tied | None = None
     _made: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -197,7 +208,32 @@ class JudgedRun:
             return Hits(renumbered[kept.query], kept.rank, kept.rel)
 
         qids = tuple(qid for qid, kept in zip(self.qids, keep.tolist(), strict=True) if kept)
-        return JudgedRun(qids, of(self.hits), of(self.ideal), self.num_ret[keep], self.tag)
+        tied = None if self.tied is None else self.tied.where(keep[self.hits.query])
+        return JudgedRun(qids, of(self.hits), of(self.ideal), self.num_ret[keep], self.tag, tied)
+
+
+class GroupJudgments(NamedTuple):
+    """What each group judged: a row for each judgment, sorted by query, document and group.
+
+    Attributes
+    ----------
+    query : (J,) int array
+        The row of the query in `JudgedGroups.qids`.
+    group : (J,) int array
+        The judged ranking of the group, a row of `JudgedGroups.run`.
+    document : (J,) int array
+        The document's number in the query, from 0, in the order of the bytes of ids.
+    rank : (J,) int array
+        The document's rank; 0 for one that was not retrieved.
+    rel : (J,) int array
+        The judgment.
+    """
+
+    query: IntArray
+    group: IntArray
+    document: IntArray
+    rank: IntArray
+    rel: IntArray
 
 
 class JudgedGroups(NamedTuple):
@@ -211,11 +247,14 @@ class JudgedGroups(NamedTuple):
         The query of each judged ranking; the groups of a query stand in the order of their bytes.
     run : JudgedRun
         The G judged rankings, each as if it were a query of its own.
+    judgments : GroupJudgments
+        All judgments, retrieved or not, by document.
     """
 
     qids: tuple[str, ...]
     query: IntArray
     run: JudgedRun
+    judgments: GroupJudgments
 
     @property
     def tag(self) -> str:
@@ -240,46 +279,6 @@ def ratio(numerator: FloatArray | IntArray, denominator: FloatArray | IntArray) 
     return result
 
 
-def ranking(docids: Sequence[bytes], scores: FloatArray, *, later_first: bool = True) -> IntArray:
-    """Order documents by descending score.
-
-    Parameters
-    ----------
-    docids : sequence of bytes, length N
-        The documents.
-    scores : (N,) float array
-        Their scores, without NaN.
-    later_first : bool
-        Whether of documents with equal scores the one with the larger id (by bytes) stands first.
-
-    Returns
-    -------
-    (N,) int array
-        Positions in ``docids``, best first.
-    """
-    if bool((scores[1:] < scores[:-1]).all()):
-        return np.arange(len(scores))
-    order = np.argsort(-scores, kind="stable")
-    ordered = scores[order]
-    equal = ordered[1:] == ordered[:-1]
-    if not equal.any():
-        return order
-    # Only the stretches of equal scores need their ids compared.
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], equal, [False]]).astype(np.int8)))
-    for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        stretch = order[first : last + 1].tolist()
-        order[first : last + 1] = sorted(stretch, key=lambda at: docids[at], reverse=later_first)
-    return order
-
-
-class Rules(NamedTuple):
-    """How the documents of a query are judged; see `judge`."""
-
-    depth: int | None = None
-    judged_only: bool = False
-    score_type: str = FLOAT64
-
-
 class Located(NamedTuple):
     """Where the judged documents of a run, or of some of its queries, stand.
 
@@ -293,12 +292,15 @@ class Located(NamedTuple):
         How many documents of each query count.
     twice : int or None
         A row of the run whose document stood in the query before, where such were looked for and there is one.
+    tied : Tied or None
+        Where the hits could stand, if the rules ask for it.
     """
 
     rows: IntArray
     hits: Hits
     num_ret: IntArray
     twice: int | None = None
+    tied: Tied | None = None
 
 
 def judge(
@@ -309,6 +311,9 @@ def judge(
     depth: int | None = None,
     judged_only: bool = False,
     score_type: str = FLOAT64,
+    order: str = "score",
+    ties: str = "docid-desc",
+    tied: bool = False,
 ) -> JudgedRun:
     """Find the judged documents of a run.
 
@@ -327,6 +332,13 @@ def judge(
         ``depth`` was applied.
     score_type : {"float64", "float32"}
         The width of scores. In float32 more documents are tied.
+    order : {"score", "rank", "line"}
+        By what documents are ranked: their scores, the rank column of the run's file, or the order of its lines.
+    ties : {"docid-desc", "docid-asc", "line"}
+        Which of two documents with equal scores stands first: that with the larger id, the smaller id, or the earlier
+        line.
+    tied : bool
+        Whether `JudgedRun.tied` is there.
 
     Returns
     -------
@@ -336,7 +348,7 @@ def judge(
     Raises
     ------
     DataError
-        Dictionaries are no run, or `depth` is below 0.
+        Dictionaries are no run, `depth` is below 0, or the run is ranked by ranks that it has not.
 
     Examples
     --------
@@ -344,11 +356,11 @@ def judge(
     >>> judged.hits.rank.tolist(), judged.ideal.rel.tolist(), judged.num_ret.tolist()
     ([2], [2, 1], [2])
     """
+    rules = Rules(depth, judged_only, score_type, order, ties, tied)
     if isinstance(run, Run):
-        tag, located = run.tag, locate(qrels, run, depth=depth, judged_only=judged_only, score_type=score_type)
+        tag, located = run.tag, locate(qrels, run, rules)
     else:
-        tag = DEFAULT_TAG
-        located = locate_nested(qrels, run, depth=depth, judged_only=judged_only, score_type=score_type)
+        tag, located = DEFAULT_TAG, locate_nested(qrels, run, rules)
     return assemble(qrels, [located], complete=complete, tag=tag)
 
 
@@ -379,44 +391,91 @@ def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str
     place = np.full(len(qrels), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
     hits = Hits.concatenate([part.hits for part in parts])
+    tied = _tied_of(parts)
     query = place[hits.query]
     if (query[1:] < query[:-1]).any():
         order = np.argsort(query, kind="stable")
         hits, query = Hits(query[order], hits.rank[order], hits.rel[order]), query[order]
+        tied = None if tied is None else tied.where(order)
     if len(rows) < len(qrels):
         kept = there[ideal.query]
         best = Hits(place[ideal.query[kept]], ideal.rank[kept], ideal.rel[kept])
     else:
         best = Hits(place[ideal.query], ideal.rank, ideal.rel)
     qids = tuple([qrels.qids[row] for row in rows.tolist()])
-    return JudgedRun(qids, Hits(query, hits.rank, hits.rel), best, num_ret[rows], tag)
+    return JudgedRun(qids, Hits(query, hits.rank, hits.rel), best, num_ret[rows], tag, tied)
 
 
-MOST_DOCUMENTS = 2**62
-"""More than any run has, and a number that the scanner can hold."""
+def _tied_of(parts: Sequence[Located]) -> Tied | None:
+    """Return where the hits of all parts could stand."""
+    tables = [part.tied for part in parts if part.tied is not None]
+    if not tables or len(tables) < len(parts):
+        return None
+    return Tied(np.concatenate([table.first for table in tables]), np.concatenate([table.last for table in tables]))
 
 
-def _limit(depth: int | None) -> int:
-    """Return how many documents of a query count."""
-    if depth is None:
-        return MOST_DOCUMENTS
-    if operator.index(depth) < 0:
-        raise DataError(f"depth must be 0 or more, not {depth}", "Leave it out to use all documents.")
-    return min(operator.index(depth), MOST_DOCUMENTS)
-
-
-def locate(
-    qrels: Qrels, run: Run, *, depth: int | None = None, judged_only: bool = False, score_type: str = FLOAT64
-) -> Located:
-    """Find where the judged documents of a run stand; parameters as of `judge`."""
-    limit = _limit(depth)
+def locate(qrels: Qrels, run: Run, rules: Rules = PLAIN) -> Located:
+    """Find where the judged documents of a run stand."""
     rows = np.array([-1 if (row := qrels.row_of(qid)) is None else row for qid in run.qids], dtype=np.int64)
+    if rules.plain:
+        return _located(qrels, run, rows, rules)
+    if rules.judged_only and rules.tied:
+        # Which of the tied documents are left when the others are taken out decides where these can stand.
+        run, rules = _judged_part(qrels, run, rows, rules), rules._replace(depth=None)
+    ordered = arrange(run, rules)
+    by_column = ordered.ranks is not None and not rules.judged_only
+    depth = None if by_column else rules.depth
+    found = _located(qrels, ordered.run, rows, Rules(depth, rules.judged_only, FLOAT64))
+    if ordered.ranks is None and ordered.first is None:
+        return found
+    query = np.full(len(qrels), -1, dtype=np.int64)
+    query[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
+    place = ordered.run.offsets[query[found.hits.query]] + found.hits.rank - 1
+    if by_column and ordered.ranks is not None:
+        hits = found.hits._replace(rank=ordered.ranks[place])
+        return _cut(found._replace(hits=hits), ordered, limit_of(rules.depth))
+    if ordered.first is None or ordered.last is None:
+        return found
+    return found._replace(tied=Tied(ordered.first[place], ordered.last[place]))
+
+
+def _cut(found: Located, ordered: Arranged, limit: int) -> Located:
+    """Leave out what stands below a rank of the rank column."""
+    ranks = ordered.ranks if ordered.ranks is not None else np.zeros(0, dtype=np.int64)
+    within = np.concatenate([[0], np.cumsum(ranks <= limit)])
+    offsets = ordered.run.offsets
+    num_ret = np.where(found.rows >= 0, within[offsets[1:]] - within[offsets[:-1]], 0)
+    return found._replace(hits=found.hits.where(found.hits.rank <= limit), num_ret=num_ret)
+
+
+def _judged_part(qrels: Qrels, run: Run, rows: IntArray, rules: Rules) -> Run:
+    """Return the documents of a run that are judged, those within the depth."""
+    limit = limit_of(rules.depth)
+    ordered = arrange(run, rules._replace(tied=False))
+    kept: list[int] = []
+    lengths: list[int] = []
+    for number, row in enumerate(rows.tolist()):
+        start, stop = (int(each) for each in run.offsets[number : number + 2])
+        judged = {} if row < 0 else qrels.judgments(row)
+        here = sorted(ordered.order[start : min(stop, start + limit)].tolist())
+        buffer, cuts = run.docids.buffer, run.docids.offsets
+        here = [each for each in here if judged.get(buffer[cuts[each] : cuts[each + 1]], -1) >= 0]
+        kept += here
+        lengths.append(len(here))
+    at = np.array(kept, dtype=np.int64)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return Run.from_columns(run.qids, offsets, run.docids.take(at), run.scores[at], tag=run.tag, name=run.name)
+
+
+def _located(qrels: Qrels, run: Run, rows: IntArray, rules: Rules) -> Located:
+    """Find where judged documents stand by score, ties by descending id; ``rows`` (Q,) are the queries' judgments."""
+    limit = limit_of(rules.depth)
     compiled = scanner()
     if compiled is not None:
         *hits, num_ret, twice = compiled.judge(
             *(run.docids.buffer, run.docids.offsets, run.scores, run.offsets, rows),
             *(qrels.docids.buffer, qrels.docids.offsets, qrels.offsets, qrels.rels),
-            *(score_type == FLOAT32, limit, judged_only),
+            *(rules.score_type == FLOAT32, limit, rules.judged_only),
         )
         return Located(rows, Hits(*hits), num_ret, twice if twice >= 0 else None)
     tables: list[Hits] = []
@@ -424,38 +483,29 @@ def locate(
     for query, row in enumerate(rows.tolist()):
         if row < 0:
             continue
-        docids, scores = documents(run, query, score_type)
-        rank, rel, num_ret[query] = _judge_documents(docids, scores, qrels.judgments(row), limit, judged_only)
+        docids, scores = documents(run, query, rules.score_type)
+        rank, rel, num_ret[query] = _judge_documents(docids, scores, qrels.judgments(row), limit, rules.judged_only)
         tables.append(Hits(np.full(len(rank), row, dtype=np.int64), rank, rel))
     return Located(rows, Hits.concatenate(tables), num_ret)
 
 
-def locate_nested(
-    qrels: Qrels,
-    run: Mapping[str, Mapping[str, float]],
-    *,
-    depth: int | None = None,
-    judged_only: bool = False,
-    score_type: str = FLOAT64,
-) -> Located:
+def locate_nested(qrels: Qrels, run: Mapping[str, Mapping[str, float]], rules: Rules = PLAIN) -> Located:
     """Find where the judged documents of ``{qid: {docid: score}}`` stand, without a table of all documents.
 
-    Parameters and errors as of `judge`.
+    Errors as of `judge`.
     """
     compiled = scanner()
-    if compiled is None or not isinstance(run, Mapping):
-        return locate(qrels, Run(run), depth=depth, judged_only=judged_only, score_type=score_type)
+    if compiled is None or not isinstance(run, Mapping) or not rules.plain:
+        return locate(qrels, Run(run), rules)
     judgments = qrels.by_text()
     *hits, rows, num_ret, left = compiled.judge_nested(
-        *(judgments, run, score_type == FLOAT32, _limit(depth), judged_only)
+        *(judgments, run, rules.score_type == FLOAT32, limit_of(rules.depth), rules.judged_only)
     )
     located = Located(rows, Hits(*hits), num_ret)
     if not left:
         return located
     # Whatever is not plain (other types, other alphabets, long lists of hits) goes the way of tables.
-    rest = locate(
-        qrels, Run({qid: run[qid] for qid in left}), depth=depth, judged_only=judged_only, score_type=score_type
-    )
+    rest = locate(qrels, Run({qid: run[qid] for qid in left}), rules)
     return Located(
         np.concatenate([located.rows, rest.rows]),
         Hits.concatenate([located.hits, rest.hits]),
@@ -463,29 +513,31 @@ def locate_nested(
     )
 
 
-def judge_groups(
-    groups: JudgmentGroups,
-    run: Run,
-    *,
-    complete: bool = True,
-    depth: int | None = None,
-    judged_only: bool = False,
-    score_type: str = FLOAT64,
-) -> JudgedGroups:
-    """Find the judged documents of a run for each group of judgments; parameters as those of `judge`."""
+def judge_groups(groups: JudgmentGroups, run: Run, *, complete: bool = True, rules: Rules = PLAIN) -> JudgedGroups:
+    """Find the judged documents of a run for each group of judgments; errors as those of `judge`."""
     qids = sorted((qid for qid in groups.qids if complete or qid in run), key=encode)
+    if not rules.plain:
+        run, rules = arranged(run, rules), Rules(rules.depth, rules.judged_only)
     hits: list[Hits] = []
     ideals: list[Hits] = []
     query: list[int] = []
     num_ret: list[int] = []
+    judged: list[tuple[int, int, int, int, int]] = []
     for number, qid in enumerate(qids):
         row = run.row_of(qid)
-        docids, scores = ([], np.zeros(0)) if row is None else documents(run, row, score_type)
-        for judgments in groups.groups[qid].values():
-            rank, rel, kept = _judge_documents(docids, scores, judgments, _limit(depth), judged_only)
+        docids, scores = ([], np.zeros(0)) if row is None else documents(run, row, rules.score_type)
+        of_groups = groups.groups[qid].values()
+        ranks = _ranks_of(docids, scores, of_groups, rules)
+        names = sorted({docid for judgments in of_groups for docid in judgments})
+        numbers = {docid: at for at, docid in enumerate(names)}
+        for judgments in of_groups:
+            rank, rel, kept = _judge_documents(docids, scores, judgments, limit_of(rules.depth), rules.judged_only)
             hits.append(Hits(np.full(len(rank), len(query), dtype=np.int64), rank, rel))
             best = np.array(sorted(judgments.values(), reverse=True), dtype=np.int64)
             ideals.append(Hits(np.full(len(best), len(query), dtype=np.int64), np.arange(1, len(best) + 1), best))
+            judged += [
+                (number, numbers[docid], len(query), ranks.get(docid, 0), label) for docid, label in judgments.items()
+            ]
             query.append(number)
             num_ret.append(kept)
     rankings = JudgedRun(
@@ -495,81 +547,30 @@ def judge_groups(
         np.array(num_ret, dtype=np.int64),
         run.tag,
     )
-    return JudgedGroups(tuple(qids), np.array(query, dtype=np.int64), rankings)
+    table = np.array(sorted(judged), dtype=np.int64).reshape(-1, 5)
+    of, document, group, rank, rel = (table[:, column] for column in range(5))
+    judgments_of_groups = GroupJudgments(of, group, document, rank, rel)
+    return JudgedGroups(tuple(qids), np.array(query, dtype=np.int64), rankings, judgments_of_groups)
 
 
-class RankContradictions(NamedTuple):
-    """The queries in which the rank column of a run contradicts its scores.
-
-    Attributes
-    ----------
-    qids : tuple of str
-        Queries in which a document with a smaller rank has a lower score than one with a larger rank.
-    reversed : bool
-        Whether in all of them the score only grows with the rank, as distances do.
-    """
-
-    qids: tuple[str, ...] = ()
-    reversed: bool = True
-
-    def and_those(self, more: RankContradictions) -> RankContradictions:
-        """Join the queries of two parts of a run."""
-        return RankContradictions(self.qids + more.qids, self.reversed and more.reversed)
-
-    def __bool__(self) -> bool:
-        return bool(self.qids)
-
-
-def rank_contradictions(run: Run) -> RankContradictions:
-    """Compare the rank column of a run with its scores.
-
-    Parameters
-    ----------
-    run : Run
-        The run. Without a rank column there is nothing to find; equal ranks say nothing.
-    """
-    if run.ranks is None:
-        return RankContradictions()
-    query = np.repeat(np.arange(len(run.qids)), np.diff(run.offsets))
-    ranks, scores = run.ranks, run.scores
-    within = query[1:] == query[:-1]
-    if not (within & ((ranks[1:] <= ranks[:-1]) | (scores[1:] > scores[:-1]))).any():
-        return RankContradictions()
-    ordered = scores[_by_rank(query, ranks, scores)]
-    rising = np.zeros(len(run.qids), dtype=bool)
-    falling = np.zeros(len(run.qids), dtype=bool)
-    rising[query[1:][within & (ordered[1:] > ordered[:-1])]] = True
-    falling[query[1:][within & (ordered[1:] < ordered[:-1])]] = True
-    found = tuple(run.qids[row] for row in np.flatnonzero(rising).tolist())
-    return RankContradictions(found, not (rising & falling).any())
-
-
-def _by_rank(query: IntArray, ranks: IntArray, scores: FloatArray) -> IntArray:
-    """Order rows by query and rank, equal ranks by descending score."""
-    least, most = int(ranks.min()), int(ranks.max())
-    if (int(query[-1]) + 1) * (most - least + 1) < 2**62:
-        keys = query * (most - least + 1) + (ranks - least)
-        order = np.argsort(keys)
-        ordered = keys[order]
-        if (ordered[1:] > ordered[:-1]).all():  # much faster, and the same where no rank comes twice in a query
-            return order
-    return np.lexsort((-scores, ranks, query))
+def _ranks_of(
+    docids: Sequence[bytes], scores: FloatArray, of_groups: Iterable[dict[bytes, int]], rules: Rules
+) -> dict[bytes, int]:
+    """Return the ranks of the documents that any group judged."""
+    every = {docid: 1 for judgments in of_groups for docid, label in judgments.items() if label >= 0}
+    rows = np.array([row for row, docid in enumerate(docids) if docid in every], dtype=np.int64)
+    ranks = _ranks(docids, scores, rows)
+    within = ranks <= limit_of(rules.depth)
+    rows, ranks = rows[within], ranks[within]
+    if rules.judged_only:
+        ranks = np.argsort(np.argsort(ranks)) + 1
+    return {docids[row]: rank for row, rank in zip(rows.tolist(), ranks.tolist(), strict=True)}
 
 
 def missing_queries(judged: Sequence[str], retrieved: Sequence[str]) -> list[str]:
     """Return the queries of ``judged`` that ``retrieved`` lacks, in the order of their bytes."""
     there = set(retrieved)
     return sorted((qid for qid in judged if qid not in there), key=encode)
-
-
-def documents(run: Run, row: int, score_type: str) -> tuple[list[bytes], FloatArray]:
-    """Return the documents and scores (float64) of a query of a run, scores rounded to their width."""
-    start, stop = run.span(row)
-    scores = run.scores[start:stop]
-    if score_type == FLOAT32:
-        with np.errstate(over="ignore"):  # as in C, what is too large becomes infinite
-            scores = scores.astype(np.float32).astype(np.float64)
-    return run.docids.raw(start, stop), scores
 
 
 def _judge_documents(

@@ -16,7 +16,7 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.errors import EvaluationError
-from treceval_py.judging import FLOAT32, FLOAT64, documents, ranking
+from treceval_py.ranking import FLOAT32, FLOAT64, PLAIN, Rules, arranged, documents, limit_of, ranking
 from treceval_py.tables import Preference, Preferences, Run, encode, quoted
 
 __all__ = ["GroupPreferences", "JudgedPreferences", "balanced", "judge_preferences", "pair_shares", "preferred", "sums"]
@@ -77,9 +77,7 @@ def judge_preferences(
     run: Run,
     *,
     complete: bool = True,
-    depth: int | None = None,
-    judged_only: bool = False,  # noqa: ARG001 - so that all kinds of judgments are judged alike
-    score_type: str = FLOAT64,
+    rules: Rules = PLAIN,
 ) -> JudgedPreferences:
     """Gather the preferences of each query between its numbered documents.
 
@@ -91,12 +89,10 @@ def judge_preferences(
         The run; queries without judgments are left out.
     complete : bool
         Whether judged queries that the run lacks are there, as queries for which nothing was retrieved.
-    depth : int, optional
-        How many documents of each query count, the best ones.
-    judged_only : bool
-        Without effect: documents without a judgment have no number anyway.
-    score_type : {"float64", "float32"}
-        The width of scores, and of levels.
+    rules : Rules
+        How documents are ranked. By the default rule for ties the document with the *smaller* id stands first, as in
+        trec_eval; ``judged_only`` is without effect, as documents without a judgment have no number anyway; the width
+        of scores is also that of levels.
 
     Raises
     ------
@@ -105,18 +101,21 @@ def judge_preferences(
     """
     qids = tuple(sorted((qid for qid in preferences.qids if complete or qid in run), key=encode))
     retrieved = np.zeros(len(qids), dtype=np.int64)
+    if not rules.plain:
+        run = arranged(run, rules)
+    width = rules.score_type if rules.plain else FLOAT64
     groups: list[list[GroupPreferences]] = []
     for query, qid in enumerate(qids):
         lines = preferences.rows[qid]
-        if score_type == FLOAT32:
+        if rules.score_type == FLOAT32:
             with np.errstate(over="ignore"):
                 lines = [line._replace(level=float(np.float32(line.level))) for line in lines]
         judged = {line.docid for line in lines}
         row = run.row_of(qid)
         ranked: list[bytes] = []
         if row is not None:
-            docids, scores = documents(run, row, score_type)
-            order = ranking(docids, scores, later_first=False)[:depth]
+            docids, scores = documents(run, row, width)
+            order = ranking(docids, scores, later_first=False)[: limit_of(rules.depth)]
             ranked = [docids[at] for at in order.tolist() if docids[at] in judged]
         retrieved[query] = len(ranked)
         names = [*ranked, *sorted(judged - set(ranked))]

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from treceval_py.errors import MeasureError
-from treceval_py.judging import FLOAT32, FLOAT64
+from treceval_py.ranking import FLOAT32, FLOAT64
 
 __all__ = ["DEFAULT_PROFILE", "PROFILES", "Profile", "profile_named"]
 

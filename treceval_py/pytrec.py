@@ -77,9 +77,10 @@ class RelevanceEvaluator:
         judged_docs_only_flag: bool = False,
     ) -> None:
         asked = in_print_order(parse_measures(measures, leaves_out=_PROFILE.leaves_out))
-        defaults = {"level": PARAMETERS["level"].check(relevance_level, "relevance_level"), **_PROFILE.defaults}
-        self._measures = [(_key(measure), measure.with_defaults(defaults)) for measure in asked]
         self._qrels = Qrels({qid: judged for qid, judged in query_relevance.items() if judged})
+        level = PARAMETERS["level"].check(relevance_level, "relevance_level")
+        defaults = {"level": level, "max_rel": self._qrels.max_rel, **_PROFILE.defaults}
+        self._measures = [(_key(measure), measure.with_defaults(defaults)) for measure in asked]
         self._judged_only = judged_docs_only_flag
 
     def evaluate(self, scores: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
-from treceval_py.judging import RankContradictions
 from treceval_py.measures import Measure, parse_measures
+from treceval_py.ranking import RankContradictions
 
 if TYPE_CHECKING:
     import pandas as pd

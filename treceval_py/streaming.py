@@ -20,17 +20,8 @@ from treceval_py.errors import InputError
 from treceval_py.formats.lines import RUN, no_data
 from treceval_py.formats.rows import Part, Rows, gathered, read_part, scanned
 from treceval_py.formats.source import Watch, at_line, blocks, kept, name_of
-from treceval_py.judging import (
-    FLOAT64,
-    JudgedRun,
-    Located,
-    RankContradictions,
-    Rules,
-    assemble,
-    judge,
-    locate,
-    rank_contradictions,
-)
+from treceval_py.judging import JudgedRun, Located, assemble, judge, locate
+from treceval_py.ranking import PLAIN, RankContradictions, Rules, rank_contradictions
 from treceval_py.scanner import scanner
 from treceval_py.tables import Qrels, Run, decode
 from treceval_py.threads import in_order
@@ -74,9 +65,7 @@ def judge_file(
     source: Source,
     *,
     complete: bool = True,
-    depth: int | None = None,
-    judged_only: bool = False,
-    score_type: str = FLOAT64,
+    rules: Rules = PLAIN,
     threads: int | None = None,
     size: int | None = None,
     watch: Watch | None = None,
@@ -89,8 +78,10 @@ def judge_file(
         The judgments.
     source : str, path or binary file
         The run; a pipe is kept as far as it was read, for the case that its queries are scattered.
-    complete, depth, judged_only, score_type
+    complete : bool
         As of `judging.judge`.
+    rules : Rules
+        How documents are ranked.
     threads : int, optional
         How many threads read; by default as many as there are cores for this process. The Python reader uses one.
     size : int, optional
@@ -111,7 +102,7 @@ def judge_file(
         The run cannot be read, a line is malformed, a document occurs twice in a query.
     """
     name = name_of(source)
-    judging = _Judging(qrels, name, Rules(depth, judged_only, score_type))
+    judging = _Judging(qrels, name, rules)
     workers = 1 if scanner() is None else (available_threads() if threads is None else threads)
     with kept(source) as (first, again):
         reading = _Reading(judging)
@@ -168,6 +159,8 @@ class _Judging:
             return bytes(text)
         if not part.docids:
             return _Piece((), "", part.num_lines, len(text))
+        if self.rules.order == "rank" and (part.ranks is None or int(part.ranks.min()) < 1):
+            return bytes(text)
         if self.scattered:
             return _Piece(tuple(map(decode, part.qids)), decode(part.tag), part.num_lines, len(text))
         rows = Rows(self.name)
@@ -178,7 +171,7 @@ class _Judging:
 
     def judged(self, part: Part, run: Run, num_bytes: int) -> _Piece:
         """Judge a part of a run."""
-        located = locate(self.qrels, run, **self.rules._asdict())
+        located = locate(self.qrels, run, self.rules)
         contradictions: RankContradictions | None = None
         if run.ranks is not None:
             in_place = part.ordered and len(part.queries) == len(run.qids)
@@ -219,7 +212,9 @@ class _Reading:
 
     def _by_python(self, text: bytes) -> _Piece:
         self.plain = False
-        part, error = read_part(text, self._lines + 1, RUN, self._judging.name)
+        part, error = read_part(
+            text, self._lines + 1, RUN, self._judging.name, by_rank=self._judging.rules.order == "rank"
+        )
         if error is not None:
             raise error
         if part is None:

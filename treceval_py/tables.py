@@ -360,6 +360,11 @@ class Qrels(Table[int]):
         return self._by_text
 
     @property
+    def max_rel(self) -> int:
+        """The highest judgment of any query, at least 1: the top of the scale as far as it can be seen."""
+        return max(1, int(self.rels.max(initial=1)))
+
+    @property
     def ideal(self) -> Ideal:
         """All judgments as the best possible run would rank the documents, made once."""
         if self._ideal is None:
@@ -601,6 +606,11 @@ class Preferences:
         self.qids = tuple(self.rows)
         self.name = name
 
+    @property
+    def max_rel(self) -> int:
+        """1: levels of preferences are no scale."""
+        return 1
+
     def __repr__(self) -> str:
         return f"<Preferences {self.name!r}: {len(self.qids):,} queries>"
 
@@ -626,6 +636,12 @@ class JudgmentGroups:
         self.groups = {qid: {key: dict(sets[key]) for key in sorted(sets)} for qid, sets in groups.items()}
         self.qids = tuple(self.groups)
         self.name = name
+
+    @property
+    def max_rel(self) -> int:
+        """The highest judgment of any query, at least 1: the top of the scale as far as it can be seen."""
+        labels = (sets.values() for groups in self.groups.values() for sets in groups.values())
+        return max(1, max((max(each, default=1) for each in labels), default=1))
 
     def __repr__(self) -> str:
         return f"<JudgmentGroups {self.name!r}: {len(self.qids):,} queries>"

@@ -100,6 +100,16 @@ class Block(NamedTuple):
             return None
         return None if b"_" in b"".join(column) else values  # Python reads 1_0 as 10
 
+    def ranks(self, field: int) -> IntArray:
+        """Return a field as int64, each a rank from 1."""
+        values = self.whole_numbers(field)
+        if values is not None and (values >= 1).all():
+            return values
+        for row, text in enumerate(self.columns[field]):
+            if not re.fullmatch(rb"\+?0*[1-9]\d{0,17}", text):
+                self._refuse(row, f"rank {quoted(text)} is no whole number from 1", "Ranks begin at 1.")
+        raise AssertionError("a column without ranks has a field that is none")
+
     def _refuse(self, row: int, what: str, todo: str) -> NoReturn:
         raise InputError(what, todo, file=self.name, line=self.lines[row])
 

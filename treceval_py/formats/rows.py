@@ -95,8 +95,17 @@ def scanned(text: memoryview, first: int, layout: Layout) -> Part | None:
     return Part(qids, queries, starts, Ids(documents, offsets), rels, scores, ranks, tag, lines, num_lines, ordered)
 
 
-def read_part(text: bytes, first: int, layout: Layout, name: str) -> tuple[Part | None, InputError | None]:
+def read_part(
+    text: bytes, first: int, layout: Layout, name: str, *, by_rank: bool = False
+) -> tuple[Part | None, InputError | None]:
     """Read a block with the Python reader, up to the first line that does not fit; also say what is wrong with it.
+
+    Parameters
+    ----------
+    text, first, layout, name
+        As of `lines.read_block`.
+    by_rank : bool
+        Whether a run will be ranked by its rank column, so that each line must have a rank from 1.
 
     Raises
     ------
@@ -117,7 +126,7 @@ def read_part(text: bytes, first: int, layout: Layout, name: str) -> tuple[Part 
         docids=Ids.from_bytes(block.columns[2]),
         rels=block.integers(3, "judgment") if layout is QRELS else None,
         scores=block.numbers(4, "score") if layout is RUN else None,
-        ranks=block.whole_numbers(3) if layout is RUN else None,
+        ranks=(block.ranks(3) if by_rank else block.whole_numbers(3)) if layout is RUN else None,
         tag=block.columns[5][-1] if layout is RUN else b"",
         lines=block.lines,
         num_lines=text.count(b"\n"),

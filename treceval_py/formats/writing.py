@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from treceval_py.errors import DataError
 from treceval_py.formats.source import BYTE_ORDER_MARK
 from treceval_py.formats.target import written_whole
-from treceval_py.judging import ranking
+from treceval_py.ranking import ranking
 from treceval_py.tables import Qrels, Run, decode, encode
 
 __all__ = ["write_qrels", "write_run"]

@@ -76,6 +76,9 @@ declare(counts.share_unjudged, "unj", at="cutoff", cutoffs=(5, 10, 20))
 # Beyond trec_eval.
 declare(precision.reciprocal_rank_at, "recip_rank_cut", notation=["RR", "MRR"], at="cutoff", cutoffs=(10,))
 declare(counts.share_judged, "judged", notation=["Judged"], at="cutoff", cutoffs=(10,))
+# Graded and user-model measures.
+# C/W/L measures, Compatibility and Accuracy.
+# Subtopics.
 # fmt: on
 
 _BASIC = "runid num_q num_ret num_rel"

@@ -155,6 +155,13 @@ def _show_numbers(values: tuple[float, ...]) -> str:
     return ",".join(map(_shown, values))
 
 
+def _choice(name: str, *values: str) -> Parameter:
+    return Parameter(name, name, str, lambda x: x in values, " or ".join(values))
+
+
+MOST_MAX_REL = 1000
+"""The highest scale of grades: 2 to the power of it is still a float64."""
+
 _ALL = (
     Parameter("level", "rel", integer, lambda x: x >= 0, "0 or more"),
     Parameter("cutoff", "@", integer, lambda x: x >= 1, "1 or more"),
@@ -175,6 +182,29 @@ _ALL = (
     Parameter("length", "length", integer, lambda x: x >= 0, "0 or more"),
     Parameter("p", "p", number, lambda x: 0 <= x <= 1, "between 0 and 1"),
     Parameter("gains", "gains", _read_gains, lambda x: all(gain >= 0 for gain in x.values()), "0 or more", str),
+    _choice("gain", "linear", "exp"),
+    _choice("discount", "log2", "jk"),
+    Parameter("base", "base", number, lambda x: x > 1, "above 1"),
+    _choice("ideal", "judged", "retrieved"),
+    _choice("ties", "ordered", "average"),
+    _choice("norm", "relevant", "capped", "retrieved"),
+    Parameter("max_rel", "max_rel", integer, lambda x: 1 <= x <= MOST_MAX_REL, f"1 to {MOST_MAX_REL}"),
+    Parameter("min_rel", "min_rel", integer, lambda x: x >= 0, "0 or more"),
+    Parameter(
+        "weights",
+        "weights",
+        _numbers,
+        lambda x: sum(x) > 0 and all(each >= 0 for each in x),
+        "a list of values from 0 on that are not all 0",
+        _show_numbers,
+    ),
+    Parameter("beta", "beta", number, lambda x: x >= 0, "0 or more"),
+    Parameter("patience", "beta", number, lambda x: 0 <= x <= 1, "between 0 and 1"),
+    Parameter("alpha", "alpha", number, lambda x: 0 <= x <= 1, "between 0 and 1"),
+    Parameter("target", "T", number, lambda x: x > 0, "above 0"),
+    Parameter("effort", "K", integer, lambda x: x >= 1, "1 or more"),
+    Parameter("deepest", "D", integer, lambda x: x >= 1, "1 or more"),
+    _choice("normalised", "yes", "no"),
 )
 
 PARAMETERS: dict[str, Parameter] = {parameter.name: parameter for parameter in _ALL}

@@ -1,0 +1,297 @@
+"""How documents are ranked: by which column, in which width, and which of two with equal scores stands first.
+
+Within a query documents are ordered by descending score; documents with equal scores stand in descending order of the
+bytes of their ids, which is trec_eval's rule. Every other rule is brought down to that one: a run is given scores that
+rank its documents as the rule does, and of which no two are equal.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.errors import DataError
+from treceval_py.tables import Run
+
+__all__ = [
+    "FLOAT32",
+    "FLOAT64",
+    "ORDERS",
+    "PLAIN",
+    "TIES",
+    "Arranged",
+    "RankContradictions",
+    "Rules",
+    "arrange",
+    "arranged",
+    "documents",
+    "limit_of",
+    "rank_contradictions",
+    "ranking",
+]
+
+FLOAT32 = "float32"
+FLOAT64 = "float64"
+
+
+ORDERS = ("score", "rank", "line")
+"""By what documents are ranked: scores, the rank column, or the order of lines (of a dictionary: of its items)."""
+
+TIES = ("docid-desc", "docid-asc", "line")
+"""Which of two documents with equal scores stands first: that with the larger id, the smaller id, or the earlier line;
+ids are compared byte by byte."""
+
+
+class Rules(NamedTuple):
+    """How the documents of a query are ranked and judged.
+
+    Attributes
+    ----------
+    depth : int or None
+        How many documents of each query count.
+    judged_only : bool
+        Whether documents without a judgment are taken out.
+    score_type : {"float64", "float32"}
+        The width in which scores are compared.
+    order : {"score", "rank", "line"}
+        By what documents are ranked.
+    ties : {"docid-desc", "docid-asc", "line"}
+        Which of two documents with equal scores stands first.
+    tied : bool
+        Whether it is kept where documents could stand if equal scores were ordered otherwise.
+    """
+
+    depth: int | None = None
+    judged_only: bool = False
+    score_type: str = FLOAT64
+    order: str = "score"
+    ties: str = "docid-desc"
+    tied: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether documents are ranked by score and ties by descending id, and no more is asked."""
+        return (self.order, self.ties, self.tied) == ("score", "docid-desc", False)
+
+
+PLAIN = Rules()
+"""trec_eval's rules: by score, ties by descending id, all documents."""
+
+
+MOST_DOCUMENTS = 2**62
+"""More than any run has, and a number that the scanner can hold."""
+
+
+def limit_of(depth: int | None) -> int:
+    """Return how many documents of a query count."""
+    if depth is None:
+        return MOST_DOCUMENTS
+    if operator.index(depth) < 0:
+        raise DataError(f"depth must be 0 or more, not {depth}", "Leave it out to use all documents.")
+    return min(operator.index(depth), MOST_DOCUMENTS)
+
+
+def ranking(docids: Sequence[bytes], scores: FloatArray, *, later_first: bool = True) -> IntArray:
+    """Order documents by descending score.
+
+    Parameters
+    ----------
+    docids : sequence of bytes, length N
+        The documents.
+    scores : (N,) float array
+        Their scores, without NaN.
+    later_first : bool
+        Whether of documents with equal scores the one with the larger id (by bytes) stands first.
+
+    Returns
+    -------
+    (N,) int array
+        Positions in ``docids``, best first.
+    """
+    if bool((scores[1:] < scores[:-1]).all()):
+        return np.arange(len(scores))
+    order = np.argsort(-scores, kind="stable")
+    ordered = scores[order]
+    equal = ordered[1:] == ordered[:-1]
+    if not equal.any():
+        return order
+    # Only the stretches of equal scores need their ids compared.
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], equal, [False]]).astype(np.int8)))
+    for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        stretch = order[first : last + 1].tolist()
+        order[first : last + 1] = sorted(stretch, key=lambda at: docids[at], reverse=later_first)
+    return order
+
+
+def documents(run: Run, row: int, score_type: str) -> tuple[list[bytes], FloatArray]:
+    """Return the documents and scores (float64) of a query of a run, scores rounded to their width."""
+    start, stop = run.span(row)
+    return run.docids.raw(start, stop), narrowed(run.scores[start:stop], score_type)
+
+
+class Arranged(NamedTuple):
+    """A run whose scores say how any rules rank it: no two documents of a query have the same one.
+
+    Attributes
+    ----------
+    run : Run
+        The run.
+    order : (D,) int array
+        Its rows by query and rank.
+    ranks : (D,) int array or None
+        The rank of each place of `order`, where ranks are those of the rank column and may have gaps.
+    first, last : (D,) int arrays or None
+        The first and last rank of the documents that are tied with that at each place of `order`.
+    """
+
+    run: Run
+    order: IntArray
+    ranks: IntArray | None = None
+    first: IntArray | None = None
+    last: IntArray | None = None
+
+
+def arrange(run: Run, rules: Rules) -> Arranged:
+    """Rank all documents of a run by the rules, but for depth.
+
+    Raises
+    ------
+    DataError
+        It is ranked by ranks that it has not.
+    """
+    query = np.repeat(np.arange(len(run.qids)), np.diff(run.offsets))
+    if rules.order == "rank":
+        return _arranged_by_rank(run, query)
+    order = np.arange(len(query))
+    tie = np.zeros(len(query), dtype=bool)  # whether a document at a place has the score of the one before
+    if rules.order == "score":
+        scores = narrowed(run.scores, rules.score_type)
+        order = np.lexsort((-scores, query))  # of equal scores the earlier line stays first
+        ordered = scores[order]
+        tie[1:] = (ordered[1:] == ordered[:-1]) & (query[1:] == query[:-1])
+        if rules.ties != "line":
+            _order_ties(run, order, tie, later_first=rules.ties == "docid-desc")
+    places = np.arange(len(order))
+    scores = np.empty(len(order))
+    scores[order] = -places
+    arranged = Run.from_columns(run.qids, run.offsets, run.docids, scores, tag=run.tag, name=run.name)
+    if not rules.tied:
+        return Arranged(arranged, order)
+    group = np.cumsum(~tie) - 1
+    begins = np.flatnonzero(~tie)
+    ends = np.append(begins[1:], len(order))
+    start = run.offsets[query]
+    return Arranged(arranged, order, None, begins[group] - start + 1, ends[group] - start)
+
+
+def _order_ties(run: Run, order: IntArray, tie: BoolArray, *, later_first: bool) -> None:
+    """Put rows with equal scores in the order of their ids."""
+    edges = np.flatnonzero(np.diff(np.concatenate([tie[1:], [False]]).astype(np.int8), prepend=0))
+    buffer, cuts = run.docids.buffer, run.docids.offsets
+    for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        rows = order[first : last + 1].tolist()
+        ids = {row: buffer[cuts[row] : cuts[row + 1]] for row in rows}
+        order[first : last + 1] = sorted(rows, key=ids.__getitem__, reverse=later_first)
+
+
+def _arranged_by_rank(run: Run, query: IntArray) -> Arranged:
+    """Rank by the rank column; of several lines with one rank the last one counts, as in MS MARCO's script."""
+    if run.ranks is None:
+        raise DataError(
+            f"{run.name} has no rank column of whole numbers, by which it is to be ranked", "Use another profile."
+        )
+    if len(run.ranks) and int(run.ranks.min()) < 1:
+        row = int(np.flatnonzero(run.ranks < 1)[0])
+        what = f"document {run.docids[row]!r} of query {run.qids[int(query[row])]!r} has the rank {run.ranks[row]}"
+        raise DataError(f"{run.name}: {what}", "Ranks begin at 1; use another profile to rank by scores.")
+    order = np.lexsort((run.ranks, query))
+    ranks = run.ranks[order]
+    last = np.ones(len(order), dtype=bool)
+    last[:-1] = (ranks[1:] != ranks[:-1]) | (query[1:] != query[:-1])
+    kept = order[last]
+    offsets = np.searchsorted(query[kept], np.arange(len(run.qids) + 1)).astype(np.int64)
+    docids = run.docids if len(kept) == len(order) and (kept[1:] > kept[:-1]).all() else run.docids.take(kept)
+    scores = -np.arange(len(kept), dtype=np.float64)
+    arranged = Run.from_columns(run.qids, offsets, docids, scores, tag=run.tag, name=run.name)
+    return Arranged(arranged, np.arange(len(kept)), ranks[last])
+
+
+def narrowed(scores: FloatArray, score_type: str) -> FloatArray:
+    """Return scores in their width, as float64."""
+    if score_type != FLOAT32:
+        return scores
+    with np.errstate(over="ignore"):  # as in C, what is too large becomes infinite
+        return scores.astype(np.float32).astype(np.float64)
+
+
+def arranged(run: Run, rules: Rules) -> Run:
+    """Return a run whose scores rank documents as the rules do, but for depth; no two scores of a query are equal.
+
+    Raises
+    ------
+    DataError
+        It is ranked by ranks that it has not.
+    """
+    return arrange(run, rules._replace(tied=False)).run
+
+
+class RankContradictions(NamedTuple):
+    """The queries in which the rank column of a run contradicts its scores.
+
+    Attributes
+    ----------
+    qids : tuple of str
+        Queries in which a document with a smaller rank has a lower score than one with a larger rank.
+    reversed : bool
+        Whether in all of them the score only grows with the rank, as distances do.
+    """
+
+    qids: tuple[str, ...] = ()
+    reversed: bool = True
+
+    def and_those(self, more: RankContradictions) -> RankContradictions:
+        """Join the queries of two parts of a run."""
+        return RankContradictions(self.qids + more.qids, self.reversed and more.reversed)
+
+    def __bool__(self) -> bool:
+        return bool(self.qids)
+
+
+def rank_contradictions(run: Run) -> RankContradictions:
+    """Compare the rank column of a run with its scores.
+
+    Parameters
+    ----------
+    run : Run
+        The run. Without a rank column there is nothing to find; equal ranks say nothing.
+    """
+    if run.ranks is None:
+        return RankContradictions()
+    query = np.repeat(np.arange(len(run.qids)), np.diff(run.offsets))
+    ranks, scores = run.ranks, run.scores
+    within = query[1:] == query[:-1]
+    if not (within & ((ranks[1:] <= ranks[:-1]) | (scores[1:] > scores[:-1]))).any():
+        return RankContradictions()
+    ordered = scores[_by_rank(query, ranks, scores)]
+    rising = np.zeros(len(run.qids), dtype=bool)
+    falling = np.zeros(len(run.qids), dtype=bool)
+    rising[query[1:][within & (ordered[1:] > ordered[:-1])]] = True
+    falling[query[1:][within & (ordered[1:] < ordered[:-1])]] = True
+    found = tuple(run.qids[row] for row in np.flatnonzero(rising).tolist())
+    return RankContradictions(found, not (rising & falling).any())
+
+
+def _by_rank(query: IntArray, ranks: IntArray, scores: FloatArray) -> IntArray:
+    """Order rows by query and rank, equal ranks by descending score."""
+    least, most = int(ranks.min()), int(ranks.max())
+    if (int(query[-1]) + 1) * (most - least + 1) < 2**62:
+        keys = query * (most - least + 1) + (ranks - least)
+        order = np.argsort(keys)
+        ordered = keys[order]
+        if (ordered[1:] > ordered[:-1]).all():  # much faster, and the same where no rank comes twice in a query
+            return order
+    return np.lexsort((-scores, ranks, query))
