@@ -17,8 +17,8 @@ LAYER = {
     "errors": 0, "_types": 0, "version": 0, "scanner": 0, "_scan": 0, "threads": 0,
     "formats": 1, "tables": 1, "judging": 1, "ranking": 1, "preferences": 1, "streaming": 1,
     "measures": 2,
-    "results": 3, "profiles": 3, "evaluation": 3, "zscores": 3,
-    "output": 4, "pytrec": 4,
+    "results": 3, "conventions": 3, "planning": 3, "signatures": 3, "profiles": 3, "evaluation": 3, "zscores": 3,
+    "output": 4, "pytrec": 4, "explaining": 4, "sensitivity": 4, "plugins": 3,
     "cli": 5,
 }  # fmt: skip
 

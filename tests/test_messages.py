@@ -20,6 +20,8 @@ import pytest
 import zstandard
 from command import Done, treceval
 
+from treceval_py import PROFILES
+
 QRELS = b"1 0 a 1\n1 0 b 0\n2 0 c 2\n"
 RUN = b"1 Q0 b 1 3.5 tag\n1 Q0 a 2 2.5 tag\n2 Q0 c 1 0.25 tag\n"
 PREFS = b"1 g s a 3\n1 g s b 2\n"
@@ -116,7 +118,6 @@ def test_a_binary_file_is_refused(folder: Folder) -> None:
     ("start", "what"),
     [
         (b"PK\x03\x04", "a zip archive: unpack it first"),
-        (b"PAR1", "a Parquet file: load it with pandas and use from_frame"),
         (b"%PDF-1.7", "a PDF document"),
         (b"\x93NUMPY\1\0", "a NumPy array: load it with numpy and use Run.from_arrays"),
     ],
@@ -125,12 +126,9 @@ def test_other_kinds_of_files_are_named(start: bytes, what: str, folder: Folder)
     assert folder.refused(run=start + b"\x14\0\0\0\10\0") == f"run: this is {what}."
 
 
-@pytest.mark.parametrize(
-    ("page", "fields"), [(b"<!DOCTYPE html>\n<html>\n", "2 fields"), (b'{"1": {"a": 1.5}}\n', "3 fields")]
-)
-def test_a_web_page_or_json_is_refused_by_its_first_line(page: bytes, fields: str, folder: Folder) -> None:
-    assert folder.refused(run=page) == (
-        f"run:1: {fields}, but a run's line has at least 6 (qid Q0 docid rank score tag). Is it the right file?"
+def test_a_web_page_is_refused_by_its_first_line(folder: Folder) -> None:
+    assert folder.refused(run=b"<!DOCTYPE html>\n<html>\n") == (
+        "run:1: 2 fields, but a run's line has at least 6 (qid Q0 docid rank score tag). Is it the right file?"
     )
 
 
@@ -308,10 +306,10 @@ def test_a_file_with_commas_is_named_as_such(folder: Folder) -> None:
     )
 
 
-def test_a_run_of_ms_marco_is_named_as_such(folder: Folder) -> None:
-    assert folder.refused(run=b"1\ta\t1\n1\tb\t2\n") == (
+def test_a_run_of_ms_marco_that_is_to_be_trec_s_is_named_as_such(folder: Folder) -> None:
+    assert folder.refused("-T", "trec_results", run=b"1\ta\t1\n1\tb\t2\n") == (
         "run:1: 3 fields, but a run's line has at least 6 (qid Q0 docid rank score tag). "
-        "This looks like an MS MARCO run (qid docid rank), which is not a TREC run."
+        "This looks like an MS MARCO run (qid docid rank), whose format is msmarco."
     )
 
 
@@ -648,14 +646,17 @@ USAGE: dict[str, str] = {
     "qrels - run -": f"Standard input (-) can be read only once. {SEE}",
     "-R foo qrels run": (
         "Invalid value for '-R' / '--Rel_info_format': 'foo' is not one of 'qrels', 'qrels_jg', 'prefs', "
-        f"'qrels_prefs'. {SEE}"
+        f"'qrels_prefs', 'msmarco', 'beir', 'json', 'jsonl', 'parquet', 'ir_datasets'. {SEE}"
     ),
-    "-T foo qrels run": f"Invalid value for '-T' / '--Results_format': 'foo' is not 'trec_results'. {SEE}",
+    "-T foo qrels run": (
+        "Invalid value for '-T' / '--Results_format': 'foo' is not one of 'trec_results', 'msmarco', 'json', 'jsonl', "
+        f"'parquet'. {SEE}"
+    ),
     "--format foo qrels run": (
         "Invalid value for '--format': 'foo' is not one of 'trec', 'table', 'csv', 'tsv', 'json', 'markdown', "
-        f"'latex'. {SEE}"
+        f"'latex', 'coursework'. {SEE}"
     ),
-    "--profile foo qrels run": "unknown profile 'foo'. There are trec_eval-10, trec_eval-9.",
+    "--profile foo qrels run": "unknown profile 'foo'. There are " + ", ".join(PROFILES) + ".",
     "--profile trec_eval-8 qrels run": "unknown profile 'trec_eval-8'. Did you mean trec_eval-9?",
     "-l abc qrels run": f"Invalid value for '-l' / '--level_for_rel': 'abc' is no whole number. {SEE}",
     "-l -1 qrels run": f"Invalid value for '-l' / '--level_for_rel': -1 is not 0 or more. {SEE}",
@@ -670,7 +671,7 @@ USAGE: dict[str, str] = {
     "-m=map qrels run": f"unknown measure '=map'. Did you mean map or GMAP or AP? {LISTS}",
     "-m Map qrels run": f"unknown measure 'Map'. Did you mean map or GMAP or AP? {LISTS}",
     "-m recip_ran qrels run": f"unknown measure 'recip_ran'. Did you mean recip_rank or recip_rank_cut? {LISTS}",
-    "-m ncdg@10 qrels run": f"unknown measure 'ncdg@10'. Did you mean ndcg or Rndcg? {LISTS}",
+    "-m ncdg@10 qrels run": f"unknown measure 'ncdg@10'. Did you mean ndcg or Rndcg or α_nDCG? {LISTS}",
     "-m map. qrels run": "measure 'map.': no parameters after the dot. Leave out the dot.",
     "-m map.5 qrels run": "measure 'map.5': map takes no parameters. Leave out the dot and what follows.",
     "-m official.5 qrels run": (
@@ -700,7 +701,7 @@ USAGE: dict[str, str] = {
     "-m ndcg.1=x qrels run": f"measure 'ndcg.1=x': 'x' is no number. {PARAMETERS}",
     "-m AP(rel=x) qrels run": f"measure 'AP(rel=x)': 'x' is no whole number. {PARAMETERS}",
     "-m AP(rel=-1) qrels run": f"measure 'AP(rel=-1)': rel must be 0 or more, not -1. {PARAMETERS}",
-    "-m AP(foo=1) qrels run": "measure 'AP(foo=1)': map has no parameter 'foo'. It has rel.",
+    "-m AP(foo=1) qrels run": "measure 'AP(foo=1)': map has no parameter 'foo'. It has rel, norm.",
     "-m P(rel=2) qrels run": "measure 'P(rel=2)': P needs a cutoff. Write P@10, for example.",
     "-m Rprec@5 qrels run": "measure 'Rprec@5': Rprec takes no cutoff. Leave out the @ and what follows.",
     "measures foo": f"unknown measure 'foo'. {LISTS}",

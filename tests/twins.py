@@ -203,20 +203,28 @@ def sum_of_precisions(codes: list[int], level: int) -> float:
     return total
 
 
-def average_precision(codes: list[int], judged: list[int], *, level: int = 1) -> float:
+def average_precision(codes: list[int], judged: list[int], *, level: int = 1, norm: str = "relevant") -> float:
     """Map, of one query (gm_map averages the same value)."""
-    relevant = count_relevant(judged, level)
-    if relevant == 0:
+    divisor = count_relevant_retrieved(codes, level) if norm == "retrieved" else count_relevant(judged, level)
+    if divisor == 0:
         return 0.0
-    return sum_of_precisions(codes, level) / relevant
+    return sum_of_precisions(codes, level) / divisor
 
 
-def average_precision_at(codes: list[int], judged: list[int], *, level: int = 1, cutoff: int) -> float:
-    """map_cut_k: the average precision of the first k documents, still divided by all R."""
-    relevant = count_relevant(judged, level)
-    if relevant == 0:
+def average_precision_at(
+    codes: list[int], judged: list[int], *, level: int = 1, cutoff: int, norm: str = "relevant"
+) -> float:
+    """map_cut_k: the average precision of the first k documents, divided by all R, min(k, R) or those found."""
+    first = codes[:cutoff]
+    if norm == "retrieved":
+        divisor = count_relevant_retrieved(first, level)
+    elif norm == "capped":
+        divisor = min(cutoff, count_relevant(judged, level))
+    else:
+        divisor = count_relevant(judged, level)
+    if divisor == 0:
         return 0.0
-    return sum_of_precisions(codes[:cutoff], level) / relevant
+    return sum_of_precisions(first, level) / divisor
 
 
 def yaap(codes: list[int], judged: list[int], *, level: int = 1) -> float:
@@ -482,31 +490,79 @@ def discounted_sum(gains: list[float]) -> float:
     return total
 
 
-def dcg(codes: list[int], judged: list[int], *, gains: dict[int, float] | None = None) -> float:
-    """Add up the discounted gains of the ranking (Jarvelin and Kekalainen, TOIS 2002)."""
-    return discounted_sum([gain_of(code, gains) for code in codes])
+def any_gain_of(code: int, gains: dict[int, float] | None, gain: str) -> float:
+    """Give the gain of a code, linear or exponential."""
+    if gain == "exp":
+        return 2.0**code - 1 if code > 0 else 0.0
+    return gain_of(code, gains)
 
 
-def ideal_dcg(codes: list[int], judged: list[int], *, gains: dict[int, float] | None = None) -> float:
+def any_discounted_sum(gains: list[float], discounted: str, base: float) -> float:
+    """Add up gains in rank order, discounted by log2(rank + 1) or as Jarvelin and Kekalainen (2002) do."""
+    if discounted == "log2":
+        return discounted_sum(gains)
+    total = 0.0
+    for rank, gain in enumerate(gains, start=1):
+        if rank < base:
+            total += gain
+        else:
+            total += gain / (math.log(rank) / math.log(base))
+    return total
+
+
+def dcg(
+    codes: list[int],
+    judged: list[int],
+    *,
+    gains: dict[int, float] | None = None,
+    gain: str = "linear",
+    discount: str = "log2",
+    base: float = 2.0,
+    ties: str = "ordered",
+) -> float:
+    """Add up the discounted gains of the ranking (Jarvelin and Kekalainen, TOIS 2002); it knows of no ties."""
+    return any_discounted_sum([any_gain_of(code, gains, gain) for code in codes], discount, base)
+
+
+def ideal_dcg(
+    codes: list[int],
+    judged: list[int],
+    *,
+    gains: dict[int, float] | None = None,
+    gain: str = "linear",
+    discount: str = "log2",
+    base: float = 2.0,
+) -> float:
     """Give the dcg of the ideal ranking: all judged documents, highest gain first."""
-    return discounted_sum(ideal_gains(judged, gains))
+    best = sorted([any_gain_of(level, gains, gain) for level in judged if level >= 0], reverse=True)
+    return any_discounted_sum(best, discount, base)
 
 
-def ndcg(codes: list[int], judged: list[int], *, gains: dict[int, float] | None = None) -> float:
+def ndcg(codes: list[int], judged: list[int], **parameters: object) -> float:
     """Divide the dcg by the ideal one."""
-    ideal = ideal_dcg(codes, judged, gains=gains)
-    if ideal == 0:
-        return 0.0
-    return dcg(codes, judged, gains=gains) / ideal
+    return ndcg_cut(codes, judged, cutoff=len(codes) + len(judged), **parameters)  # type: ignore[arg-type]
 
 
-def ndcg_cut(codes: list[int], judged: list[int], *, cutoff: int, gains: dict[int, float] | None = None) -> float:
-    """ndcg_cut_k: ndcg where both rankings end after k documents."""
-    actual = discounted_sum([gain_of(code, gains) for code in codes[:cutoff]])
-    ideal = discounted_sum(ideal_gains(judged, gains)[:cutoff])
-    if ideal == 0:
+def ndcg_cut(
+    codes: list[int],
+    judged: list[int],
+    *,
+    cutoff: int,
+    gains: dict[int, float] | None = None,
+    gain: str = "linear",
+    discount: str = "log2",
+    base: float = 2.0,
+    ideal: str = "judged",
+    ties: str = "ordered",
+) -> float:
+    """ndcg_cut_k: ndcg where both rankings end after k documents; it knows of no ties."""
+    actual = [any_gain_of(code, gains, gain) for code in codes]
+    candidates = codes if ideal == "retrieved" else judged
+    best = sorted([any_gain_of(level, gains, gain) for level in candidates if level >= 0], reverse=True)
+    highest = any_discounted_sum(best[:cutoff], discount, base)
+    if highest == 0:
         return 0.0
-    return actual / ideal
+    return any_discounted_sum(actual[:cutoff], discount, base) / highest
 
 
 def ndcg_rel(codes: list[int], judged: list[int], *, gains: dict[int, float] | None = None) -> float:

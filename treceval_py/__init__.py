@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from treceval_py.version import __version__
 
 if TYPE_CHECKING:
+    from treceval_py.conventions import CONVENTIONS, Conventions
     from treceval_py.errors import (
         DataError,
         EvaluationError,
@@ -24,37 +25,55 @@ if TYPE_CHECKING:
         UnknownMeasureError,
     )
     from treceval_py.evaluation import DEFAULT_MEASURES, evaluate
-    from treceval_py.formats.trec import read_judgment_groups, read_preferences, read_qrels, read_run
+    from treceval_py.explaining import Explanation, arithmetic, explain
+    from treceval_py.formats.conversion import convert
+    from treceval_py.formats.judged_ranking import read_judged_ranking
+    from treceval_py.formats.named import read_qrels, read_run
+    from treceval_py.formats.trec import read_judgment_groups, read_preferences
     from treceval_py.formats.writing import write_qrels, write_run
     from treceval_py.judging import Hits, JudgedRun, judge
-    from treceval_py.measures import Measure, parse_measures
+    from treceval_py.measures import Measure, declare, parse_measures
+    from treceval_py.plugins import load_plugin
     from treceval_py.profiles import PROFILES, Profile
     from treceval_py.pytrec import RelevanceEvaluator, supported_measures, supported_nicknames
     from treceval_py.results import Results
+    from treceval_py.sensitivity import Sensitivity, assess
+    from treceval_py.signatures import Signature, check_comparable
     from treceval_py.tables import JudgmentGroups, Preference, Preferences, Qrels, Run
     from treceval_py.zscores import read_norms
 
 _MODULES = {
     "treceval_py.errors": "DataError EvaluationError InputError MeasureError OutputError TrecevalError "
     "UnknownMeasureError",
+    "treceval_py.conventions": "CONVENTIONS Conventions",
     "treceval_py.evaluation": "DEFAULT_MEASURES evaluate",
-    "treceval_py.formats.trec": "read_judgment_groups read_preferences read_qrels read_run",
+    "treceval_py.explaining": "Explanation arithmetic explain",
+    "treceval_py.formats.conversion": "convert",
+    "treceval_py.formats.judged_ranking": "read_judged_ranking",
+    "treceval_py.formats.named": "read_qrels read_run",
+    "treceval_py.formats.trec": "read_judgment_groups read_preferences",
     "treceval_py.formats.writing": "write_qrels write_run",
     "treceval_py.judging": "Hits JudgedRun judge",
-    "treceval_py.measures": "Measure parse_measures",
+    "treceval_py.measures": "Measure declare parse_measures",
+    "treceval_py.plugins": "load_plugin",
     "treceval_py.profiles": "PROFILES Profile",
     "treceval_py.pytrec": "RelevanceEvaluator supported_measures supported_nicknames",
     "treceval_py.results": "Results",
+    "treceval_py.sensitivity": "Sensitivity assess",
+    "treceval_py.signatures": "Signature check_comparable",
     "treceval_py.tables": "JudgmentGroups Preference Preferences Qrels Run",
     "treceval_py.zscores": "read_norms",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
+    "CONVENTIONS",
     "DEFAULT_MEASURES",
     "PROFILES",
+    "Conventions",
     "DataError",
     "EvaluationError",
+    "Explanation",
     "Hits",
     "InputError",
     "JudgedRun",
@@ -69,12 +88,22 @@ __all__ = [
     "RelevanceEvaluator",
     "Results",
     "Run",
+    "Sensitivity",
+    "Signature",
     "TrecevalError",
     "UnknownMeasureError",
     "__version__",
+    "arithmetic",
+    "assess",
+    "check_comparable",
+    "convert",
+    "declare",
     "evaluate",
+    "explain",
     "judge",
+    "load_plugin",
     "parse_measures",
+    "read_judged_ranking",
     "read_judgment_groups",
     "read_norms",
     "read_preferences",

@@ -4,31 +4,40 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, Source
-from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.conventions import Conventions
+from treceval_py.errors import EvaluationError, MeasureError, TrecevalError
+from treceval_py.formats.lines import QRELS, RUN
+from treceval_py.formats.named import RUN_FORMATS, format_named, read_judgments, recognised
+from treceval_py.formats.rows import gathered
 from treceval_py.formats.source import Watch
-from treceval_py.formats.trec import JUDGMENT_FORMATS, Judgments, read_qrels, read_run
-from treceval_py.judging import JudgedGroups, JudgedRun, judge, judge_groups, missing_queries
-from treceval_py.measures import Measure, parse_measures
-from treceval_py.measures.parameters import PARAMETERS
+from treceval_py.formats.trec import Judgments
+from treceval_py.judging import (
+    JudgedGroups,
+    JudgedRun,
+    judge_by,
+    judge_groups,
+    missing_queries,
+)
+from treceval_py.measures import FAMILIES, NICKNAMES, Measure, parse_measures
 from treceval_py.measures.registry import TEXT
+from treceval_py.planning import Plan, plan_of_measures, plan_of_signatures
 from treceval_py.preferences import JudgedPreferences, judge_preferences
-from treceval_py.profiles import DEFAULT_PROFILE, Profile, profile_named
+from treceval_py.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, Profile, profile_named
 from treceval_py.ranking import RankContradictions, Rules, rank_contradictions
 from treceval_py.results import Results
+from treceval_py.signatures import Fingerprint, Signature
 from treceval_py.streaming import MOST_THREADS, Retrieved, judge_file
 from treceval_py.tables import DEFAULT_TAG, RUN_NAME, JudgmentGroups, Preferences, Qrels, Run, first_of
 
-__all__ = ["DEFAULT_MEASURES", "evaluate", "load_judgments", "load_run"]
-
-DEFAULT_MEASURES = ("official", "ndcg", "ndcg_cut.10")
-"""What is computed unless something else is asked for: trec_eval's official measures, nDCG and nDCG@10."""
+__all__ = ["DEFAULT_MEASURES", "evaluate", "evaluate_plan", "format_for", "load_judgments", "load_run", "selected"]
 
 Judged = JudgedRun | JudgedGroups | JudgedPreferences
+AnyRun: TypeAlias = "Source | Run | Mapping[str, Mapping[str, float]]"
 
 _KINDS: dict[type, str] = {
     Qrels: "relevance judgments (qrels)",
@@ -44,15 +53,17 @@ _NEEDS: dict[object, str] = {
 
 def evaluate(
     qrels: Source | Judgments | Mapping[str, Mapping[str, int]],
-    run: Source | Run | Mapping[str, Mapping[str, float]],
-    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    run: AnyRun,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
-    level: int = 1,
+    level: int | None = None,
     complete: bool = False,
     depth: int | None = None,
     judged_only: bool = False,
     collection_size: int = 0,
     profile: str | Profile = DEFAULT_PROFILE,
+    signature: str | Signature | Iterable[str | Signature] | None = None,
+    run_format: str | None = None,
     threads: int | None = None,
     watch: Watch | None = None,
 ) -> Results:
@@ -63,16 +74,19 @@ def evaluate(
     Parameters
     ----------
     qrels : path, binary file, Qrels, JudgmentGroups, Preferences or dict of dict
-        The judgments; a path is read as TREC qrels.
+        The judgments: TREC's, BEIR's, JSON, JSON Lines, Parquet or ``"ir_datasets:NAME"``. Where all measures need
+        judgments of groups or subtopics, a file is read as such.
     run : path, binary file, Run or dict of dict
-        The run; a path is read as a TREC run.
-    measures : name, Measure, or iterable of them
-        What to compute, in any notation: ``["map", "nDCG@10", "P.5,10"]``.
-    level : int
-        Least judgment that counts as relevant, from 0, for measures that do not say it themselves.
+        The run: TREC's, MS MARCO's, JSON, JSON Lines or Parquet.
+    measures : name, Measure, or iterable of them, optional
+        What to compute, in any notation: ``["map", "nDCG@10", "P.5,10"]``. By default what the profile computes:
+        trec_eval's official measures, nDCG and nDCG@10.
+    level : int, optional
+        Least judgment that counts as relevant, from 0, for measures that do not say it themselves; by default that of
+        the profile, 1.
     complete : bool
-        Whether judged queries that the run lacks count (as empty rankings). They are left out otherwise, and named in
-        `Results.missing` in either case.
+        Whether judged queries that the run lacks count (as empty rankings) also where the profile leaves them out.
+        They are named in `Results.missing` in either case.
     depth : int, optional
         How many documents of each query count.
     judged_only : bool
@@ -80,7 +94,11 @@ def evaluate(
     collection_size : int
         Documents in the collection, for ``utility``.
     profile : str or Profile
-        The conventions of ranking and averaging.
+        The conventions of ranking and averaging, and what names of measures mean.
+    signature : str, Signature, or iterable of them, optional
+        Repeat what these signatures say, in place of all the options above.
+    run_format : str, optional
+        The format of a run file, one of `formats.named.RUN_FORMATS`; by default it is recognised.
     threads : int, optional
         How many threads read a run file, from 1 to 256; by default as many as there are cores for this process.
     watch : callable, optional
@@ -90,7 +108,7 @@ def evaluate(
     Returns
     -------
     Results
-        A value for each query and measure, and averages.
+        A value for each query and measure, averages, and how each number was made.
 
     Raises
     ------
@@ -101,7 +119,8 @@ def evaluate(
     MeasureError
         A measure is unknown, or a parameter out of range.
     EvaluationError
-        No query is in both (and `complete` is not set), or a measure needs another kind of judgments.
+        No query is in both (and missing queries do not count), a measure needs another kind of judgments, or a
+        signature is of other judgments.
 
     Examples
     --------
@@ -114,44 +133,263 @@ def evaluate(
     if threads is not None and not 1 <= threads <= MOST_THREADS:
         raise MeasureError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
     rules = profile_named(profile) if isinstance(profile, str) else profile
-    asked = parse_measures(measures, leaves_out=rules.leaves_out)
-    judgments = load_judgments(qrels)
-    defaults: dict[str, Any] = {
-        "max_rel": judgments.max_rel,
-        "level": PARAMETERS["level"].check(level, "level"),
-        "collection_size": PARAMETERS["collection_size"].check(collection_size, "collection_size"),
-        **rules.defaults,
-    }
-    resolved = [measure.with_defaults(defaults) for measure in asked]
-    check_kinds(asked, judgments)
-    judged, retrieved = _judge(judgments, run, complete, Rules(depth, judged_only, rules.score_type), threads, watch)
-    missing = missing_queries(judgments.qids, retrieved.qids)
-    as_zero = np.zeros(judged.num_queries, dtype=bool)
-    if complete and rules.missing_as_zero:
-        absent = set(missing)
-        as_zero = np.array([qid in absent for qid in judged.qids], dtype=bool)
-    values, texts, averages = _compute(resolved, judged, as_zero)
+    named = _named(measures, signature, rules)
+    duplicates = rules.conventions.duplicates if signature is None else "refuse"
+    judgments = load_judgments(qrels, format_for(named), duplicates=duplicates)
+    fingerprint = Fingerprint(judgments)
+    if signature is not None:
+        options = (measures, level, depth) != (None, None, None) or complete or judged_only or collection_size
+        if options or rules.name != DEFAULT_PROFILE:
+            raise MeasureError("a signature says all by itself", "Leave out the measures and other options.")
+        plan = plan_of_signatures(signature, fingerprint, defaults={"max_rel": judgments.max_rel})
+    else:
+        plan = plan_of_measures(
+            measures,
+            rules,
+            max_rel=judgments.max_rel,
+            level=level,
+            complete=complete,
+            depth=depth,
+            judged_only=judged_only,
+            collection_size=collection_size,
+        )
+    check_kinds([task.asked for task in plan.tasks], judgments)
+    return _carried_out(plan, judgments, fingerprint, _Reader(judgments, run, plan, run_format, threads, watch))
+
+
+def evaluate_plan(plan: Plan, judgments: Qrels, run: Run) -> Results:
+    """Carry a plan out on tables, whose tasks need not have different names; errors as of `evaluate`."""
+    return _carried_out(plan, judgments, Fingerprint(judgments), _Reader(judgments, run, plan))
+
+
+class _Reader:
+    """A run that is judged once for each way of ranking that a plan needs."""
+
+    def __init__(
+        self,
+        judgments: Judgments,
+        run: AnyRun,
+        plan: Plan,
+        run_format: str | None = None,
+        threads: int | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        self._judgments = judgments
+        self._run = run
+        self._threads = threads
+        self._watch = watch
+        self.retrieved = Retrieved((), "", "", RankContradictions())
+        if isinstance(run, Mapping):
+            return
+        rereadable = isinstance(run, (str, os.PathLike)) and os.path.isfile(run)
+        name, self._run = recognised(_source(run), "run") if run_format is None else (run_format, run)
+        once = len(plan.rankings) > 1 and not rereadable
+        if once or plan.duplicates == "last" or name != "trec_results" or not isinstance(judgments, Qrels):
+            self._run = load_run(self._run, name, duplicates=plan.duplicates)
+
+    def judged(self, rules: Rules, *, complete: bool) -> Judged:
+        """Judge the run, with all judged queries or only with those that it has."""
+        judgments, run = self._judgments, self._run
+        if isinstance(judgments, Qrels):
+            if isinstance(run, Mapping):
+                judged: Judged = judge_by(judgments, run, rules, complete=complete)
+                self.retrieved = _retrieved(run)
+            else:
+                judged, self.retrieved = judge_file(
+                    judgments, _source(run), complete=complete, rules=rules, threads=self._threads, watch=self._watch
+                )
+        else:
+            table_of_run = load_run(run)
+            self.retrieved = _retrieved(table_of_run)
+            function: Any = judge_groups if isinstance(judgments, JudgmentGroups) else judge_preferences
+            judged = function(judgments, table_of_run, complete=complete, rules=rules)
+        _check_common(judgments, self.retrieved, complete)
+        return judged
+
+
+class _Columns(NamedTuple):
+    """The values of all measures over the same queries; arrays are (Q, M), averages (M,)."""
+
+    values: FloatArray
+    counted: BoolArray
+    texts: dict[int, tuple[str, ...]]
+    averages: FloatArray
+    as_zero: BoolArray
+
+
+def _carried_out(plan: Plan, judgments: Judgments, fingerprint: Fingerprint, reader: _Reader) -> Results:
+    rankings = plan.rankings
+    # Only measures that leave different queries out need to see all of them in one table.
+    same = {(task.conventions.missing == "out", task.conventions.unrelevant) for task in plan.tasks} in (
+        {(True, "in")},
+        {(False, "in")},
+    )
+    everything = not same or any(task.conventions.missing != "out" for task in plan.tasks)
+    columns: _Columns | None = None
+    qids: tuple[str, ...] = ()
+    for rules, numbers in rankings.items():
+        judged = reader.judged(rules, complete=everything)
+        if columns is None:
+            qids = judged.qids
+            columns = _empty(judged.num_queries, len(plan.tasks))
+        _fill(columns, plan, numbers, judged, set(reader.retrieved.qids))
+    if columns is None:  # no measure was asked for
+        judged = reader.judged(Rules(), complete=everything)
+        qids, columns = judged.qids, _empty(judged.num_queries, 0)
+    retrieved = reader.retrieved
+    if not same:
+        kept: BoolArray = np.asarray(columns.counted.any(axis=1))
+        qids = tuple(qid for qid, keep in zip(qids, kept.tolist(), strict=True) if keep)
+        texts = {
+            number: tuple(text for text, keep in zip(found, kept.tolist(), strict=True) if keep)
+            for number, found in columns.texts.items()
+        }
+        columns = _Columns(columns.values[kept], columns.counted[kept], texts, columns.averages, columns.as_zero[kept])
+    conventions = tuple(task.conventions for task in plan.tasks)
     return Results(
-        qids=judged.qids,
-        measures=tuple(asked),
-        resolved=tuple(resolved),
-        matrix=values,
-        texts=texts,
-        averages=averages,
-        listed=~as_zero,
-        missing=tuple(missing),
+        qids=qids,
+        measures=tuple(task.asked for task in plan.tasks),
+        resolved=tuple(task.resolved for task in plan.tasks),
+        conventions=conventions,
+        matrix=columns.values,
+        counted=columns.counted,
+        texts=columns.texts,
+        averages=columns.averages,
+        listed=_listed(columns),
+        missing=tuple(missing_queries(judgments.qids, retrieved.qids)),
         unjudged=tuple(missing_queries(retrieved.qids, judgments.qids)),
         contradictions=retrieved.contradictions,
-        complete=complete,
-        profile=rules.name,
+        complete=all(each.missing != "out" for each in conventions) if conventions else False,
+        profile=plan.profile,
         judgments_name=judgments.name,
         run_name=retrieved.name,
         tag=retrieved.tag,
+        fingerprint=fingerprint,
     )
 
 
-def load_judgments(qrels: Source | Judgments | Mapping[str, Mapping[str, int]], format: str = "qrels") -> Judgments:
+def _listed(columns: _Columns) -> BoolArray:
+    """Tell which queries are listed: those that count for some measure otherwise than as 0. Returns (Q,)."""
+    if not columns.values.shape[1]:
+        return np.ones(len(columns.values), dtype=bool)
+    listed: BoolArray = np.asarray((columns.counted & ~columns.as_zero).any(axis=1))
+    return listed
+
+
+def _empty(queries: int, measures: int) -> _Columns:
+    values = np.full((queries, measures), np.nan)
+    nothing = np.zeros((queries, measures), dtype=bool)
+    return _Columns(values, nothing, {}, np.full(measures, np.nan), nothing.copy())
+
+
+def _fill(columns: _Columns, plan: Plan, numbers: Sequence[int], judged: Judged, retrieved: set[str]) -> None:
+    """Compute the measures of some tasks and write their columns."""
+    selections: dict[tuple[str, str], tuple[Judged, BoolArray, BoolArray]] = {}
+    for number in numbers:
+        task = plan.tasks[number]
+        key = (task.conventions.missing, task.conventions.unrelevant)
+        if key not in selections:
+            selections[key] = selected(judged, task.conventions, retrieved)
+        part, kept, as_zero = selections[key]
+        measure = task.resolved
+        found = _computed(measure, part)
+        columns.counted[kept, number] = True
+        columns.as_zero[:, number] = as_zero
+        if measure.family.kind == TEXT:
+            texts = [""] * judged.num_queries
+            for row, text in zip(np.flatnonzero(kept).tolist(), found, strict=False):
+                texts[row] = str(text)
+            columns.texts[number] = tuple(texts) if len(found) else ()
+            continue
+        column: FloatArray = np.asarray(found, dtype=np.float64)
+        if as_zero.any() and measure.family.name not in ("num_q", "num_rel"):
+            column = np.where(as_zero[kept], 0.0, column)
+        columns.values[kept, number] = column
+        columns.averages[number] = measure.family.average(column, part.num_queries)
+
+
+def selected(judged: Judged, conventions: Conventions, retrieved: set[str]) -> tuple[Judged, BoolArray, BoolArray]:
+    """Return the queries that conventions count, which these are, and which of them count 0 unlisted."""
+    there = np.array([qid in retrieved for qid in judged.qids], dtype=bool)
+    kept = there.copy() if conventions.missing == "out" else np.ones(judged.num_queries, dtype=bool)
+    as_zero = ~there if conventions.missing == "zero" else np.zeros(judged.num_queries, dtype=bool)
+    if conventions.unrelevant == "out":
+        if not isinstance(judged, JudgedRun):
+            raise EvaluationError(
+                "queries without relevant documents can be left out only with relevance judgments (qrels)",
+                "Use another profile.",
+            )
+        kept &= judged.num_rel(1) > 0
+        as_zero &= kept
+    if kept.all():
+        return judged, kept, as_zero
+    if not isinstance(judged, JudgedRun):
+        raise AssertionError("groups and preferences are judged for the queries that count")
+    return judged.select(kept), kept, as_zero
+
+
+def _computed(measure: Measure, judged: Judged) -> Any:
+    """Compute a measure; what goes wrong in one that was added from outside is said in one line."""
+    function = measure.family.function
+    if str(function.__module__).startswith("treceval_py."):
+        return measure(judged)
+    try:
+        found = measure(judged)
+    except TrecevalError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise EvaluationError(
+            f"measure {measure.name}, of {function.__module__}.{function.__name__}, failed: {reason}",
+            "Mend the function.",
+        ) from error
+    shape = np.shape(found)
+    if shape != (judged.num_queries,):
+        raise EvaluationError(
+            f"measure {measure.name} returned values of shape {shape} for {judged.num_queries} queries",
+            "A measure returns one value a query.",
+        )
+    return found
+
+
+def _named(
+    measures: str | Measure | Iterable[str | Measure] | None,
+    signature: str | Signature | Iterable[str | Signature] | None,
+    profile: Profile,
+) -> list[Measure]:
+    """Return the measures that are asked for, before anything is read."""
+    if signature is None:
+        return parse_measures(profile.measures if measures is None else measures, leaves_out=profile.leaves_out)
+    given = [signature] if isinstance(signature, (str, Signature)) else list(signature)
+    return [(Signature.parse(each) if isinstance(each, str) else each).measure for each in given]
+
+
+def format_for(measures: Sequence[Measure]) -> str | None:
+    """Return the format of judgments without which some measures cannot be computed; None where any will do."""
+    # Not for trec_eval's own measures of groups, which it refuses when the format is not named.
+    of_groups = [name for name in NICKNAMES["qrels_jg"] if FAMILIES[name].judged is JudgedGroups]
+    needing = [measure.family for measure in measures if measure.family.judged in _NEEDS]
+    if any(family.name in of_groups for family in needing):
+        return None
+    return "qrels_jg" if {family.judged for family in needing} == {JudgedGroups} else None
+
+
+def load_judgments(
+    qrels: Source | Judgments | Mapping[str, Mapping[str, int]],
+    format: str | None = None,
+    *,
+    duplicates: str = "refuse",
+) -> Judgments:
     """Return judgments as a table: read a file, convert a dictionary, or take a table as it is.
+
+    Parameters
+    ----------
+    qrels : path, binary file, table or dict of dict
+        The judgments.
+    format : str, optional
+        The format of a file; by default it is recognised.
+    duplicates : {"refuse", "last"}
+        What a document that is judged twice for a query does in a file of TREC's format.
 
     Raises
     ------
@@ -162,11 +400,23 @@ def load_judgments(qrels: Source | Judgments | Mapping[str, Mapping[str, int]], 
         return qrels
     if isinstance(qrels, Mapping):
         return Qrels(qrels)
-    return JUDGMENT_FORMATS[format](_source(qrels)) if format != "qrels" else read_qrels(_source(qrels))
+    name, source = recognised(_source(qrels), "qrels") if format is None else (format, _source(qrels))
+    if name == "qrels" and duplicates == "last":
+        return gathered(source, QRELS).qrels(duplicates=duplicates)
+    return read_judgments(source, name)
 
 
-def load_run(run: Source | Run | Mapping[str, Mapping[str, float]]) -> Run:
+def load_run(run: AnyRun, format: str | None = None, *, duplicates: str = "refuse") -> Run:
     """Return a run as a table: read a file, convert a dictionary, or take a table as it is.
+
+    Parameters
+    ----------
+    run : path, binary file, Run or dict of dict
+        The run.
+    format : str, optional
+        The format of a file; by default it is recognised.
+    duplicates : {"refuse", "last"}
+        What a document that comes twice in a query of a file of TREC's format does.
 
     Raises
     ------
@@ -175,7 +425,12 @@ def load_run(run: Source | Run | Mapping[str, Mapping[str, float]]) -> Run:
     """
     if isinstance(run, Run):
         return run
-    return Run(run) if isinstance(run, Mapping) else read_run(_source(run))
+    if isinstance(run, Mapping):
+        return Run(run)
+    name, source = recognised(_source(run), "run") if format is None else (format, _source(run))
+    if name == "trec_results" and duplicates == "last":
+        return gathered(source, RUN).run(duplicates=duplicates)
+    return format_named(RUN_FORMATS, name, "runs")(source)
 
 
 def check_kinds(measures: Sequence[Measure], judgments: Judgments) -> None:
@@ -205,34 +460,9 @@ def _source(source: object) -> str | os.PathLike[str] | BinaryIO:
     )
 
 
-def _judge(
-    judgments: Judgments,
-    run: Source | Run | Mapping[str, Mapping[str, float]],
-    complete: bool,
-    rules: Rules,
-    threads: int | None,
-    watch: Watch | None,
-) -> tuple[Judged, Retrieved]:
-    if isinstance(judgments, Qrels):
-        if isinstance(run, Mapping) and not isinstance(run, Run):
-            judged: Judged = judge(judgments, run, complete=complete, **rules._asdict())
-            retrieved = Retrieved(tuple(run), RUN_NAME, DEFAULT_TAG, RankContradictions())
-        elif isinstance(run, Run):
-            judged, retrieved = judge(judgments, run, complete=complete, **rules._asdict()), _retrieved(run)
-        else:
-            judged, retrieved = judge_file(
-                judgments, _source(run), complete=complete, rules=rules, threads=threads, watch=watch
-            )
-        _check_common(judgments, retrieved, complete)
-        return judged, retrieved
-    table = load_run(run)
-    retrieved = _retrieved(table)
-    _check_common(judgments, retrieved, complete)
-    function: Any = judge_groups if isinstance(judgments, JudgmentGroups) else judge_preferences
-    return function(judgments, table, complete=complete, rules=rules), retrieved
-
-
-def _retrieved(run: Run) -> Retrieved:
+def _retrieved(run: Mapping[str, Mapping[str, float]]) -> Retrieved:
+    if not isinstance(run, Run):
+        return Retrieved(tuple(run), RUN_NAME, DEFAULT_TAG, RankContradictions())
     return Retrieved(run.qids, run.name, run.tag, rank_contradictions(run))
 
 
@@ -251,23 +481,3 @@ def _some(qids: Sequence[str]) -> str:
         return "none (0 queries)"
     count = "1 query" if len(qids) == 1 else f"{len(qids)} queries"
     return f"{first_of(qids)} ({count})"
-
-
-def _compute(
-    measures: Sequence[Measure], judged: Judged, as_zero: BoolArray
-) -> tuple[FloatArray, dict[int, tuple[str, ...]], FloatArray]:
-    """Compute measures; queries of ``as_zero`` (Q,) get 0 in all but what does not depend on the run."""
-    values = np.full((judged.num_queries, len(measures)), np.nan)
-    averages = np.full(len(measures), np.nan)
-    texts: dict[int, tuple[str, ...]] = {}
-    for number, measure in enumerate(measures):
-        found = measure(judged)
-        if measure.family.kind == TEXT:
-            texts[number] = tuple(map(str, found))
-            continue
-        column: FloatArray = np.asarray(found, dtype=np.float64)
-        if as_zero.any() and measure.family.name not in ("num_q", "num_rel"):
-            column = np.where(as_zero, 0.0, column)
-        values[:, number] = column
-        averages[number] = measure.family.average(column, judged.num_queries)
-    return values, texts, averages

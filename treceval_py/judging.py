@@ -29,6 +29,7 @@ __all__ = [
     "Tied",
     "assemble",
     "judge",
+    "judge_by",
     "judge_groups",
     "locate",
     "locate_nested",
@@ -356,7 +357,11 @@ def judge(
     >>> judged.hits.rank.tolist(), judged.ideal.rel.tolist(), judged.num_ret.tolist()
     ([2], [2, 1], [2])
     """
-    rules = Rules(depth, judged_only, score_type, order, ties, tied)
+    return judge_by(qrels, run, Rules(depth, judged_only, score_type, order, ties, tied), complete=complete)
+
+
+def judge_by(qrels: Qrels, run: Run | Mapping[str, Mapping[str, float]], rules: Rules, *, complete: bool) -> JudgedRun:
+    """Find the judged documents of a run by rules; the rest as of `judge`."""
     if isinstance(run, Run):
         tag, located = run.tag, locate(qrels, run, rules)
     else:

@@ -1,7 +1,7 @@
-"""Profiles: the conventions by which a list is ranked and averaged.
+"""Profiles: the conventions of a program, and what its names of measures mean.
 
-What is computed from the ranks is a measure; how documents come to their ranks and queries to their average is a
-profile. A profile stands for a program and its version.
+A profile stands for a program and its version. Where a program treats its measures differently (ir_measures hands them
+to several others, BEIR ranks twice), a profile has exceptions for families of measures.
 """
 
 from __future__ import annotations
@@ -10,14 +10,21 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from treceval_py.conventions import Conventions
 from treceval_py.errors import MeasureError
-from treceval_py.ranking import FLOAT32, FLOAT64
+from treceval_py.measures import Measure, parse_measures
+from treceval_py.ranking import FLOAT32
 
-__all__ = ["DEFAULT_PROFILE", "PROFILES", "Profile", "profile_named"]
+__all__ = ["DEFAULT_MEASURES", "DEFAULT_PROFILE", "PROFILES", "Profile", "profile_named"]
+
+DEFAULT_MEASURES = ("official", "ndcg", "ndcg_cut.10")
+"""What is computed unless something else is asked for: trec_eval's official measures, nDCG and nDCG@10."""
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Profile(NamedTuple):
-    """Conventions of a scorer.
+    """Conventions of a scorer, and what its measures are called.
 
     Attributes
     ----------
@@ -25,41 +32,245 @@ class Profile(NamedTuple):
         The profile's name.
     title : str
         The program it stands for.
-    score_type : {"float64", "float32"}
-        The width of scores; in float32 more documents are tied.
-    missing_as_zero : bool
-        What a judged query that the run lacks counts when all judged queries are averaged: False, the value of an
-        empty ranking, listed like any query; True, 0 without being listed.
+    conventions : Conventions
+        How it ranks and averages.
+    exceptions : mapping of str to mapping
+        For families of measures that the program treats differently, or for those with a parameter
+        (``"ndcg_cut:gain=exp"``): the conventions that differ.
+    when_complete : {"empty", "zero"}
+        What a judged query that the run lacks counts when all judged queries are averaged (``-c``).
+    meanings : mapping of str to str
+        What a family of measures means here when it is named without parameters, in notation: ``{"ndcg":
+        "nDCG(gain=exp)"}``; a cutoff is kept.
     defaults : mapping
         Values for parameters of measures that were not given.
+    level : int
+        Least judgment that counts as relevant.
+    measures : tuple of str
+        What is computed unless something else is asked for.
     leaves_out : frozenset of str
         Measures that nicknames do not have here.
+    computes : frozenset of str
+        The families of measures that the program has, where these are few; empty where it has most of them. Others can
+        be computed under the profile too, but are not said to be the program's.
+    remarks : tuple of str
+        What else is to be known, such as where the program goes wrong and this does not follow.
     """
 
     name: str
     title: str
-    score_type: str = FLOAT64
-    missing_as_zero: bool = False
-    defaults: Mapping[str, Any] = MappingProxyType({})
+    conventions: Conventions = Conventions()
+    exceptions: Mapping[str, Mapping[str, Any]] = _NONE
+    when_complete: str = "empty"
+    meanings: Mapping[str, str] = _NONE
+    defaults: Mapping[str, Any] = _NONE
+    level: int = 1
+    measures: tuple[str, ...] = DEFAULT_MEASURES
     leaves_out: frozenset[str] = frozenset()
+    computes: frozenset[str] = frozenset()
+    remarks: tuple[str, ...] = ()
+
+    def conventions_of(self, measure: Measure) -> Conventions:
+        """Return the conventions for a measure."""
+        name = measure.family.name
+        changes = dict(self.exceptions.get(name, _NONE))
+        for parameter, value in measure.parameters:
+            changes.update(self.exceptions.get(f"{name}:{parameter}={value}", _NONE))
+        return self.conventions.changed(changes)
+
+    def meaning_of(self, measure: Measure) -> Measure:
+        """Return what a measure that is named without parameters means here; one with parameters means itself."""
+        text = self.meanings.get(measure.family.name)
+        at = measure.family.at
+        if text is None or any(at is None or name != at.name for name, _ in measure.parameters):
+            return measure
+        cutoff = dict(measure.parameters).get(at.name) if at is not None else None
+        (meant,) = parse_measures(text if cutoff is None else f"{text}@{cutoff}")
+        return Measure(meant.family, meant.parameters, asked=measure.name)
+
+    @property
+    def complete(self) -> Profile:
+        """The profile with all judged queries averaged, as ``-c`` does."""
+
+        def completed(conventions: Mapping[str, Any]) -> Mapping[str, Any]:
+            return {name: value for name, value in conventions.items() if name != "missing"}
+
+        exceptions = {key: completed(changes) for key, changes in self.exceptions.items()}
+        missing = self.when_complete if self.conventions.missing == "out" else self.conventions.missing
+        return self._replace(conventions=self.conventions._replace(missing=missing), exceptions=exceptions)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (profile_named, (self.name,))
+        if PROFILES.get(self.name) is self:
+            return (profile_named, (self.name,))
+        plain = {key: dict(value) if isinstance(value, Mapping) else value for key, value in self._asdict().items()}
+        return (_profile_of, (plain,))
 
+
+def _profile_of(fields: dict[str, Any]) -> Profile:
+    return Profile(**fields)
+
+
+def _for(families: str, **changes: Any) -> dict[str, Mapping[str, Any]]:
+    """Return the same exceptions for several families."""
+    return dict.fromkeys(families.split(), MappingProxyType(changes))
+
+
+def _mapping(pairs: Mapping[str, Any]) -> Mapping[str, Any]:
+    return MappingProxyType(dict(pairs))
+
+
+_NEAREST = _mapping({"rounding": "nearest"})
+_UP = _mapping({"rounding": "up"})
+_NOT_IN_9 = frozenset({"rbp", "rbp_resid", "unj"})
+
+_OWN_ORDER = "recip_rank recip_rank_cut recall_cap success judged"
+"""What BEIR and FlagEmbedding compute themselves; the rest they leave to pytrec_eval."""
 
 _ALL = (
     Profile(
         "trec_eval-10",
-        "NIST trec_eval 10.0: float64 scores, recall levels rounded to the nearest document",
-        defaults=MappingProxyType({"rounding": "nearest"}),
+        "NIST trec_eval 10.0",
+        defaults=_NEAREST,
+        remarks=(
+            "recall levels of iprec_at_recall and 11pt_avg are rounded to the nearest document",
+            "trec_eval 10.0 stops when the run lacks a judged query, unless -c is given; here the query is left out",
+        ),
     ),
     Profile(
         "trec_eval-9",
-        "NIST trec_eval 9.0.8: float32 scores, recall levels rounded up, missing queries count 0, no rbp and unj",
-        score_type=FLOAT32,
-        missing_as_zero=True,
-        defaults=MappingProxyType({"rounding": "up"}),
-        leaves_out=frozenset({"rbp", "rbp_resid", "unj"}),
+        "NIST trec_eval 9.0.8, as most packages ship it",
+        Conventions(score_type=FLOAT32),
+        when_complete="zero",
+        defaults=_UP,
+        leaves_out=_NOT_IN_9,
+        remarks=(
+            "recall levels of iprec_at_recall and 11pt_avg are rounded up; with -c a missing query counts 0, unlisted",
+        ),
+    ),
+    Profile(
+        "pytrec_eval",
+        "pytrec_eval and pytrec_eval-terrier 0.5, averaged by the caller",
+        Conventions(score_type=FLOAT32),
+        when_complete="zero",
+        defaults=_UP,
+        leaves_out=_NOT_IN_9,
+        remarks=("the package returns values of queries only; the mean is over the queries that it returns",),
+    ),
+    Profile(
+        "ir_measures",
+        "ir_measures 0.4",
+        Conventions(score_type=FLOAT32, missing="empty", duplicates="last"),
+        exceptions=_mapping(
+            {
+                **_for("recip_rank_cut judged compat", score_type="float64", ties="docid-asc"),
+                **_for("accuracy accuracy_cut", score_type="float64", ties="line"),
+                **_for(
+                    "rbp_binary rbp_binary_cut insq inst sdcg_cut bpm_cut nerr8_cut nerr9_cut nerr10 nerr11",
+                    score_type="float64",
+                    ties="line",
+                ),
+                **_for("err_cut nerr_cut ndcg_cut:gain=exp", score_type="float64"),
+            }
+        ),
+        meanings=_mapping({"err_cut": "ERR(max_rel=4)"}),
+        defaults=_UP,
+        remarks=("each measure is ranked as the package that it is handed to ranks: RR and RR@10 differ for ties",),
+    ),
+    Profile(
+        "ranx",
+        "ranx 0.3, after make_comparable",
+        Conventions(ties="line", missing="empty", duplicates="last"),
+        remarks=(
+            "ranx refuses different sets of queries until make_comparable gives the run the judged ones",
+            "it sorts with an unstable sort, which leaves equal scores in the order of the lines as far as was seen",
+        ),
+    ),
+    Profile(
+        "beir",
+        "BEIR 2.2, EvaluateRetrieval.evaluate and evaluate_custom",
+        Conventions(score_type=FLOAT32, self_hits="drop", duplicates="last"),
+        exceptions=_mapping(_for(_OWN_ORDER, score_type="float64", ties="line", missing="empty")),
+        when_complete="zero",
+        defaults=_UP,
+        leaves_out=_NOT_IN_9,
+        remarks=("an extra query in the run, or a query without relevant documents, stops BEIR's own measures",),
+    ),
+    Profile(
+        "flagembedding",
+        "FlagEmbedding 1.4, its evaluation package",
+        Conventions(score_type=FLOAT32, duplicates="last"),
+        exceptions=_mapping(_for(_OWN_ORDER, score_type="float64", ties="line", missing="empty")),
+        when_complete="zero",
+        defaults=_UP,
+        leaves_out=_NOT_IN_9,
+        remarks=("relevant is whatever is judged above 0, also for TREC Deep Learning",),
+    ),
+    Profile(
+        "flagembedding-tutorial",
+        "FlagEmbedding's tutorials: BGE over MS MARCO with Faiss, nDCG by scikit-learn",
+        Conventions(ties="line", missing="empty"),
+        meanings=_mapping(
+            {
+                "recall": "R_cap",
+                "ndcg": "nDCG(ideal=retrieved,ties=average)",
+                "ndcg_cut": "nDCG(ideal=retrieved,ties=average)",
+                "map_cut": "AP(norm=retrieved)",
+            }
+        ),
+        measures=("R@1", "R@10", "MRR@1", "MRR@10", "nDCG@1", "nDCG@10"),
+        computes=frozenset({"recall", "recip_rank_cut", "P", "map_cut", "ndcg_cut"}),
+        remarks=("recall is capped: divided by min(k, R)", "nDCG's ideal is made from what was retrieved"),
+    ),
+    Profile(
+        "msmarco",
+        "MS MARCO's ms_marco_eval.py",
+        Conventions(order="rank", depth=1000, missing="empty"),
+        level=0,
+        measures=("MRR@10",),
+        computes=frozenset({"recip_rank_cut"}),
+        remarks=(
+            "every judged document is relevant, whatever its label: the script does not read labels",
+            "the script fills missing ranks with passage 0 and moves rank 0 to the end; here rank 0 is refused",
+        ),
+    ),
+    Profile(
+        "sklearn",
+        "scikit-learn's ndcg_score and dcg_score over the retrieved documents of each query",
+        meanings=_mapping(
+            {
+                "ndcg": "nDCG(ideal=retrieved,ties=average)",
+                "ndcg_cut": "nDCG(ideal=retrieved,ties=average)",
+                "dcg": "DCG(ties=average)",
+            }
+        ),
+        measures=("nDCG", "nDCG@10"),
+        computes=frozenset({"ndcg", "ndcg_cut", "dcg"}),
+        remarks=("average_precision_score takes tied documents in one step, which no measure here does",),
+    ),
+    Profile(
+        "gdeval",
+        "TREC Web track's gdeval.pl",
+        Conventions(unrelevant="out"),
+        meanings=_mapping(
+            {
+                "ndcg": "nDCG(gain=exp)",
+                "ndcg_cut": "nDCG(gain=exp)",
+                "err": "ERR(max_rel=4)",
+                "err_cut": "ERR(max_rel=4)",
+            }
+        ),
+        measures=("nDCG@20", "ERR@20"),
+        computes=frozenset({"ndcg_cut", "err_cut"}),
+        remarks=("grades above 4 are no part of its scale",),
+    ),
+    Profile(
+        "coursework",
+        "a coursework scorer: ranks are the order of lines, and one file is ranking and judgments",
+        Conventions(order="line", missing="empty"),
+        meanings=_mapping({"ndcg": "nDCG(discount=jk,base=2)", "ndcg_cut": "nDCG(discount=jk,base=2)"}),
+        measures=("MAP", "MRR", "NDCG"),
+        computes=frozenset({"map", "recip_rank", "ndcg"}),
+        remarks=("such a file is read by --judged-ranking",),
     ),
 )
 

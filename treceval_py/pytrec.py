@@ -22,7 +22,7 @@ from treceval_py.tables import Qrels
 
 __all__ = ["RelevanceEvaluator", "compute_aggregated_measure", "supported_measures", "supported_nicknames"]
 
-_PROFILE = PROFILES["trec_eval-9"]
+_PROFILE = PROFILES["pytrec_eval"]
 
 
 def _takes_qrels(family: Family) -> bool:
@@ -107,7 +107,7 @@ class RelevanceEvaluator:
             scores,
             complete=False,
             judged_only=self._judged_only,
-            score_type=_PROFILE.score_type,
+            score_type=_PROFILE.conventions.score_type,
         )
         columns = [(key, self._column(measure, judged)) for key, measure in self._measures]
         return {qid: {key: column[row] for key, column in columns} for row, qid in enumerate(judged.qids)}

@@ -15,7 +15,7 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.errors import DataError
-from treceval_py.tables import Run
+from treceval_py.tables import Run, encode
 
 __all__ = [
     "FLOAT32",
@@ -63,6 +63,8 @@ class Rules(NamedTuple):
         Which of two documents with equal scores stands first.
     tied : bool
         Whether it is kept where documents could stand if equal scores were ordered otherwise.
+    drop_self : bool
+        Whether documents whose id is that of the query are taken out.
     """
 
     depth: int | None = None
@@ -71,11 +73,12 @@ class Rules(NamedTuple):
     order: str = "score"
     ties: str = "docid-desc"
     tied: bool = False
+    drop_self: bool = False
 
     @property
     def plain(self) -> bool:
         """Whether documents are ranked by score and ties by descending id, and no more is asked."""
-        return (self.order, self.ties, self.tied) == ("score", "docid-desc", False)
+        return (self.order, self.ties, self.tied, self.drop_self) == ("score", "docid-desc", False, False)
 
 
 PLAIN = Rules()
@@ -163,6 +166,8 @@ def arrange(run: Run, rules: Rules) -> Arranged:
     DataError
         It is ranked by ranks that it has not.
     """
+    if rules.drop_self:
+        run = _without_self(run)
     query = np.repeat(np.arange(len(run.qids)), np.diff(run.offsets))
     if rules.order == "rank":
         return _arranged_by_rank(run, query)
@@ -198,6 +203,18 @@ def _order_ties(run: Run, order: IntArray, tie: BoolArray, *, later_first: bool)
         order[first : last + 1] = sorted(rows, key=ids.__getitem__, reverse=later_first)
 
 
+def _without_self(run: Run) -> Run:
+    """Take out the documents whose id is that of the query."""
+    buffer, cuts = run.docids.buffer, run.docids.offsets
+    keep = np.ones(len(run.docids), dtype=bool)
+    for number, qid in enumerate(run.qids):
+        name = encode(qid)
+        start, stop = run.span(number)
+        at = np.flatnonzero(np.diff(cuts[start : stop + 1]) == len(name)) + start
+        keep[[row for row in at.tolist() if buffer[cuts[row] : cuts[row + 1]] == name]] = False
+    return run if keep.all() else run.where(keep)
+
+
 def _arranged_by_rank(run: Run, query: IntArray) -> Arranged:
     """Rank by the rank column; of several lines with one rank the last one counts, as in MS MARCO's script."""
     if run.ranks is None:
@@ -214,7 +231,9 @@ def _arranged_by_rank(run: Run, query: IntArray) -> Arranged:
     last[:-1] = (ranks[1:] != ranks[:-1]) | (query[1:] != query[:-1])
     kept = order[last]
     offsets = np.searchsorted(query[kept], np.arange(len(run.qids) + 1)).astype(np.int64)
-    docids = run.docids if len(kept) == len(order) and (kept[1:] > kept[:-1]).all() else run.docids.take(kept)
+    # As many documents as before, so none was left out, and they stand in order already: the ids need not be moved.
+    same = len(kept) == len(order) and bool((kept[1:] > kept[:-1]).all())
+    docids = run.docids if same else run.docids.take(kept)
     scores = -np.arange(len(kept), dtype=np.float64)
     arranged = Run.from_columns(run.qids, offsets, docids, scores, tag=run.tag, name=run.name)
     return Arranged(arranged, np.arange(len(kept)), ranks[last])

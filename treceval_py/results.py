@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
+from treceval_py.conventions import Conventions
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.ranking import RankContradictions
+from treceval_py.signatures import Fingerprint, Signature, fingerprint_of_queries
+from treceval_py.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,8 +76,13 @@ class Results(Mapping[str, ByMeasure]):
         The measures as they were asked for.
     resolved : tuple of Measure, length M
         The same with all their parameters, as they were computed.
+    conventions : tuple of Conventions, length M
+        How each list was ranked and each measure averaged.
     matrix : (Q, M) float array
-        The values; NaN for measures whose value is text.
+        The values; NaN for measures whose value is text, and where a query does not count.
+    counted : (Q, M) bool array
+        Whether the query counts for the measure; programs that average their measures over different queries are
+        repeated faithfully.
     texts : dict of int to tuple of str
         For the number of a measure whose value is text, its values (Q,).
     averages : (M,) float array
@@ -93,6 +101,10 @@ class Results(Mapping[str, ByMeasure]):
         The profile's name.
     judgments_name, run_name, tag : str
         Where the judgments and the run come from, and the run's tag.
+    fingerprint : Fingerprint
+        What the judgments are.
+    version : str
+        The version of treceval_py.
     standardised : bool
         Whether values are z-scores.
     """
@@ -100,7 +112,9 @@ class Results(Mapping[str, ByMeasure]):
     qids: tuple[str, ...]
     measures: tuple[Measure, ...]
     resolved: tuple[Measure, ...]
+    conventions: tuple[Conventions, ...]
     matrix: FloatArray
+    counted: BoolArray
     texts: Mapping[int, tuple[str, ...]]
     averages: FloatArray
     listed: BoolArray
@@ -112,11 +126,41 @@ class Results(Mapping[str, ByMeasure]):
     judgments_name: str
     run_name: str
     tag: str
+    fingerprint: Fingerprint
+    version: str = __version__
     standardised: bool = False
     _rows: dict[str, int] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self._rows.update({qid: row for row, qid in enumerate(self.qids) if self.listed[row]})
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the measures, as they were asked for."""
+        return [measure.name for measure in self.measures]
+
+    @property
+    def signatures(self) -> dict[str, Signature]:
+        """How each number was made, by the name of its measure."""
+        return {
+            measure.name: self.signature(number)
+            for number, measure in enumerate(self.measures)
+            if number not in self.texts
+        }
+
+    def signature(self, number: int) -> Signature:
+        """Return how the values of measure ``number`` were made."""
+        counted = self.counted[:, number]
+        qids = [self.qids[row] for row in np.flatnonzero(counted).tolist()]
+        return Signature(
+            Measure(self.resolved[number].family, self.resolved[number].parameters),
+            self.conventions[number],
+            len(qids),
+            str(self.fingerprint),
+            self.version,
+            self.profile,
+            fingerprint_of_queries(qids),
+        )
 
     @property
     def mean(self) -> ByMeasure:
@@ -142,7 +186,7 @@ class Results(Mapping[str, ByMeasure]):
         chosen = [
             number
             for number, measure in enumerate(self.measures)
-            if number not in self.texts and measure.family.per_query
+            if number not in self.texts and measure.family.per_query and self.counted[row, number]
         ]
         return ByMeasure([self.measures[number] for number in chosen], self.matrix[row, chosen].tolist())
 
@@ -198,15 +242,19 @@ class Results(Mapping[str, ByMeasure]):
             if number in self.texts:
                 continue
             stored = family.average.store(self.matrix[:, number])
+            counted = self.counted[:, number]
             scores = [
                 _z_score(value, norms.get((qid, measure.name))) if listed else 0.0
-                for qid, value, listed in zip(self.qids, stored.tolist(), self.listed.tolist(), strict=True)
+                for qid, value, listed, here in zip(
+                    self.qids, stored.tolist(), self.listed.tolist(), counted.tolist(), strict=True
+                )
+                if here
             ]
-            values[:, number] = scores
+            values[counted, number] = scores
             if family.name == "num_q" or (family.name == "num_rel" and self.complete):
                 continue  # their total is counted from the judgments, as trec_eval does
-            total = float(np.add.accumulate(scores)[-1])
-            averages[number] = family.average.finish(total, len(scores))
+            if scores:
+                averages[number] = family.average.finish(float(np.add.accumulate(scores)[-1]), len(scores))
         return replace(self, matrix=values, averages=averages, standardised=True, _rows={})
 
 

@@ -20,7 +20,7 @@ from treceval_py.errors import InputError
 from treceval_py.formats.lines import RUN, no_data
 from treceval_py.formats.rows import Part, Rows, gathered, read_part, scanned
 from treceval_py.formats.source import Watch, at_line, blocks, kept, name_of
-from treceval_py.judging import JudgedRun, Located, assemble, judge, locate
+from treceval_py.judging import JudgedRun, Located, assemble, judge_by, locate
 from treceval_py.ranking import PLAIN, RankContradictions, Rules, rank_contradictions
 from treceval_py.scanner import scanner
 from treceval_py.tables import Qrels, Run, decode
@@ -111,7 +111,7 @@ def judge_file(
             reading.take_all(results)
         if judging.scattered and not _judged_in_parts(judging, reading, again, workers, size):
             run = gathered(again(), RUN, name).run()
-            judged = judge(qrels, run, complete=complete, **judging.rules._asdict())
+            judged = judge_by(qrels, run, judging.rules, complete=complete)
             return judged, Retrieved(run.qids, name, run.tag, rank_contradictions(run))
     reading.check_whole()
     judged = assemble(qrels, reading.located, complete=complete, tag=reading.tag)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from treceval_py._types import AnyArray, ByteArray, FloatArray, IntArray
+from treceval_py._types import AnyArray, BoolArray, ByteArray, FloatArray, IntArray
 from treceval_py.errors import DataError
 from treceval_py.scanner import scanner
 
@@ -543,6 +543,19 @@ class Run(Table[float]):
         _check_no_duplicates(kept, offsets, column, "run")
         return cls.from_columns(kept, offsets, column, _numbers(scores[there], kept, offsets, column), tag=tag)
 
+    def where(self, keep: BoolArray) -> Run:
+        """Return the run with those rows that ``keep`` (D,) has; a query may be left without documents."""
+        before = np.concatenate([[0], np.cumsum(keep)]).astype(np.int64)
+        return Run.from_columns(
+            self.qids,
+            before[self.offsets],
+            self.docids.take(np.flatnonzero(keep)),
+            self.scores[keep],
+            tag=self.tag,
+            name=self.name,
+            ranks=None if self.ranks is None else self.ranks[keep],
+        )
+
     def to_arrays(self) -> tuple[list[str], AnyArray, FloatArray]:
         """Return what a vector index would: for each query its k best documents, best first.
 
@@ -636,6 +649,43 @@ class JudgmentGroups:
         self.groups = {qid: {key: dict(sets[key]) for key in sorted(sets)} for qid, sets in groups.items()}
         self.qids = tuple(self.groups)
         self.name = name
+
+    @classmethod
+    def from_dict(cls, judgments: Mapping[str, Mapping[str, Mapping[str, int]]]) -> JudgmentGroups:
+        """Build from ``{qid: {group: {docid: rel}}}`` with ids as str, as of subtopics or of assessors.
+
+        Raises
+        ------
+        DataError
+            An identifier that is not text, a judgment that is no integer.
+
+        Examples
+        --------
+        >>> JudgmentGroups.from_dict({"1": {"subtopic 1": {"d1": 1}, "subtopic 2": {"d1": 0, "d2": 1}}})
+        <JudgmentGroups '<judgment groups>': 1 queries>
+        """
+        form = "Give a dictionary {qid: {group: {docid: rel}}}."
+        if not isinstance(judgments, Mapping):
+            raise DataError(f"judgments of type {type(judgments).__name__}", form)
+        nested: dict[str, dict[bytes, dict[bytes, int]]] = {}
+        for qid, groups in judgments.items():
+            _check_id(qid, "query")
+            if not isinstance(groups, Mapping):
+                raise DataError(f"query {qid!r} has a {type(groups).__name__} instead of a dictionary", form)
+            of_query = nested.setdefault(qid, {})
+            for group, labels in groups.items():
+                _check_id(group, "group")
+                if not isinstance(labels, Mapping):
+                    what = f"group {group!r} of query {qid!r} has a {type(labels).__name__} instead of a dictionary"
+                    raise DataError(what, form)
+                rels = _integers(list(labels.values()), "judgment").tolist()
+                of_group = dict(zip(_encoded(labels), rels, strict=True))
+                if encode(group) in of_query or len(of_group) < len(labels):
+                    kind = "documents of a group" if len(of_group) < len(labels) else "groups"
+                    what = f"two {kind} of query {qid!r} are written with the same bytes"
+                    raise DataError(what, "Use valid Unicode text.")
+                of_query[encode(group)] = of_group
+        return cls(nested)
 
     @property
     def max_rel(self) -> int:

@@ -7,14 +7,21 @@ from collections.abc import Sequence
 import click
 
 from treceval_py.cli.group import DefaultGroup
-from treceval_py.cli.measures import measures
 from treceval_py.cli.printing import lost, say
-from treceval_py.cli.score import score
 from treceval_py.errors import TrecevalError, visible
 
 __all__ = ["run", "treceval"]
 
-treceval = DefaultGroup("treceval", commands=[score, measures], add_help_option=False)
+treceval = DefaultGroup(
+    "treceval",
+    {
+        "score": "score",
+        "measures": "measures",
+        "profiles": "profiles",
+        "explain": "explain",
+        "convert": "convert",
+    },
+)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib import import_module
+from typing import cast
+
 import click
 
 __all__ = ["DefaultGroup", "PrefixCommand"]
 
 
 class DefaultGroup(click.Group):
-    """A group whose command may be left out: what does not begin with a command's name goes to the default one."""
+    """A group whose command may be left out: what does not begin with a command's name goes to the default one.
+
+    Parameters
+    ----------
+    name : str
+        The program's name.
+    modules : mapping of str to str
+        For each command the module of `treceval_py.cli` that has it under its name; imported when it is called, as
+        scoring should not pay for the others.
+    """
 
     default = "score"
 
+    def __init__(self, name: str, modules: Mapping[str, str]) -> None:
+        super().__init__(name, add_help_option=False)
+        self._modules = modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of the commands."""
+        return list(self._modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """Return a command by name."""
+        if cmd_name not in self._modules:
+            return None
+        module = import_module(f"treceval_py.cli.{self._modules[cmd_name]}")
+        return cast("click.Command", getattr(module, cmd_name))
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the default command before arguments that name none."""
-        if not args or args[0] not in self.commands:
+        if not args or args[0] not in self._modules:
             args = [self.default, *args]
         return super().parse_args(ctx, args)
 

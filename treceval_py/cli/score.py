@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import click
 
@@ -12,20 +12,23 @@ from treceval_py.cli.group import PrefixCommand
 from treceval_py.cli.printing import note, put
 from treceval_py.cli.progress import progress
 from treceval_py.errors import MeasureError
-from treceval_py.evaluation import DEFAULT_MEASURES, check_kinds, evaluate, load_judgments
-from treceval_py.formats.trec import JUDGMENT_FORMATS
-from treceval_py.measures import in_print_order, parse_measures
+from treceval_py.evaluation import check_kinds, evaluate, format_for, load_judgments
+from treceval_py.formats.named import JUDGMENT_FORMATS, RUN_FORMATS
+from treceval_py.formats.source import Watch
+from treceval_py.formats.trec import Judgments
+from treceval_py.measures import Measure, in_print_order, parse_measures
 from treceval_py.measures.parameters import integer
 from treceval_py.output import FORMATS, Options
-from treceval_py.profiles import DEFAULT_PROFILE, PROFILES, profile_named
+from treceval_py.profiles import DEFAULT_PROFILE, PROFILES, Profile, profile_named
 from treceval_py.results import Results
 from treceval_py.scanner import reader_name
+from treceval_py.signatures import Signature
 from treceval_py.streaming import MOST_THREADS
-from treceval_py.tables import first_of
+from treceval_py.tables import Run, first_of
 from treceval_py.version import __version__
 from treceval_py.zscores import read_norms
 
-__all__ = ["score"]
+__all__ = ["Job", "score"]
 
 Callback: TypeAlias = Callable[..., Any]
 
@@ -34,16 +37,24 @@ MOST_DIGITS = 60
 
 HELP = """Score RUNs against the judgments in QRELS, with trec_eval's measures and numbers.
 
-QRELS has lines of "qid iteration docid rel", RUN lines of "qid Q0 docid rank score tag". Either may be compressed
-(gzip, bzip2, xz, zstd), a pipe, or - for standard input.
+QRELS has lines of "qid iteration docid rel", RUN lines of "qid Q0 docid rank score tag"; MS MARCO's, BEIR's, JSON
+and Parquet files are recognised. Either may be compressed (gzip, bzip2, xz, zstd), a pipe, or - for standard input.
 
 \b
 treceval qrels.txt run.txt                 official measures, ndcg, ndcg_cut_10
 treceval -q -m map -m nDCG@10 qrels.txt run.txt
 treceval -m ndcg qrels.txt a.txt b.txt     a table with a column for each run
+treceval --profile msmarco qrels.tsv run.tsv
+treceval --ties -m map qrels.txt run.txt   lowest and highest value over all orders of ties
 treceval measures ndcg                     what a measure is
 
-Commands beside this one: measures (list and explain measures). 'score' is this command's own name and may be left out.
+\b
+Commands beside this one:
+  measures   list and explain measures
+  profiles   show the conventions of other programs side by side
+  explain    say why a number is what it is, and how somebody came to another
+  convert    write judgments or a run in another format
+'score' is this command's own name and may be left out.
 """
 
 
@@ -80,8 +91,8 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 
 
 @click.command("score", cls=PrefixCommand, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("qrels", metavar="QRELS")
-@click.argument("runs", metavar="RUN [RUN…]", nargs=-1, required=True)
+@click.argument("qrels", metavar="QRELS", required=False)
+@click.argument("runs", metavar="RUN [RUN…]", nargs=-1)
 @click.option(
     "-m",
     "--measure",
@@ -89,7 +100,8 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     multiple=True,
     metavar="NAME",
     help="Compute this measure; may be repeated. A measure (map), with parameters (P.5,10 or nDCG@10), or a set of "
-    "them (official, set, all_trec, prefs, all_prefs, qrels_jg). Default: official, ndcg, ndcg_cut.10.",
+    "them (official, set, all_trec, prefs, all_prefs, qrels_jg). Default: official, ndcg, ndcg_cut.10, or what the "
+    "profile computes.",
 )
 @_flag("-q", "--query_eval_wanted", "per_query", help="Print each query too.")
 @_flag("-n", "--nosummary", "no_summary", help="Do not print the average over queries.")
@@ -99,7 +111,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     "complete",
     help="Average over all judged queries: one that the run lacks counts as an empty ranking.",
 )
-@_number("-l", "--level_for_rel", "level", default=1, help="Least judgment that is relevant [1].")
+@_number("-l", "--level_for_rel", "level", help="Least judgment that is relevant [1, or the profile's].")
 @_number("-M", "--Max_retrieved_per_topic", "depth", help="Use the first N documents of each query.")
 @_flag("-J", "--Judged_docs_only", "judged_only", help="Take out documents without a judgment.")
 @_number("-N", "--Number_docs_in_coll", "collection_size", default=0, help="Documents in the collection [0].")
@@ -108,23 +120,46 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     "--Rel_info_format",
     "judgment_format",
     type=click.Choice(list(JUDGMENT_FORMATS)),
-    default="qrels",
-    help="How QRELS is written [qrels].",
+    help="How QRELS is written [recognised; what the measures need].",
 )
 @click.option(
     "-T",
     "--Results_format",
     "run_format",
-    type=click.Choice(["trec_results"]),
-    default="trec_results",
-    help="How RUN is written [trec_results].",
+    type=click.Choice(list(RUN_FORMATS)),
+    help="How RUN is written [recognised].",
 )
 @click.option("-Z", "--Zscore", "norms", metavar="FILE", help="Print z-scores by FILE: qid measure mean deviation.")
 @click.option(
     "--profile",
-    default=DEFAULT_PROFILE,
     metavar="NAME",
     help=f"Conventions of ranking and averaging: {', '.join(PROFILES)} [{DEFAULT_PROFILE}].",
+)
+@click.option(
+    "--judged-ranking",
+    "judged_rankings",
+    multiple=True,
+    metavar="FILE",
+    help="Score FILE of lines 'qid Q0 docid rel', ranking and judgments at once, in place of QRELS RUN; may be "
+    "repeated. The profile is coursework unless named.",
+)
+@_flag("--signature", help="Say how each number was made, in one line that --repeat takes.")
+@_flag("--long-signature", help="The same with every parameter and convention spelled out.")
+@click.option(
+    "--repeat",
+    "signatures",
+    multiple=True,
+    metavar="SIGNATURE",
+    help="Compute what a signature says, in place of measures and a profile; may be repeated.",
+)
+@_flag("--ties", help="Print the lowest, expected and highest value over all orders of documents with equal scores.")
+@_flag("--unjudged", help="Print the lowest and highest value over all labels of unjudged retrieved documents.")
+@click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="MODULE",
+    help="Import measures of your own from a Python module or .py file; may be repeated.",
 )
 @click.option(
     "--format",
@@ -150,60 +185,164 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     help="Print the version.",
 )
 def score(
-    qrels: str,
+    qrels: str | None,
     runs: tuple[str, ...],
     measures: tuple[str, ...],
     per_query: bool,
     no_summary: bool,
     complete: bool,
-    level: int,
+    level: int | None,
     depth: int | None,
     judged_only: bool,
     collection_size: int,
-    judgment_format: str,
-    run_format: str,  # noqa: ARG001 - there is one so far, and naming it is allowed
+    judgment_format: str | None,
+    run_format: str | None,
     norms: str | None,
-    profile: str,
+    profile: str | None,
+    judged_rankings: tuple[str, ...],
+    signature: bool,
+    long_signature: bool,
+    signatures: tuple[str, ...],
+    ties: bool,
+    unjudged: bool,
+    plugins: tuple[str, ...],
     output_format: str | None,
     digits: int | None,
     output: str | None,
     threads: int | None,
 ) -> None:
     """Score runs: read, evaluate, print."""
-    if [qrels, *runs].count("-") > 1:
-        raise click.UsageError("Standard input (-) can be read only once.")
-    rules = profile_named(profile)
-    wanted = in_print_order(parse_measures(measures or DEFAULT_MEASURES, leaves_out=rules.leaves_out))
-    judgments = load_judgments(qrels, judgment_format)
-    check_kinds(wanted, judgments)
+    _check_arguments(qrels, runs, judged_rankings)
+    for plugin in plugins:
+        from treceval_py.plugins import load_plugin
+
+        load_plugin(plugin)
+    rules = profile_named(profile or ("coursework" if judged_rankings else DEFAULT_PROFILE))
+    given = {
+        "-m": measures,
+        "-c": complete,
+        "-l": level is not None,
+        "-M": depth is not None,
+        "-J": judged_only,
+        "-N": collection_size,
+        "--profile": profile,
+    }
+    if signatures and any(given.values()):
+        option = next(name for name, value in given.items() if value)
+        raise click.UsageError(f"--repeat says how to score; leave out {option}.")
+    wanted = in_print_order(parse_measures(measures or rules.measures, leaves_out=rules.leaves_out))
+    colour = output is None and sys.stdout is not None and sys.stdout.isatty()
+    form = "long" if long_signature else "short" if signature else ""
+    options = Options(per_query=per_query, summary=not no_summary, digits=digits, colour=colour, signature=form)
+    job = Job(
+        wanted, rules, level, complete, depth, judged_only, collection_size, signatures, run_format, threads,
+        judgment_format,
+    )  # fmt: skip
+    if ties or unjudged:
+        if norms is not None or signatures or signature or long_signature or judged_rankings or collection_size:
+            raise click.UsageError("--ties and --unjudged go with measures and a profile only.")
+        from treceval_py.cli.ranges import print_ranges
+
+        print_ranges(job, qrels or "", runs, options, output_format, output, ties=ties, unjudged=unjudged)
+        return
     table = read_norms(norms) if norms is not None else None
     scored: list[Results] = []
-    with progress(runs) as bar:
-        for file in runs:
-            results = evaluate(
-                judgments,
-                file,
-                wanted,
-                level=level,
-                complete=complete,
-                depth=depth,
-                judged_only=judged_only,
-                collection_size=collection_size,
-                profile=rules,
-                threads=threads,
-                watch=None if bar is None else bar.watch,
-            )
+    files = judged_rankings or runs
+    with progress(files) as bar:
+        watch = None if bar is None else bar.watch
+        for results in job.rankings(judged_rankings) if judged_rankings else job.scored(qrels or "", runs, watch):
             scored.append(results if table is None else results.standardise(table))
             if bar is not None:
                 bar.next()
-    name = output_format or ("trec" if len(runs) == 1 else "table")
-    colour = output is None and sys.stdout is not None and sys.stdout.isatty()
-    options = Options(per_query=per_query, summary=not no_summary, digits=digits, colour=colour)
+    name = output_format or ("trec" if len(files) == 1 else "table")
     text = FORMATS[name](scored, options)
     put(text, output)
     # Only now, so that output that cannot be written has one line to say so.
     for results in scored:
         _notes(results)
+
+
+def _check_arguments(qrels: str | None, runs: tuple[str, ...], judged_rankings: tuple[str, ...]) -> None:
+    if judged_rankings:
+        if qrels is not None:
+            raise click.UsageError("--judged-ranking FILE stands in place of QRELS and RUN.")
+        files = list(judged_rankings)
+    else:
+        if qrels is None:
+            raise click.UsageError("Missing argument 'QRELS'.")
+        if not runs:
+            raise click.UsageError("Missing argument 'RUN [RUN…]'.")
+        files = [qrels, *runs]
+    if files.count("-") > 1:
+        raise click.UsageError("Standard input (-) can be read only once.")
+
+
+class Job(NamedTuple):
+    """What is computed of every run."""
+
+    measures: list[Measure]
+    profile: Profile
+    level: int | None
+    complete: bool
+    depth: int | None
+    judged_only: bool
+    collection_size: int
+    signatures: tuple[str, ...]
+    run_format: str | None
+    threads: int | None
+    judgment_format: str | None
+
+    def scored(self, qrels: str, runs: Sequence[str], watch: Watch | None) -> Iterator[Results]:
+        """Score runs against judgments."""
+        judgments = self.judgments(qrels)
+        for file in runs:
+            yield self.results(judgments, file, watch)
+
+    def rankings(self, files: Sequence[str]) -> Iterator[Results]:
+        """Score judged rankings, each by its own judgments."""
+        from treceval_py.formats.judged_ranking import read_judged_ranking
+
+        for file in files:
+            qrels, run = read_judged_ranking(file)
+            yield self.results(qrels, run, None)
+
+    def judgments(self, qrels: str) -> Judgments:
+        """Read the judgments."""
+        named = self.judgment_format
+        if named is None:
+            measures = [Signature.parse(each).measure for each in self.signatures] if self.signatures else self.measures
+            named = format_for(measures)
+        duplicates = "refuse" if self.signatures else self.profile.conventions.duplicates
+        judgments = load_judgments(qrels, named, duplicates=duplicates)
+        if not self.signatures:
+            check_kinds(self.measures, judgments)
+        return judgments
+
+    def results(self, judgments: Judgments, run: str | Run, watch: Watch | None) -> Results:
+        """Score a run."""
+        if self.signatures:
+            return evaluate(
+                judgments,
+                run,
+                signature=self.signatures,
+                run_format=self.run_format,
+                threads=self.threads,
+                watch=watch,
+            )
+        return evaluate(
+            judgments,
+            run,
+            self.measures,
+            level=self.level,
+            complete=self.complete,
+            depth=self.depth,
+            judged_only=self.judged_only,
+            collection_size=self.collection_size,
+            profile=self.profile,
+            run_format=self.run_format,
+            threads=self.threads,
+            watch=watch,
+        )
 
 
 def _notes(results: Results) -> None:

@@ -21,7 +21,7 @@ from treceval_py.errors import InputError
 from treceval_py.formats.source import name_of, numbered
 from treceval_py.tables import quoted, shortened
 
-__all__ = ["Block", "Layout", "no_data", "read_block", "read_blocks"]
+__all__ = ["Block", "Layout", "is_header", "no_data", "read_block", "read_blocks"]
 
 
 Column = Sequence[bytes]
@@ -38,15 +38,24 @@ class Layout(NamedTuple):
         What a line is, for messages.
     more : bool
         Whether further fields may follow the last one.
+    separator : bytes or None
+        What stands between fields; None is any white space.
     """
 
     fields: tuple[str, ...]
     what: str
     more: bool = False
+    separator: bytes | None = None
 
     def fits(self, count: int) -> bool:
         """Tell whether a line of ``count`` fields is one of this format."""
         return count == len(self.fields) or (self.more and count > len(self.fields))
+
+    def cut(self, line: bytes) -> list[bytes]:
+        """Return the fields of a line, without its newline."""
+        if self.separator is None:
+            return line.split()
+        return [field for field in line.removesuffix(b"\r").split(self.separator) if field] if line.strip() else []
 
     def __str__(self) -> str:
         return " ".join(self.fields)
@@ -57,6 +66,21 @@ QRELS_GROUPS = Layout(("qid", "group", "docid", "rel"), "a judgment")
 PREFERENCES = Layout(("qid", "group", "subgroup", "docid", "level"), "a preference judgment")
 GRADED_PREFERENCES = Layout(("qid", "group", "docid", "level"), "a preference judgment")
 RUN = Layout(("qid", "Q0", "docid", "rank", "score", "tag"), "a run's line", more=True)
+MSMARCO = Layout(("qid", "docid", "rank"), "a line of an MS MARCO run")
+BEIR = Layout(("query-id", "corpus-id", "score"), "a BEIR judgment", separator=b"\t")
+
+QUERY_NAMES = ("qid", "query_id", "query-id", "query")
+DOCUMENT_NAMES = ("docid", "doc_id", "doc-id", "corpus-id", "corpus_id", "pid", "docno")
+SCORE_NAMES = ("score",)
+JUDGMENT_NAMES = ("rel", "relevance", "label", "score")
+"""What formats with names call the columns; of several that are there, the first counts."""
+
+
+def is_header(line: bytes) -> bool:
+    """Tell whether a line names the columns of BEIR's judgments: ``query-id<tab>corpus-id<tab>score``."""
+    names = [field.strip().lower().decode("latin-1") for field in line.split(b"\t")]
+    columns = (QUERY_NAMES, DOCUMENT_NAMES, JUDGMENT_NAMES)
+    return len(names) == 3 and all(name in known for name, known in zip(names, columns, strict=True))
 
 
 class Block(NamedTuple):
@@ -143,6 +167,9 @@ class Block(NamedTuple):
         return self.lines[row] == 1 and not re.search(rb"[0-9]", fields)
 
     def _no_integer(self, field: int, what: str) -> NoReturn:
+        them, todo = "grades", "Grades are integers, such as 0, 1, 2."
+        if what == "rank":
+            them, todo = "ranks", "Ranks are integers, from 1."
         for row, text in enumerate(self.columns[field]):
             shown = f"{what} {quoted(text)}"
             if not re.fullmatch(rb"[+-]?\d+", text):
@@ -150,10 +177,10 @@ class Block(NamedTuple):
                     self._refuse(
                         row, f"{shown} is no whole number; this looks like a header line", "Delete the header."
                     )
-                self._refuse(row, f"{shown} is no whole number", "Grades are integers, such as 0, 1, 2.")
+                self._refuse(row, f"{shown} is no whole number", todo)
             digits = text.lstrip(b"+-").lstrip(b"0")
             if len(digits) > 19 or not -(2**63) <= int(text) < 2**63:
-                self._refuse(row, f"{shown} is beyond 64 bits", "Use smaller grades.")
+                self._refuse(row, f"{shown} is beyond 64 bits", f"Use smaller {them}.")
         raise AssertionError("a column that int() refuses has a field that is no integer")
 
 
@@ -228,6 +255,8 @@ def read_block(
 def _plain_block(text: bytes, first: int, layout: Layout, name: str) -> tuple[Block, None] | None:
     """Cut all lines at once, where each is a data line that has exactly the fields of the layout; otherwise None."""
     width, count = len(layout.fields), text.count(b"\n")
+    if layout.separator is not None:
+        return None
     # A NUL, which the text has not, becomes a field of its own at the end of each line: if every so many fields there
     # is one, and there are no others, each line has so many fields.
     fields = text.replace(b"\n", b" \0 ").split()
@@ -245,7 +274,7 @@ def _any_block(
     """Cut lines one by one."""
     error = None
     raw = text.split(b"\n")[:-1]  # every line ends with a newline, so nothing follows the last one
-    rows = [line.split() for line in raw]
+    rows = [layout.cut(line) for line in raw]
     lines: Sequence[int] = range(first, first + len(rows))
     if b"#" in text or not all(rows):
         kept = [index for index, row in enumerate(rows) if row and not row[0].startswith(b"#")]
@@ -273,21 +302,37 @@ def _about_bad_count(row: list[bytes], layout: Layout, other: Layout | None, une
     if other is not None and other.fits(len(row)) and _looks_like(row, other):
         role = "the run" if other is RUN else "the judgments"
         return what, f"This looks like {role}: are the arguments swapped? The order is QRELS RUN."
-    if layout is RUN and len(row) == 3 and row[2].isdigit():
-        return what, "This looks like an MS MARCO run (qid docid rank), which is not a TREC run."
-    if layout is RUN and len(row) == 5:
-        return what, "Is the tag or another column missing?"
-    if layout is QRELS and len(row) == 3:
-        return what, "Is the iteration column (a 0 after the qid) missing?"
-    if layout is PREFERENCES and GRADED_PREFERENCES.fits(len(row)):
-        return what, f"Is it of the format qrels_prefs ({GRADED_PREFERENCES})?"
-    if layout is GRADED_PREFERENCES and PREFERENCES.fits(len(row)):
-        return what, f"Is it of the format prefs ({PREFERENCES})?"
+    return what, _about_columns(row, layout) or _about_text(row)
+
+
+def _about_columns(row: list[bytes], layout: Layout) -> str:
+    """Say what the number of fields of a line suggests; nothing of most numbers."""
+    count = len(row)
+    if layout is RUN and count == 3 and row[2].isdigit():
+        return "This looks like an MS MARCO run (qid docid rank), whose format is msmarco."
+    if layout is QRELS and count == 3:
+        if is_header(b"\t".join(row)):
+            return "This looks like the header of BEIR judgments, whose format is beir."
+        return "Is the iteration column (a 0 after the qid) missing?"
+    if layout is RUN and count == 5:
+        return "Is the tag or another column missing?"
+    if layout is BEIR and count == 1:
+        return "Separate fields by tabs."
+    likely = {PREFERENCES: GRADED_PREFERENCES, GRADED_PREFERENCES: PREFERENCES, MSMARCO: RUN}.get(layout)
+    if likely is not None and likely.fits(count):
+        return f"Is it of the format {_NAMES[likely]} ({likely})?"
+    return ""
+
+
+_NAMES = {GRADED_PREFERENCES: "qrels_prefs", PREFERENCES: "prefs", RUN: "trec_results"}
+
+
+def _about_text(row: list[bytes]) -> str:
     if row[0].startswith((b"<", b"{", b"[")):
-        return what, "Is it the right file?"
+        return "Is it the right file?"
     if len(row) == 1 and b"," in row[0]:
-        return what, "Separate fields by spaces or tabs, not by commas."
-    return what, "Mend the line."
+        return "Separate fields by spaces or tabs, not by commas."
+    return "Mend the line."
 
 
 def _looks_like(row: list[bytes], layout: Layout) -> bool:

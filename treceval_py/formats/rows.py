@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -179,6 +180,24 @@ class Grouping(NamedTuple):
     order: IntArray | None
 
 
+class _Kept(NamedTuple):
+    """What is left when the last line of a document counts.
+
+    Attributes
+    ----------
+    places : (K,) int array
+        The rows on which the documents first stood.
+    values : (K,) int array
+        The rows that have their values.
+    offsets : (Q + 1,) int array
+        Where the documents of each query begin, and K.
+    """
+
+    places: IntArray
+    values: IntArray
+    offsets: IntArray
+
+
 class Rows:
     """Rows gathered from parts of a file, to become a table."""
 
@@ -197,8 +216,13 @@ class Rows:
         self._starts.append(self._count)
         self._count += len(part.docids)
 
-    def qrels(self) -> Qrels:
+    def qrels(self, *, duplicates: str = "refuse") -> Qrels:
         """Return the rows as judgments.
+
+        Parameters
+        ----------
+        duplicates : {"refuse", "last"}
+            What a document that is judged twice for a query does: it is refused, or its last line counts.
 
         Raises
         ------
@@ -206,17 +230,25 @@ class Rows:
             A document is judged twice for a query.
         """
         grouping, docids = self._grouped()
-        self._check_duplicates(grouping, docids)
+        kept = self._without_repeated(grouping, docids) if duplicates == "last" else None
+        if kept is None:
+            self._check_duplicates(grouping, docids)
         rels = _joined([part.rels for part in self._parts if part.rels is not None], grouping.order)
+        if kept is not None:
+            rels, docids = rels[kept.values], docids.take(kept.places)
+            return Qrels.from_columns(grouping.qids, kept.offsets, docids, rels, name=self.name)
         return Qrels.from_columns(grouping.qids, grouping.offsets, docids, rels, name=self.name)
 
-    def run(self, *, checked: bool = True) -> Run:
+    def run(self, *, checked: bool = True, duplicates: str = "refuse") -> Run:
         """Return the rows as a run.
 
         Parameters
         ----------
         checked : bool
             Whether documents that occur twice in a query are looked for.
+        duplicates : {"refuse", "last"}
+            What such a document does: it is refused; or it stands where it first occurred, with the score and rank of
+            its last line, as in a dictionary that is filled line by line.
 
         Raises
         ------
@@ -224,12 +256,17 @@ class Rows:
             A document occurs twice in a query.
         """
         grouping, docids = self._grouped()
-        if checked:
+        kept = self._without_repeated(grouping, docids) if duplicates == "last" else None
+        if checked and kept is None:
             self._check_duplicates(grouping, docids)
         scores = _joined([part.scores for part in self._parts if part.scores is not None], grouping.order)
         known = [part.ranks for part in self._parts if part.ranks is not None]
         ranks = _joined(known, grouping.order) if len(known) == len(self._parts) else None
         tag = decode(self._parts[-1].tag)
+        if kept is not None:
+            scores, docids = scores[kept.values], docids.take(kept.places)
+            ranks = None if ranks is None else ranks[kept.values]
+            grouping = grouping._replace(offsets=kept.offsets)
         return Run.from_columns(grouping.qids, grouping.offsets, docids, scores, tag=tag, name=self.name, ranks=ranks)
 
     def _grouped(self) -> tuple[Grouping, Ids]:
@@ -254,6 +291,25 @@ class Rows:
         np.add.at(offsets, queries + 1, lengths)
         np.cumsum(offsets, out=offsets)
         return Grouping([decode(qid) for qid in numbers], offsets, order), docids
+
+    @staticmethod
+    def _without_repeated(grouping: Grouping, docids: Ids) -> _Kept | None:
+        """Return where documents stand, and which rows they have their values from; None if none comes twice."""
+        if repeated(docids, grouping.offsets) is None:
+            return None
+        places: list[int] = []
+        values: list[int] = []
+        offsets = [0]
+        for start, stop in pairwise(grouping.offsets.tolist()):
+            last: dict[bytes, int] = {}
+            first: dict[bytes, int] = {}
+            for row, docid in enumerate(docids.raw(start, stop), start):
+                first.setdefault(docid, row)
+                last[docid] = row
+            places += first.values()
+            values += [last[docid] for docid in first]
+            offsets.append(len(places))
+        return _Kept(*(np.array(column, dtype=np.int64) for column in (places, values, offsets)))
 
     def _check_duplicates(self, grouping: Grouping, docids: Ids) -> None:
         twice = repeated(docids, grouping.offsets)

@@ -9,7 +9,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO, cast
 
 import numpy as np
@@ -18,7 +18,18 @@ from treceval_py._types import Source
 from treceval_py.errors import InputError
 from treceval_py.scanner import scanner
 
-__all__ = ["Watch", "at_line", "blocks", "kept", "name_of", "numbered", "open_zstd"]
+__all__ = [
+    "Watch",
+    "at_line",
+    "blocks",
+    "kept",
+    "name_of",
+    "numbered",
+    "open_zstd",
+    "peek",
+    "rewindable",
+    "whole",
+]
 
 BLOCK_SIZE = 1 << 22
 """Bytes in a block; small enough to stay in memory many times over, large enough that its overhead is nothing."""
@@ -38,7 +49,7 @@ _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb
 
 _OTHER_FILES = {
     b"PK\x03\x04": "a zip archive: unpack it first",
-    b"PAR1": "a Parquet file: load it with pandas and use from_frame",
+    b"PAR1": "a Parquet file, which has no lines: its format is parquet",
     b"%PDF": "a PDF document",
     b"\x93NUMPY": "a NumPy array: load it with numpy and use Run.from_arrays",
     b"\xff\xfe": "UTF-16 text: save it as UTF-8",
@@ -310,6 +321,14 @@ def _check_unchanged(raw: Any, state: tuple[int, int] | None, name: str) -> None
         raise InputError("the file changed while it was read", "Run again when nothing writes to it.", file=name)
 
 
+def _position(raw: Any) -> int | None:
+    """Return where a stream stands; None of one that cannot go back there."""
+    try:
+        return int(raw.tell()) if raw.seekable() else None
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
 class _Counted(io.RawIOBase):
     """The bytes of any object with ``readinto`` or ``read``, counted, with a look at the first ones."""
 
@@ -542,10 +561,7 @@ def kept(source: Source) -> Iterator[tuple[Source, Callable[[], Source]]]:
     """
     name = name_of(source)
     with _opened(source, name) as raw:
-        try:
-            start = raw.tell() if raw.seekable() else None
-        except (AttributeError, OSError, ValueError):
-            start = None
+        start = _position(raw)
         if start is not None:
             state = _state(raw)
 
@@ -567,3 +583,132 @@ def kept(source: Source) -> Iterator[tuple[Source, Callable[[], Source]]]:
                 return cast("BinaryIO", copied)
 
             yield cast("BinaryIO", copied), again
+
+
+class _Again(io.RawIOBase):
+    """A stream that cannot be rewound, of which the first bytes were looked at and come again.
+
+    Only these are kept, and only until they are read for the second time. The stream is closed where it ends, if it
+    was opened here.
+    """
+
+    def __init__(self, stream: Any, name: str, opened: ExitStack) -> None:
+        self.name = name
+        self._stream = _Counted(stream)
+        self._opened = opened
+        self._first = bytearray()
+        self._looking = True
+        self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._looking and self._first:
+            data = self._first[: len(buffer)]
+            del self._first[: len(data)]
+            buffer[: len(data)] = data
+            return len(data)
+        count = 0 if self._ended else self._stream.readinto(buffer)
+        if self._looking:
+            self._first += buffer[:count]
+        if not count:
+            self._ended = True
+            self._opened.close()
+        return count
+
+    def rewind(self) -> None:
+        """End the look at the first bytes: from here on all of them are read."""
+        self._looking = False
+
+    def close(self) -> None:
+        self._opened.close()
+        super().close()
+
+
+def peek(source: Source, size: int) -> tuple[bytes, Source]:
+    """Look at the first bytes of a source, decompressed.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        What to look at. What is wrong with its data is left for the reader to say.
+    size : int
+        How many bytes.
+
+    Returns
+    -------
+    head : bytes
+        The bytes; fewer than ``size`` if there are no more, or if what follows is damaged.
+    source : Source
+        What to read from now on: the same source, or, of a pipe, a stream that gives all of its bytes.
+
+    Raises
+    ------
+    InputError
+        The source cannot be opened.
+    """
+    name = name_of(source)
+    with ExitStack() as opened:
+        raw = opened.enter_context(_opened(source, name))
+        start = _position(raw)
+        if start is not None:
+            head = _head(raw, name, size)
+            raw.seek(start)
+            return head, source
+        again = _Again(raw, name, opened.pop_all())
+        head = _head(again, name, size)
+        again.rewind()
+        return head, cast("BinaryIO", again)
+
+
+def _head(raw: Any, name: str, size: int) -> bytes:
+    found, filled = memoryview(bytearray(size)), 0
+    try:
+        stream = _decompressed(_Counted(raw), name)
+        while filled < size and (count := stream.readinto(found[filled:])):
+            filled += count
+    except Exception as error:
+        if not isinstance(error, InputError) and _reason_of_failure(error, name) is None:
+            raise
+    return bytes(found[:filled])
+
+
+def whole(source: Source) -> bytes:
+    """Return all bytes of a source, decompressed, without a byte-order mark.
+
+    Raises
+    ------
+    InputError
+        As of `blocks`.
+    """
+    name, parts = name_of(source), list[memoryview]()
+    with _opened(source, name) as raw:
+        state, stream = _state(raw), _Stream(raw, name)
+        while not stream.ended:
+            try:
+                buffer, filled = stream.after(b"", BLOCK_SIZE)
+            except InputError as error:
+                raise at_line(error, sum(bytes(part).count(b"\n") for part in parts)) from None
+            parts.append(buffer[:filled])
+        _check_unchanged(raw, state, name)
+    if not stream.started:
+        raise InputError("the file is empty", "Is it the right file?", file=name)
+    return b"".join(parts)
+
+
+@contextmanager
+def rewindable(source: Source) -> Iterator[BinaryIO]:
+    """Open a source, as it is, for reading at any place; a pipe is read into memory.
+
+    Raises
+    ------
+    InputError
+        It cannot be opened or read.
+    """
+    name = name_of(source)
+    with _opened(source, name) as raw:
+        try:
+            yield raw if _position(raw) == 0 else io.BytesIO(raw.read())
+        except OSError as error:
+            raise _refused(error, name, "read") from None

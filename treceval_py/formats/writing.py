@@ -1,9 +1,13 @@
-"""Runs and judgments as TREC text."""
+"""Runs and judgments as text or Parquet: TREC's formats, and those that others read."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
 
 from treceval_py.errors import DataError
 from treceval_py.formats.source import BYTE_ORDER_MARK
@@ -11,16 +15,28 @@ from treceval_py.formats.target import written_whole
 from treceval_py.ranking import ranking
 from treceval_py.tables import Qrels, Run, decode, encode
 
-__all__ = ["write_qrels", "write_run"]
+__all__ = [
+    "QRELS_WRITERS",
+    "RUN_WRITERS",
+    "qrels_as",
+    "run_as",
+    "write_qrels",
+    "write_run",
+]
 
 
 def write_run(
-    run: Run | Mapping[str, Mapping[str, float]], path: str | os.PathLike[str], *, tag: str | None = None
+    run: Run | Mapping[str, Mapping[str, float]],
+    path: str | os.PathLike[str],
+    *,
+    tag: str | None = None,
+    format: str = "trec_results",
 ) -> None:
-    """Write a run as TREC text: ``qid Q0 docid rank score tag``.
+    """Write a run, by default as TREC text: ``qid Q0 docid rank score tag``.
 
-    Documents stand in the order in which they are scored: by descending score, ties by descending docid. Scores are
-    written so that reading them gives the same float64 again.
+    In TREC's and MS MARCO's formats documents stand in the order in which they are scored: by descending score, ties by
+    descending docid. In the others they stand in the order of the table. Scores are written so that reading them gives
+    the same float64 again.
 
     Parameters
     ----------
@@ -29,65 +45,217 @@ def write_run(
     path : path
         The file; written whole or not at all, compressed when it ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
     tag : str, optional
-        The tag; by default the run's own.
+        The tag; by default the run's own. MS MARCO's format, JSON and JSON Lines have none.
+    format : str
+        ``trec_results``, ``msmarco`` (``qid docid rank``, without scores), ``json``, ``jsonl`` or ``parquet``.
 
     Raises
     ------
     DataError
-        An id or the tag is empty or has white space in it, or a query id begins with ``#``.
+        An id or the tag cannot stand in such a file: in TREC's, if it is empty or has white space in it, or a query id
+        begins with ``#``. Or there is no such format.
     OutputError
         The file cannot be written.
     """
     table = run if isinstance(run, Run) else Run(run)
-    name = _field(encode(table.tag if tag is None else tag), "tag")
+    portions = run_as(table, format, table.tag if tag is None else tag)
+    _check_packing(path, format)
     with written_whole(path) as stream:
-        for row, qid in enumerate(table.qids):
-            start, stop = table.span(row)
-            docids, scores = table.docids.raw(start, stop), table.scores[start:stop]
-            values = scores.tolist()
-            query = _query(qid)
-            lines = [
-                b"%s Q0 %s %d %s %s\n" % (query, _field(docids[at], "docid"), rank, repr(values[at]).encode(), name)
-                for rank, at in enumerate(ranking(docids, scores).tolist(), 1)
-            ]
-            stream.write(b"".join(lines))
+        for portion in portions:
+            stream.write(portion)
 
 
-def write_qrels(qrels: Qrels | Mapping[str, Mapping[str, int]], path: str | os.PathLike[str]) -> None:
-    """Write judgments as TREC text: ``qid 0 docid rel``, in the order of the table.
+def write_qrels(
+    qrels: Qrels | Mapping[str, Mapping[str, int]], path: str | os.PathLike[str], *, format: str = "qrels"
+) -> None:
+    """Write judgments in the order of the table, by default as TREC text: ``qid 0 docid rel``.
+
+    Parameters
+    ----------
+    qrels : Qrels or dict of dict
+        The judgments.
+    path : path
+        The file; written whole or not at all, compressed when it ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
+    format : str
+        ``qrels`` or ``msmarco``, ``beir`` (``query-id corpus-id score`` with a header), ``json``, ``jsonl`` or
+        ``parquet``.
 
     Raises
     ------
     DataError
-        An id is empty or has white space in it, or a query id begins with ``#``.
+        An id cannot stand in such a file: in TREC's, if it is empty or has white space in it, or a query id begins with
+        ``#``. Or there is no such format.
     OutputError
         The file cannot be written.
     """
     table = qrels if isinstance(qrels, Qrels) else Qrels(qrels)
+    portions = qrels_as(table, format)
+    _check_packing(path, format)
     with written_whole(path) as stream:
-        for line in _qrels_lines(table):
-            stream.write(line)
+        for portion in portions:
+            stream.write(portion)
 
 
-def _qrels_lines(table: Qrels) -> Iterator[bytes]:
-    for row, qid in enumerate(table.qids):
-        query = _query(qid)
-        for docid, rel in table.judgments(row).items():
-            yield b"%s 0 %s %d\n" % (query, _field(docid, "docid"), rel)
+def run_as(run: Run, format: str, tag: str) -> Iterator[bytes]:
+    """Return a run as the bytes of a file, in portions; ids are checked before the first one.
+
+    Raises
+    ------
+    DataError
+        As of `write_run`.
+    """
+    if format not in RUN_WRITERS:
+        raise DataError(f"a run cannot be written as {format!r}", f"Its formats are {', '.join(RUN_WRITERS)}.")
+    return RUN_WRITERS[format](run, tag)
 
 
-def _query(qid: str) -> bytes:
-    raw = _field(encode(qid), "query id")
-    if raw.startswith((b"#", BYTE_ORDER_MARK)):
-        what = "comments" if raw.startswith(b"#") else "begin with a byte-order mark, which is skipped"
-        raise DataError(f"query id {qid!r} would make its lines {what}", "Let it begin with another character.")
-    return raw
+def qrels_as(qrels: Qrels, format: str) -> Iterator[bytes]:
+    """Return judgments as the bytes of a file, in portions; errors as of `write_qrels`."""
+    if format not in QRELS_WRITERS:
+        known = ", ".join(QRELS_WRITERS)
+        raise DataError(f"judgments cannot be written as {format!r}", f"Their formats are {known}.")
+    return QRELS_WRITERS[format](qrels)
 
 
-def _field(raw: bytes, kind: str) -> bytes:
-    if raw.split() == [raw] and b"\0" not in raw:
-        return raw
-    raise DataError(
-        f"{kind} {decode(raw)!r} is empty or has white space in it, so it cannot stand in a TREC file",
-        "Use another one.",
+def _check_packing(path: str | os.PathLike[str], format: str) -> None:
+    """Refuse to compress as a whole what is read at any place, and is compressed within."""
+    if format == "parquet" and os.fspath(path).endswith((".gz", ".bz2", ".xz", ".zst", ".zstd")):
+        raise DataError("a Parquet file is compressed within, not as a whole", "Let its name end in .parquet.")
+
+
+class _Text(NamedTuple):
+    """What ids must not have in them in a format of lines."""
+
+    forbidden: re.Pattern[bytes]
+    fault: str
+    where: str
+
+
+_TREC = _Text(re.compile(rb"[\s\0]"), "is empty or has white space in it", "a TREC file")
+_MSMARCO = _TREC._replace(where="an MS MARCO file")
+_BEIR = _Text(re.compile(rb"[\t\r\n\0]"), "is empty or has a tab or the end of a line in it", "a BEIR file")
+
+
+def _trec_run(run: Run, tag: str) -> Iterator[bytes]:
+    name = _checked(encode(tag), "tag", _TREC)
+    _check_ids(run, _TREC)
+    return _trec_run_lines(run, name)
+
+
+def _trec_run_lines(run: Run, name: bytes) -> Iterator[bytes]:
+    for qid, docids, scores, order in _ranked(run):
+        values = scores.tolist()
+        lines = [
+            b"%s Q0 %s %d %s %s\n" % (qid, docids[at], rank, repr(values[at]).encode(), name)
+            for rank, at in enumerate(order, 1)
+        ]
+        yield b"".join(lines)
+
+
+def _msmarco_run(run: Run, _: str) -> Iterator[bytes]:
+    _check_ids(run, _MSMARCO)
+    return (
+        b"".join([b"%s\t%s\t%d\n" % (qid, docids[at], rank) for rank, at in enumerate(order, 1)])
+        for qid, docids, _, order in _ranked(run)
     )
+
+
+def _ranked(run: Run) -> Iterator[tuple[bytes, list[bytes], np.ndarray, list[int]]]:
+    """Yield each query with its documents, their scores, and the order of the documents."""
+    for row, qid in enumerate(run.qids):
+        start, stop = run.span(row)
+        docids, scores = run.docids.raw(start, stop), run.scores[start:stop]
+        yield encode(qid), docids, scores, ranking(docids, scores).tolist()
+
+
+def _trec_qrels(qrels: Qrels) -> Iterator[bytes]:
+    _check_ids(qrels, _TREC)
+    return _lines(qrels, b"%s 0 %s %d\n")
+
+
+def _beir_qrels(qrels: Qrels) -> Iterator[bytes]:
+    _check_ids(qrels, _BEIR)
+    return _with_header(_lines(qrels, b"%s\t%s\t%d\n"))
+
+
+def _with_header(lines: Iterator[bytes]) -> Iterator[bytes]:
+    yield b"query-id\tcorpus-id\tscore\n"
+    yield from lines
+
+
+def _lines(qrels: Qrels, layout: bytes) -> Iterator[bytes]:
+    for row, qid in enumerate(qrels.qids):
+        start, stop = qrels.span(row)
+        query, rels = encode(qid), qrels.rels[start:stop].tolist()
+        yield b"".join(
+            [layout % (query, docid, rel) for docid, rel in zip(qrels.docids.raw(start, stop), rels, strict=True)]
+        )
+
+
+def _json(table: Run | Qrels) -> Iterator[bytes]:
+    """Write a query a line, so that files can be compared line by line; what is not ASCII is escaped."""
+    import json
+
+    before = b"{\n"
+    for qid, documents in table.items():
+        yield before + f"{json.dumps(qid)}: {json.dumps(documents)}".encode()
+        before = b",\n"
+    yield b"\n}\n" if len(table) else b"{}\n"
+
+
+def _json_lines(table: Run | Qrels, value: str) -> Iterator[bytes]:
+    import json
+
+    for qid, documents in table.items():
+        records = [{"qid": qid, "docid": docid, value: number} for docid, number in documents.items()]
+        yield "".join([json.dumps(record) + "\n" for record in records]).encode()
+
+
+def _parquet_run(run: Run, tag: str) -> Iterator[bytes]:
+    from treceval_py.formats.parquet import run_bytes
+
+    return iter([run_bytes(run, tag)])
+
+
+def _parquet_qrels(qrels: Qrels) -> Iterator[bytes]:
+    from treceval_py.formats.parquet import qrels_bytes
+
+    return iter([qrels_bytes(qrels)])
+
+
+RUN_WRITERS: dict[str, Callable[[Run, str], Iterator[bytes]]] = {
+    "trec_results": _trec_run,
+    "msmarco": _msmarco_run,
+    "json": lambda run, _: _json(run),
+    "jsonl": lambda run, _: _json_lines(run, "score"),
+    "parquet": _parquet_run,
+}
+"""How runs are written."""
+
+QRELS_WRITERS: dict[str, Callable[[Qrels], Iterator[bytes]]] = {
+    "qrels": _trec_qrels,
+    "msmarco": _trec_qrels,
+    "beir": _beir_qrels,
+    "json": _json,
+    "jsonl": lambda qrels: _json_lines(qrels, "rel"),
+    "parquet": _parquet_qrels,
+}
+"""How judgments are written."""
+
+
+def _check_ids(table: Run | Qrels, text: _Text) -> None:
+    for qid in table.qids:
+        raw = _checked(encode(qid), "query id", text)
+        if raw.startswith((b"#", BYTE_ORDER_MARK)):
+            what = "comments" if raw.startswith(b"#") else "begin with a byte-order mark, which is skipped"
+            raise DataError(f"query id {qid!r} would make its lines {what}", "Let it begin with another character.")
+    # All at once, as there are millions.
+    if text.forbidden.search(table.docids.buffer) or not np.diff(table.docids.offsets).all():
+        for docid in table.docids.raw():
+            _checked(docid, "docid", text)
+
+
+def _checked(raw: bytes, kind: str, text: _Text) -> bytes:
+    if raw and not text.forbidden.search(raw):
+        return raw
+    raise DataError(f"{kind} {decode(raw)!r} {text.fault}, so it cannot stand in {text.where}", "Use another one.")

@@ -5,9 +5,36 @@ To add a measure, write its function with the docstring that the others have and
 
 from __future__ import annotations
 
-from treceval_py.measures import counts, gains, groups, incomplete, precision, preferences, sets
+from treceval_py.measures import (
+    agreement,
+    cascade,
+    counts,
+    diversity,
+    gains,
+    graded,
+    groups,
+    incomplete,
+    precision,
+    preferences,
+    sets,
+    user_models,
+)
 from treceval_py.measures.parameters import pairs, whole
-from treceval_py.measures.registry import COUNT, GEOMETRIC, NICKNAMES, NO_AVERAGE, SUM, TEXT, declare
+from treceval_py.measures.registry import (
+    BOTH,
+    COUNT,
+    GAIN,
+    GEOMETRIC,
+    JUDGMENT,
+    NICKNAMES,
+    NO_AVERAGE,
+    NOTHING,
+    PREFERENCE,
+    RELEVANCE,
+    SUM,
+    TEXT,
+    declare,
+)
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -17,41 +44,41 @@ GAINS_AND_P = pairs("p")
 
 # fmt: off
 declare(counts.run_id, "runid", kind=TEXT, average=NO_AVERAGE, per_query=False)
-declare(counts.number_of_queries, "num_q", notation=["NumQ"], kind=COUNT, average=SUM, per_query=False)
-declare(counts.number_retrieved, "num_ret", notation=["NumRet"], kind=COUNT, average=SUM)
-declare(counts.number_relevant, "num_rel", notation=["NumRel"], kind=COUNT, average=SUM)
-declare(counts.number_relevant_retrieved, "num_rel_ret", notation=["NumRelRet", "NumRet"], kind=COUNT, average=SUM)
-declare(precision.average_precision, "map", notation=["AP", "MAP"])
-declare(precision.average_precision, "gm_map", notation=["GMAP"], average=GEOMETRIC, per_query=False)
-declare(precision.r_precision, "Rprec", notation=["Rprec", "RPrec"])
-declare(incomplete.binary_preference, "bpref", notation=["Bpref", "BPref"])
-declare(precision.reciprocal_rank, "recip_rank", notation=["RR", "MRR"])
-declare(precision.interpolated_precision, "iprec_at_recall", notation=["IPrec"], at="recall", cutoffs=RECALLS)
-declare(precision.precision, "P", notation=["P", "Precision"], at="cutoff", cutoffs=CUTOFFS)
+declare(counts.number_of_queries, "num_q", notation=["NumQ"], kind=COUNT, average=SUM, per_query=False, promotes=NOTHING)
+declare(counts.number_retrieved, "num_ret", notation=["NumRet"], kind=COUNT, average=SUM, promotes=NOTHING)
+declare(counts.number_relevant, "num_rel", notation=["NumRel"], kind=COUNT, average=SUM, promotes=NOTHING)
+declare(counts.number_relevant_retrieved, "num_rel_ret", notation=["NumRelRet", "NumRet"], kind=COUNT, average=SUM, promotes=RELEVANCE)
+declare(precision.average_precision, "map", notation=["AP", "MAP"], promotes=RELEVANCE)
+declare(precision.average_precision, "gm_map", notation=["GMAP"], average=GEOMETRIC, per_query=False, promotes=RELEVANCE)
+declare(precision.r_precision, "Rprec", notation=["Rprec", "RPrec"], promotes=RELEVANCE)
+declare(incomplete.binary_preference, "bpref", notation=["Bpref", "BPref"], promotes=PREFERENCE)
+declare(precision.reciprocal_rank, "recip_rank", notation=["RR", "MRR"], promotes=RELEVANCE)
+declare(precision.interpolated_precision, "iprec_at_recall", notation=["IPrec"], at="recall", cutoffs=RECALLS, promotes=RELEVANCE)
+declare(precision.precision, "P", notation=["P", "Precision"], at="cutoff", cutoffs=CUTOFFS, promotes=RELEVANCE)
 declare(counts.relevance_string, "relstring", kind=TEXT, average=NO_AVERAGE, summary=False, tail=whole("length"))
-declare(precision.recall, "recall", notation=["R", "Recall"], at="cutoff", cutoffs=CUTOFFS)
+declare(precision.recall, "recall", notation=["R", "Recall"], at="cutoff", cutoffs=CUTOFFS, promotes=RELEVANCE)
 declare(incomplete.inferred_average_precision, "infAP", notation=["infAP"])
-declare(incomplete.binary_preference, "gm_bpref", average=GEOMETRIC, per_query=False)
-declare(precision.r_precision_multiple, "Rprec_mult", at="multiple", cutoffs=MULTIPLES)
-declare(counts.utility, "utility", tail=whole("coefficients"))
-declare(precision.eleven_point_average, "11pt_avg", tail=whole("recalls"))
-declare(gains.binary_g, "binG")
+declare(incomplete.binary_preference, "gm_bpref", average=GEOMETRIC, per_query=False, promotes=PREFERENCE)
+declare(precision.r_precision_multiple, "Rprec_mult", at="multiple", cutoffs=MULTIPLES, promotes=RELEVANCE)
+declare(counts.utility, "utility", tail=whole("coefficients"), promotes=RELEVANCE)
+declare(precision.eleven_point_average, "11pt_avg", tail=whole("recalls"), promotes=RELEVANCE)
+declare(gains.binary_g, "binG", promotes=RELEVANCE)
 declare(gains.normalized_g, "G", tail=GAINS)
-declare(gains.discounted_cumulated_gain, "dcg", notation=["DCG"], tail=GAINS)
-declare(gains.ideal_discounted_cumulated_gain, "ideal_dcg", notation=["IDCG"], tail=GAINS)
-declare(gains.normalized_discounted_cumulated_gain, "ndcg", notation=["nDCG", "NDCG"], tail=GAINS)
-declare(gains.ndcg_averaged_over_relevant, "ndcg_rel", tail=GAINS)
-declare(gains.ndcg_averaged_over_levels, "Rndcg", tail=GAINS)
-declare(gains.normalized_discounted_cumulated_gain_at, "ndcg_cut", notation=["nDCG", "NDCG"], at="cutoff", cutoffs=CUTOFFS)
-declare(precision.average_precision_at, "map_cut", notation=["AP", "MAP"], at="cutoff", cutoffs=CUTOFFS)
-declare(precision.relative_precision, "relative_P", notation=["RelP"], at="cutoff", cutoffs=CUTOFFS)
-declare(precision.success, "success", notation=["Success"], at="cutoff", cutoffs=(1, 5, 10))
-declare(sets.set_precision, "set_P", notation=["SetP"])
-declare(sets.set_relative_precision, "set_relative_P", notation=["SetRelP"])
-declare(sets.set_recall, "set_recall", notation=["SetR"])
-declare(sets.set_average_precision, "set_map", notation=["SetAP"])
-declare(sets.set_f, "set_F", notation=["SetF"], tail=whole("beta_squared"))
-declare(counts.number_nonrelevant_judged_retrieved, "num_nonrel_judged_ret", kind=COUNT, average=SUM)
+declare(gains.discounted_cumulated_gain, "dcg", notation=["DCG"], tail=GAINS, promotes=GAIN)
+declare(gains.ideal_discounted_cumulated_gain, "ideal_dcg", notation=["IDCG"], tail=GAINS, promotes=NOTHING)
+declare(gains.normalized_discounted_cumulated_gain, "ndcg", notation=["nDCG", "NDCG"], tail=GAINS, promotes=GAIN)
+declare(gains.ndcg_averaged_over_relevant, "ndcg_rel", tail=GAINS, promotes=GAIN)
+declare(gains.ndcg_averaged_over_levels, "Rndcg", tail=GAINS, promotes=GAIN)
+declare(gains.normalized_discounted_cumulated_gain_at, "ndcg_cut", notation=["nDCG", "NDCG"], at="cutoff", cutoffs=CUTOFFS, promotes=GAIN)
+declare(precision.average_precision_at, "map_cut", notation=["AP", "MAP"], at="cutoff", cutoffs=CUTOFFS, promotes=RELEVANCE)
+declare(precision.relative_precision, "relative_P", notation=["RelP"], at="cutoff", cutoffs=CUTOFFS, promotes=RELEVANCE)
+declare(precision.success, "success", notation=["Success"], at="cutoff", cutoffs=(1, 5, 10), promotes=RELEVANCE)
+declare(sets.set_precision, "set_P", notation=["SetP"], promotes=RELEVANCE)
+declare(sets.set_relative_precision, "set_relative_P", notation=["SetRelP"], promotes=RELEVANCE)
+declare(sets.set_recall, "set_recall", notation=["SetR"], promotes=RELEVANCE)
+declare(sets.set_average_precision, "set_map", notation=["SetAP"], promotes=RELEVANCE)
+declare(sets.set_f, "set_F", notation=["SetF"], tail=whole("beta_squared"), promotes=RELEVANCE)
+declare(counts.number_nonrelevant_judged_retrieved, "num_nonrel_judged_ret", kind=COUNT, average=SUM, promotes=PREFERENCE)
 declare(preferences.preferences_possible, "prefs_num_prefs_poss", kind=COUNT, average=SUM)
 declare(preferences.preferences_fulfilled, "prefs_num_prefs_ful", kind=COUNT, average=SUM)
 declare(preferences.preferences_fulfilled_retrieved, "prefs_num_prefs_ful_ret", kind=COUNT, average=SUM)
@@ -69,16 +96,48 @@ declare(preferences.preference_mean_over_groups_implied, "prefs_avgjg_imp")
 declare(groups.average_precision_over_groups, "map_avgjg")
 declare(groups.precision_over_groups, "P_avgjg", at="cutoff", cutoffs=CUTOFFS)
 declare(groups.r_precision_multiple_over_groups, "Rprec_mult_avgjg", at="multiple", cutoffs=MULTIPLES)
-declare(precision.yaap, "yaap")
-declare(gains.rank_biased_precision, "rbp", tail=GAINS_AND_P)
-declare(gains.rank_biased_precision_residual, "rbp_resid", tail=GAINS_AND_P)
-declare(counts.share_unjudged, "unj", at="cutoff", cutoffs=(5, 10, 20))
+declare(precision.yaap, "yaap", promotes=RELEVANCE)
+declare(gains.rank_biased_precision, "rbp", tail=GAINS_AND_P, promotes=GAIN)
+declare(gains.rank_biased_precision_residual, "rbp_resid", tail=GAINS_AND_P, promotes=JUDGMENT)
+declare(counts.share_unjudged, "unj", at="cutoff", cutoffs=(5, 10, 20), promotes=JUDGMENT)
 # Beyond trec_eval.
-declare(precision.reciprocal_rank_at, "recip_rank_cut", notation=["RR", "MRR"], at="cutoff", cutoffs=(10,))
-declare(counts.share_judged, "judged", notation=["Judged"], at="cutoff", cutoffs=(10,))
+declare(precision.reciprocal_rank_at, "recip_rank_cut", notation=["RR", "MRR"], at="cutoff", cutoffs=(10,), promotes=RELEVANCE)
+declare(counts.share_judged, "judged", notation=["Judged"], at="cutoff", cutoffs=(10,), promotes=JUDGMENT)
 # Graded and user-model measures.
+declare(precision.capped_recall, "recall_cap", notation=["R_cap", "RCap"], at="cutoff", cutoffs=CUTOFFS, promotes=RELEVANCE)
+declare(cascade.expected_reciprocal_rank, "err", notation=["ERR"], promotes=GAIN)
+declare(cascade.expected_reciprocal_rank_at, "err_cut", notation=["ERR"], at="cutoff", cutoffs=(20,), promotes=GAIN)
+declare(cascade.normalized_expected_reciprocal_rank, "nerr", notation=["nERR"], promotes=GAIN)
+declare(cascade.normalized_expected_reciprocal_rank_at, "nerr_cut", notation=["nERR"], at="cutoff", cutoffs=(20,), promotes=GAIN)
+declare(cascade.rank_biased_precision_binary, "rbp_binary", notation=["RBP"], promotes=RELEVANCE)
+declare(cascade.rank_biased_precision_binary_at, "rbp_binary_cut", notation=["RBP"], at="cutoff", cutoffs=(10,), promotes=RELEVANCE)
+declare(cascade.rank_biased_precision_graded, "rbp_graded", notation=["gRBP", "RBP"], promotes=GAIN)
+declare(cascade.rank_biased_precision_graded_at, "rbp_graded_cut", notation=["gRBP", "RBP"], at="cutoff", cutoffs=(10,), promotes=GAIN)
+declare(cascade.rank_biased_residual, "rbp_residual", notation=["RBPResidual"], promotes=JUDGMENT)
+declare(graded.graded_average_precision, "gap", notation=["GAP"], promotes=GAIN)
+declare(graded.q_measure, "q_measure", notation=["Q"], promotes=BOTH)
 # C/W/L measures, Compatibility and Accuracy.
+declare(user_models.inst, "inst", notation=["INST"])
+declare(user_models.insq, "insq", notation=["INSQ"], promotes=GAIN)
+declare(user_models.scaled_discounted_cumulated_gain, "sdcg_cut", notation=["SDCG"], at="cutoff", cutoffs=(10,), promotes=GAIN)
+declare(user_models.bejeweled_player_model, "bpm_cut", notation=["BPM"], at="cutoff", cutoffs=(10,))
+declare(user_models.nearly_expected_reciprocal_rank_8, "nerr8_cut", notation=["NERR8"], at="cutoff", cutoffs=(10,), promotes=GAIN)
+declare(user_models.nearly_expected_reciprocal_rank_9, "nerr9_cut", notation=["NERR9"], at="cutoff", cutoffs=(10,), promotes=GAIN)
+declare(user_models.nearly_expected_reciprocal_rank_10, "nerr10", notation=["NERR10"], promotes=GAIN)
+declare(user_models.nearly_expected_reciprocal_rank_11, "nerr11", notation=["NERR11"], promotes=GAIN)
+declare(agreement.compatibility, "compat", notation=["Compat"], promotes=GAIN)
+declare(agreement.accuracy, "accuracy", notation=["Accuracy"])
+declare(agreement.accuracy_at, "accuracy_cut", notation=["Accuracy"], at="cutoff", cutoffs=(10,))
 # Subtopics.
+declare(diversity.alpha_discounted_cumulated_gain, "alpha_dcg_cut", notation=["alpha_DCG", "α_DCG"], at="cutoff", cutoffs=(5, 10, 20))
+declare(diversity.alpha_normalized_discounted_cumulated_gain, "alpha_ndcg_cut", notation=["alpha_nDCG", "α_nDCG"], at="cutoff", cutoffs=(5, 10, 20))
+declare(diversity.intent_aware_expected_reciprocal_rank, "err_ia_cut", notation=["ERR_IA"], at="cutoff", cutoffs=(5, 10, 20))
+declare(diversity.normalized_intent_aware_expected_reciprocal_rank, "nerr_ia_cut", notation=["nERR_IA"], at="cutoff", cutoffs=(5, 10, 20))
+declare(diversity.novelty_and_rank_biased_precision, "nrbp", notation=["NRBP"])
+declare(diversity.normalized_novelty_and_rank_biased_precision, "nnrbp", notation=["nNRBP"])
+declare(diversity.intent_aware_average_precision, "ap_ia", notation=["AP_IA", "MAP_IA"])
+declare(diversity.intent_aware_precision, "p_ia_cut", notation=["P_IA"], at="cutoff", cutoffs=(5, 10, 20))
+declare(diversity.subtopic_recall, "strec_cut", notation=["StRecall"], at="cutoff", cutoffs=(5, 10, 20))
 # fmt: on
 
 _BASIC = "runid num_q num_ret num_rel"

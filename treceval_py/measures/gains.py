@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
-from treceval_py.judging import Hits, JudgedRun, ratio
-from treceval_py.measures.parameters import Gains
+from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.judging import Hits, JudgedRun, Tied, ratio
+from treceval_py.measures.parameters import MOST_MAX_REL, Gains
 
 GainMap = Mapping[int, float] | None
 
@@ -29,62 +30,163 @@ class _Gained(NamedTuple):
     gain: FloatArray
 
 
-@functools.lru_cache(maxsize=4)
-def _discount_table(size: int) -> FloatArray:
-    # math.log2 is the C library's; NumPy's vector version differs in the last bit at some ranks.
-    return np.array([math.log2(rank + 1) if rank else 1.0 for rank in range(size)], dtype=np.float64)
+def check_scale(run: JudgedRun, max_rel: int) -> None:
+    """Check that no document is judged above the top of the scale.
+
+    Raises
+    ------
+    EvaluationError
+        One is.
+    """
+    highest = int(run.ideal.rel.max(initial=0))
+    if highest > max_rel:
+        raise EvaluationError(
+            f"a document is judged {highest}, above max_rel={max_rel}",
+            f"Give the top of the scale, such as max_rel={highest}.",
+        )
 
 
-def _discounts(ranks: IntArray) -> FloatArray:
-    """Return log2(rank + 1) for each rank."""
+class _Discount(NamedTuple):
+    """By what gains are divided: log2(rank + 1), or as Järvelin and Kekäläinen have it for a base."""
+
+    kind: str = "log2"
+    base: float = 2.0
+
+    def of(self, rank: int) -> float:
+        """Return the divisor of a rank."""
+        # math.log2 is the C library's; NumPy's vector version differs in the last bit at some ranks.
+        if self.kind == "jk":
+            return 1.0 if rank < self.base else math.log2(rank) / math.log2(self.base)
+        return math.log2(rank + 1) if rank else 1.0
+
+
+_LOG2 = _Discount()
+
+
+def _discount_named(kind: str, base: float) -> _Discount:
+    if kind != "jk" and base != _LOG2.base:
+        raise MeasureError(
+            f"base={base:.15g} has no effect with discount={kind}", "Ask for discount=jk, or leave out the base."
+        )
+    return _Discount(kind, base)
+
+
+@functools.lru_cache(maxsize=8)
+def _discount_table(size: int, discount: _Discount) -> FloatArray:
+    return np.array([discount.of(rank) for rank in range(size)], dtype=np.float64)
+
+
+def _discounts(ranks: IntArray, discount: _Discount = _LOG2) -> FloatArray:
+    """Return what the gain at each rank is divided by."""
     deepest = int(ranks.max(initial=0))
     if deepest < 4096:
-        return _discount_table(4096)[ranks]
+        return _discount_table(4096, discount)[ranks]
     distinct, place = np.unique(ranks, return_inverse=True)
-    table = np.array([math.log2(rank + 1) for rank in distinct.tolist()])
+    table = np.array([discount.of(rank) for rank in distinct.tolist()])
     return table[place]
 
 
-def _gain_of(rels: IntArray, gains: GainMap) -> FloatArray:
+@functools.lru_cache(maxsize=4)
+def _summed_weights(size: int, discount: _Discount) -> FloatArray:
+    """Return for each rank below ``size`` the sum of 1 / discount over all ranks down to it."""
+    return np.cumsum(np.concatenate([[0.0], 1.0 / _discounts(np.arange(1, size), discount)]))
+
+
+def gain_of(rels: IntArray, gains: GainMap, gain: str = "linear") -> FloatArray:
+    """Return the gain of each judgment.
+
+    Raises
+    ------
+    MeasureError
+        Both gains of one's own and exponential ones are asked for.
+    EvaluationError
+        A judgment is too high for an exponential gain.
+    """
+    if gain == "exp":
+        return _exponential_gain(rels, gains)
     values = np.maximum(rels, 0).astype(np.float64)
-    for level, gain in (gains or {}).items():
-        values[rels == level] = gain
+    for level, value in (gains or {}).items():
+        values[rels == level] = value
     return values
 
 
-def _gained(hits: Hits, gains: GainMap) -> _Gained:
-    gain = _gain_of(hits.rel, gains)
-    some = gain > 0
-    return _Gained(hits.query[some], hits.rank[some], gain[some])
+def _exponential_gain(rels: IntArray, gains: GainMap) -> FloatArray:
+    if gains:
+        raise MeasureError("gains are given, and gain=exp has its own", "Leave out one of them.")
+    highest = int(rels.max(initial=0))
+    if highest > MOST_MAX_REL:
+        raise EvaluationError(
+            f"a document is judged {highest}, and gain=exp takes judgments up to {MOST_MAX_REL}",
+            "Give a gain for each judgment, such as gains={1:1,2:3}.",
+        )
+    return np.ldexp(1.0, np.maximum(rels, 0)) - 1.0
 
 
-def _retrieved(run: JudgedRun, gains: GainMap) -> _Gained:
-    return run.once(("gained", _key(gains)), lambda: _gained(run.hits, gains))
+def _gained(hits: Hits, gains: GainMap, gain: str = "linear") -> _Gained:
+    values = gain_of(hits.rel, gains, gain)
+    some = values > 0
+    return _Gained(hits.query[some], hits.rank[some], values[some])
 
 
-def _ideal(run: JudgedRun, gains: GainMap) -> _Gained:
+def _retrieved(run: JudgedRun, gains: GainMap, gain: str = "linear") -> _Gained:
+    return run.once(("gained", _key(gains), gain), lambda: _gained(run.hits, gains, gain))
+
+
+def _ideal(run: JudgedRun, gains: GainMap, gain: str = "linear", ideal: str = "judged") -> _Gained:
+    """Return the documents with a gain, all judged ones or those retrieved, in descending order of gain."""
+
     def make() -> _Gained:
-        query, rank, gain = _gained(run.ideal, gains)
-        if not gains:  # documents stand in descending order of judgment already
-            return _Gained(query, rank, gain)
-        order = np.lexsort((-gain, query))
+        of = run.hits if ideal == "retrieved" else run.ideal
+        query, rank, values = _gained(of, gains, gain)
+        if not gains and ideal == "judged":  # documents stand in descending order of judgment already
+            return _Gained(query, rank, values)
+        order = np.lexsort((-values, query))
         starts = np.searchsorted(query, np.arange(run.num_queries))
-        return _Gained(query, np.arange(len(query)) - starts[query] + 1, gain[order])
+        return _Gained(query, np.arange(len(query)) - starts[query] + 1, values[order])
 
-    return run.once(("ideal", _key(gains)), make)
+    return run.once(("ideal", _key(gains), gain, ideal), make)
 
 
 def _key(gains: GainMap) -> Gains | None:
     return Gains(gains) if gains else None
 
 
-def _cumulated(run: JudgedRun, gained: _Gained, cutoff: int | None = None) -> FloatArray:
+def _cumulated(run: JudgedRun, gained: _Gained, cutoff: int | None = None, discount: _Discount = _LOG2) -> FloatArray:
     """Add up discounted gains. Returns (Q,)."""
     query, rank, gain = gained
     if cutoff is not None:
         within = rank <= cutoff
         query, rank, gain = query[within], rank[within], gain[within]
-    return run.sum(query, gain / _discounts(rank))
+    return run.sum(query, gain / _discounts(rank, discount))
+
+
+def _cumulated_over_ties(
+    run: JudgedRun, gains: GainMap, gain: str, cutoff: int | None, discount: _Discount
+) -> FloatArray:
+    """Add up gains, each discounted as on average over all orders of the documents it is tied with. Returns (Q,)."""
+    if run.tied is None and len(run.hits.query):
+        raise EvaluationError("a measure with ties=average needs to know ties", "Judge the run with tied=True.")
+    tied = run.tied or Tied(run.hits.rank, run.hits.rank)
+    values = gain_of(run.hits.rel, gains, gain)
+    some = values > 0
+    if cutoff is not None:
+        some &= tied.first <= cutoff
+    query, rank, _ = run.hits.where(some)
+    first, last = tied.where(some)
+    last = np.minimum(last, run.num_ret[query])  # of a ranking that was cut there are no ranks below
+    end = last if cutoff is None else np.minimum(last, cutoff)
+    summed = _summed_weights(1 << max(12, int(end.max(initial=0)).bit_length()), discount)
+    averaged = values[some] * ((summed[end] - summed[first - 1]) / (last - first + 1))
+    return run.sum(query, np.where(first == last, values[some] / _discounts(rank, discount), averaged))
+
+
+def _cumulated_gain(
+    run: JudgedRun, gains: GainMap, gain: str, cutoff: int | None, discount: _Discount, ties: str
+) -> FloatArray:
+    """Return the DCG of the ranking. (Q,)."""
+    if ties == "average":
+        return _cumulated_over_ties(run, gains, gain, cutoff, discount)
+    return _cumulated(run, _retrieved(run, gains, gain), cutoff, discount)
 
 
 def _by_query(run: JudgedRun, gained: _Gained) -> list[tuple[IntArray, FloatArray]]:
@@ -93,17 +195,34 @@ def _by_query(run: JudgedRun, gained: _Gained) -> list[tuple[IntArray, FloatArra
     return [(gained.rank[start:stop], gained.gain[start:stop]) for start, stop in pairwise(starts)]
 
 
-def discounted_cumulated_gain(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
+def discounted_cumulated_gain(
+    run: JudgedRun,
+    *,
+    gains: GainMap = None,
+    gain: str = "linear",
+    discount: str = "log2",
+    base: float = 2.0,
+    ties: str = "ordered",
+) -> FloatArray:
     """Discounted cumulated gain (DCG) of the whole ranking.
 
     Formula
     -------
-    DCG = sum over ranks i of gain(i) / log2(i + 1).
+    DCG = sum over ranks i of gain(i) / discount(i), where discount(i) = log2(i + 1) unless another is asked for.
 
     Parameters
     ----------
     gains : mapping of int to float
         The gain of each judgment, from 0; a judgment that is not named is its own gain.
+    gain : {"linear", "exp"}
+        The gain of a judgment g: g, or 2^g - 1. It has to be linear where `gains` are given.
+    discount : {"log2", "jk"}
+        log2(i + 1), or that of Järvelin and Kekäläinen: none for ranks i < `base`, log_base(i) from there on.
+    base : float
+        The base of ``jk``, above 1. With 2 the first two ranks are not discounted.
+    ties : {"ordered", "average"}
+        Documents with equal scores stand as the ranking has them, or each has the average of 1 / discount over the
+        ranks that they take up: the mean over all their orders.
 
     Returns
     -------
@@ -113,8 +232,9 @@ def discounted_cumulated_gain(run: JudgedRun, *, gains: GainMap = None) -> Float
     References
     ----------
     trec_eval 10.0, measure ``dcg``. Järvelin, K., Kekäläinen, J. Cumulated Gain-Based Evaluation of IR Techniques.
-    ACM TOIS 20(4), 2002; the discount log2(i + 1) is that of Burges, C. et al. Learning to Rank Using Gradient
-    Descent. ICML 2005.
+    ACM TOIS 20(4), 2002; the discount log2(i + 1) and the gain 2^g - 1 are those of Burges, C. et al. Learning to Rank
+    Using Gradient Descent. ICML 2005. Ties: McSherry, F., Najork, M. Computing Information Retrieval Performance
+    Measures Efficiently in the Presence of Tied Scores. ECIR 2008.
 
     Examples
     --------
@@ -122,21 +242,40 @@ def discounted_cumulated_gain(run: JudgedRun, *, gains: GainMap = None) -> Float
 
     >>> discounted_cumulated_gain(ranked_labels("2 0 1"))
     array([2.5])
+
+    Exponential: (2² - 1)/log2(2) + (2¹ - 1)/log2(4)
+
+    >>> discounted_cumulated_gain(ranked_labels("2 0 1"), gain="exp")
+    array([3.5])
     """
-    return _cumulated(run, _retrieved(run, gains))
+    return _cumulated_gain(run, gains, gain, None, _discount_named(discount, base), ties)
 
 
-def ideal_discounted_cumulated_gain(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
+def ideal_discounted_cumulated_gain(
+    run: JudgedRun,
+    *,
+    gains: GainMap = None,
+    gain: str = "linear",
+    discount: str = "log2",
+    base: float = 2.0,
+) -> FloatArray:
     """DCG of the best possible ranking of all judged documents.
 
     Formula
     -------
-    IDCG = sum over the judged documents in descending order of gain, at ranks i, of gain(i) / log2(i + 1).
+    IDCG = sum over the judged documents in descending order of gain, at ranks i, of gain(i) / discount(i), where
+    discount(i) = log2(i + 1) unless another is asked for.
 
     Parameters
     ----------
     gains : mapping of int to float
         The gain of each judgment, from 0; a judgment that is not named is its own gain.
+    gain : {"linear", "exp"}
+        The gain of a judgment g: g, or 2^g - 1. It has to be linear where `gains` are given.
+    discount : {"log2", "jk"}
+        log2(i + 1), or that of Järvelin and Kekäläinen: none for ranks i < `base`, log_base(i) from there on.
+    base : float
+        The base of ``jk``, above 1. With 2 the first two ranks are not discounted.
 
     Returns
     -------
@@ -155,20 +294,41 @@ def ideal_discounted_cumulated_gain(run: JudgedRun, *, gains: GainMap = None) ->
     >>> ideal_discounted_cumulated_gain(ranked_labels("2 0", missed="2"))
     array([3.26185951])
     """
-    return _cumulated(run, _ideal(run, gains))
+    return _cumulated(run, _ideal(run, gains, gain), None, _discount_named(discount, base))
 
 
-def normalized_discounted_cumulated_gain(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
+def normalized_discounted_cumulated_gain(
+    run: JudgedRun,
+    *,
+    gains: GainMap = None,
+    gain: str = "linear",
+    discount: str = "log2",
+    base: float = 2.0,
+    ideal: str = "judged",
+    ties: str = "ordered",
+) -> FloatArray:
     """NDCG: normalized discounted cumulated gain of the whole ranking.
 
     Formula
     -------
-    nDCG = DCG / IDCG, DCG = sum over ranks i of gain(i) / log2(i + 1), IDCG = DCG of the best possible ranking.
+    nDCG = DCG / IDCG, DCG = sum over ranks i of gain(i) / discount(i), IDCG = DCG of the best possible ranking, where
+    discount(i) = log2(i + 1) unless another is asked for.
 
     Parameters
     ----------
     gains : mapping of int to float
         The gain of each judgment, from 0; a judgment that is not named is its own gain.
+    gain : {"linear", "exp"}
+        The gain of a judgment g: g, or 2^g - 1. It has to be linear where `gains` are given.
+    discount : {"log2", "jk"}
+        log2(i + 1), or that of Järvelin and Kekäläinen: none for ranks i < `base`, log_base(i) from there on.
+    base : float
+        The base of ``jk``, above 1. With 2 the first two ranks are not discounted.
+    ideal : {"judged", "retrieved"}
+        Of what the best possible ranking is made: of all judged documents, or of those that were retrieved at any rank.
+    ties : {"ordered", "average"}
+        Documents with equal scores stand as the ranking has them, or each has the average of 1 / discount over the
+        ranks that they take up: the mean over all their orders.
 
     Returns
     -------
@@ -177,9 +337,11 @@ def normalized_discounted_cumulated_gain(run: JudgedRun, *, gains: GainMap = Non
 
     References
     ----------
-    trec_eval 10.0, measure ``ndcg``. Järvelin, K., Kekäläinen, J. Cumulated Gain-Based Evaluation of IR Techniques.
-    ACM TOIS 20(4), 2002; the discount log2(i + 1) is that of Burges, C. et al. Learning to Rank Using Gradient
-    Descent. ICML 2005.
+    trec_eval 10.0, measure ``ndcg``; with ``ideal=retrieved,ties=average`` scikit-learn 1.9, ``ndcg_score`` of the
+    documents retrieved. Järvelin, K., Kekäläinen, J. Cumulated Gain-Based Evaluation of IR Techniques. ACM TOIS 20(4),
+    2002; the discount log2(i + 1) and the gain 2^g - 1 are those of Burges, C. et al. Learning to Rank Using Gradient
+    Descent. ICML 2005. Ties: McSherry, F., Najork, M. Computing Information Retrieval Performance Measures Efficiently
+    in the Presence of Tied Scores. ECIR 2008.
 
     Examples
     --------
@@ -187,16 +349,32 @@ def normalized_discounted_cumulated_gain(run: JudgedRun, *, gains: GainMap = Non
 
     >>> normalized_discounted_cumulated_gain(ranked_labels("1 2 0"))
     array([0.8597187])
+
+    With the discounts 1, 1, log2(3) of Järvelin and Kekäläinen: (1 + 2) / (2 + 1)
+
+    >>> normalized_discounted_cumulated_gain(ranked_labels("1 2 0"), discount="jk")
+    array([1.])
     """
-    return ratio(_cumulated(run, _retrieved(run, gains)), _cumulated(run, _ideal(run, gains)))
+    return _normalized(run, None, gains, gain, _discount_named(discount, base), ideal, ties)
 
 
-def normalized_discounted_cumulated_gain_at(run: JudgedRun, *, cutoff: int, gains: GainMap = None) -> FloatArray:
+def normalized_discounted_cumulated_gain_at(
+    run: JudgedRun,
+    *,
+    cutoff: int,
+    gains: GainMap = None,
+    gain: str = "linear",
+    discount: str = "log2",
+    base: float = 2.0,
+    ideal: str = "judged",
+    ties: str = "ordered",
+) -> FloatArray:
     """NDCG of the first k documents, as in nDCG@10.
 
     Formula
     -------
-    nDCG@k = DCG@k / IDCG@k, both over ranks 1..k; DCG@k = sum over ranks i of gain(i) / log2(i + 1).
+    nDCG@k = DCG@k / IDCG@k, both over ranks 1..k; DCG@k = sum over ranks i of gain(i) / discount(i), where
+    discount(i) = log2(i + 1) unless another is asked for.
 
     Parameters
     ----------
@@ -204,6 +382,17 @@ def normalized_discounted_cumulated_gain_at(run: JudgedRun, *, cutoff: int, gain
         k, from 1.
     gains : mapping of int to float
         The gain of each judgment, from 0; a judgment that is not named is its own gain.
+    gain : {"linear", "exp"}
+        The gain of a judgment g: g, or 2^g - 1. It has to be linear where `gains` are given.
+    discount : {"log2", "jk"}
+        log2(i + 1), or that of Järvelin and Kekäläinen: none for ranks i < `base`, log_base(i) from there on.
+    base : float
+        The base of ``jk``, above 1. With 2 the first two ranks are not discounted.
+    ideal : {"judged", "retrieved"}
+        Of what the best possible ranking is made: of all judged documents, or of those that were retrieved at any rank.
+    ties : {"ordered", "average"}
+        Documents with equal scores stand as the ranking has them, or each has the average of 1 / discount over the
+        ranks that they take up, those below k counting 0: the mean over all their orders.
 
     Returns
     -------
@@ -212,9 +401,12 @@ def normalized_discounted_cumulated_gain_at(run: JudgedRun, *, cutoff: int, gain
 
     References
     ----------
-    trec_eval 10.0, measure ``ndcg_cut``. Järvelin, K., Kekäläinen, J. Cumulated Gain-Based Evaluation of IR
-    Techniques. ACM TOIS 20(4), 2002; the discount log2(i + 1) is that of Burges, C. et al. Learning to Rank Using
-    Gradient Descent. ICML 2005.
+    trec_eval 10.0, measure ``ndcg_cut``; with ``gain=exp`` gdeval.pl 1.2, the ``ndcg@k`` of TREC's Web tracks, which
+    takes judgments up to 4; with ``ideal=retrieved,ties=average`` scikit-learn 1.9, ``ndcg_score(…, k=k)`` of the
+    documents retrieved. Järvelin, K., Kekäläinen, J. Cumulated Gain-Based Evaluation of IR Techniques. ACM TOIS 20(4),
+    2002; the discount log2(i + 1) and the gain 2^g - 1 are those of Burges, C. et al. Learning to Rank Using Gradient
+    Descent. ICML 2005. Ties: McSherry, F., Najork, M. Computing Information Retrieval Performance Measures Efficiently
+    in the Presence of Tied Scores. ECIR 2008.
 
     Examples
     --------
@@ -222,8 +414,20 @@ def normalized_discounted_cumulated_gain_at(run: JudgedRun, *, cutoff: int, gain
 
     >>> normalized_discounted_cumulated_gain_at(ranked_labels("1 2 0"), cutoff=1)
     array([0.5])
+
+    The document judged 2 was not retrieved: it is in the ideal of the judgments, not in that of the ranking.
+
+    >>> normalized_discounted_cumulated_gain_at(ranked_labels("1 0", missed="2"), cutoff=1, ideal="retrieved")
+    array([1.])
     """
-    return ratio(_cumulated(run, _retrieved(run, gains), cutoff), _cumulated(run, _ideal(run, gains), cutoff))
+    return _normalized(run, cutoff, gains, gain, _discount_named(discount, base), ideal, ties)
+
+
+def _normalized(
+    run: JudgedRun, cutoff: int | None, gains: GainMap, gain: str, discount: _Discount, ideal: str, ties: str
+) -> FloatArray:
+    best = _cumulated(run, _ideal(run, gains, gain, ideal), cutoff, discount)
+    return ratio(_cumulated_gain(run, gains, gain, cutoff, discount, ties), best)
 
 
 def ndcg_averaged_over_relevant(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
@@ -430,7 +634,7 @@ def rank_biased_precision(run: JudgedRun, *, p: float = 0.9, gains: GainMap = No
     query, rank, gain = _retrieved(run, gains)
     highest = _highest_gains(run, gains)
     scale = np.where(highest > 1, highest, 1.0)
-    return (1.0 - p) * run.sum(query, gain / scale[query] * _powers(p, rank))
+    return (1.0 - p) * run.sum(query, gain / scale[query] * powers(p, rank))
 
 
 def _reach(p: float) -> int:
@@ -440,7 +644,7 @@ def _reach(p: float) -> int:
     return min(int(math.log(5e-324) / math.log(p)) + 2, 1 << 24) if p < 1.0 else 1 << 24
 
 
-def _powers(p: float, ranks: IntArray) -> FloatArray:
+def powers(p: float, ranks: IntArray) -> FloatArray:
     """Return p^(rank - 1), multiplied out as a loop does."""
     size = min(int(ranks.max(initial=1)), _reach(p) + 1)
     table: FloatArray = np.cumprod(np.concatenate([[1.0], np.full(size - 1, p)]))
@@ -501,15 +705,30 @@ def rank_biased_precision_residual(
     >>> rank_biased_precision_residual(ranked_labels("1 -"), p=0.5)
     array([0.5])
     """
+    return residuals(run, p, tail_of_judged=False)
+
+
+def residuals(run: JudgedRun, p: float, *, tail_of_judged: bool) -> FloatArray:
+    """Return the share of RBP's weight that lies on unjudged documents and below the ranking. (Q,).
+
+    Parameters
+    ----------
+    run : JudgedRun
+        The judged run.
+    p : float
+        Probability of going on to the next document.
+    tail_of_judged : bool
+        Whether what lies below the ranking counts where all documents of it are judged.
+    """
     judged = run.hits.where(run.hits.rel >= 0)
     counts = run.count(judged.query)
     starts = run.starts(judged)
     values = np.zeros(run.num_queries)
     for query, retrieved in enumerate(run.num_ret.tolist()):
-        if counts[query] == retrieved:
+        if counts[query] == retrieved and not tail_of_judged:
             continue
         # Down to the rank beyond which all powers are 0: a deep run costs no more than that.
-        weights = _powers(p, np.arange(1, min(retrieved, _reach(p)) + 2))
+        weights = powers(p, np.arange(1, min(retrieved, _reach(p)) + 2))
         tail, weights = (float(weights[-1]), weights[:-1]) if retrieved <= _reach(p) else (0.0, weights)
         unjudged = np.ones(len(weights), dtype=bool)
         ranks = judged.rank[starts[query] : starts[query + 1]]

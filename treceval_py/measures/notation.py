@@ -170,7 +170,23 @@ def _arguments(inside: str | None) -> dict[str, str]:
         if key.strip() in arguments:
             raise MeasureError(f"{key.strip()} is given twice")
         arguments[key.strip()] = value.strip().strip("'\"")
-    return arguments
+    return _as_here(arguments)
+
+
+_GAINS_OF_DCG = {"log2": "linear", "exp-log2": "exp"}
+
+
+def _as_here(arguments: dict[str, str]) -> dict[str, str]:
+    """Write ir_measures' ``dcg='exp-log2'`` and ``normalize=False`` as the parameters that they are here."""
+    written: dict[str, str] = {}
+    for key, value in arguments.items():
+        if key == "dcg" and value in _GAINS_OF_DCG:
+            written["gain"] = _GAINS_OF_DCG[value]
+        elif key == "normalize" and value in ("True", "False"):
+            written["normalised"] = "yes" if value == "True" else "no"
+        else:
+            written[key] = value
+    return written
 
 
 def _suggestion(text: str) -> str:

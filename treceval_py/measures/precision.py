@@ -30,6 +30,16 @@ def _sum_of_precisions(run: JudgedRun, level: int, cutoff: int | None = None) ->
     return run.sum(found.query[within], precisions[within])
 
 
+def _share_of_best(run: JudgedRun, level: int, cutoff: int | None, norm: str) -> FloatArray:
+    """Divide the sum of precisions by how many relevant documents there are, could be, or were. Returns (Q,)."""
+    number = run.num_rel(level)
+    if norm == "retrieved":
+        number = run.num_rel_ret(level) if cutoff is None else _relevant_within(run, level, cutoff)
+    elif norm == "capped" and cutoff is not None:
+        number = np.minimum(number, cutoff)
+    return ratio(_sum_of_precisions(run, level, cutoff), number)
+
+
 def precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
     """Precision: share of the first k documents that are relevant.
 
@@ -131,6 +141,40 @@ def relative_precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatA
     return ratio(_relevant_within(run, level, cutoff), np.minimum(run.num_rel(level), cutoff))
 
 
+def capped_recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
+    """Capped recall: share of the relevant documents that could stand among the first k and do.
+
+    Formula
+    -------
+    R_cap@k = (relevant documents at ranks 1..k) / min(k, R).
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+    cutoff : int
+        k, from 1.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when R = 0, where other programs leave the query out or divide by 1.
+
+    References
+    ----------
+    Thakur, N. et al. BEIR: A Heterogeneous Benchmark for Zero-shot Evaluation of Information Retrieval Models. NeurIPS
+    Datasets and Benchmarks 2021. The same number as trec_eval's ``relative_P``.
+
+    Examples
+    --------
+    Three are relevant, two of them could stand among the first two, and one does.
+
+    >>> capped_recall(ranked_labels("1 0 2 - 0 1"), cutoff=2)
+    array([0.5])
+    """
+    return relative_precision(run, level=level, cutoff=cutoff)
+
+
 def success(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
     """Whether a relevant document stands among the first k.
 
@@ -162,7 +206,7 @@ def success(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
     return (_relevant_within(run, level, cutoff) > 0).astype(np.float64)
 
 
-def average_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
+def average_precision(run: JudgedRun, *, level: int = 1, norm: str = "relevant") -> FloatArray:
     """Average precision (AP); its mean over queries is MAP.
 
     Formula
@@ -174,6 +218,8 @@ def average_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
     level : int
         Least judgment that counts as relevant, from 0. AP knows relevant and not relevant only; graded judgments
         are cut at this level.
+    norm : {"relevant", "capped", "retrieved"}
+        What is divided by: R, or the number of relevant documents retrieved. Without a cutoff ``capped`` is R too.
 
     Returns
     -------
@@ -190,16 +236,22 @@ def average_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
 
     >>> average_precision(ranked_labels("1 0 2", missed="1"))
     array([0.55555556])
+
+    (1/1 + 2/3) / 2
+
+    >>> average_precision(ranked_labels("1 0 2", missed="1"), norm="retrieved")
+    array([0.83333333])
     """
-    return ratio(_sum_of_precisions(run, level), run.num_rel(level))
+    return _share_of_best(run, level, None, norm)
 
 
-def average_precision_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Average precision of the first k documents, still divided by all relevant documents.
+def average_precision_at(run: JudgedRun, *, level: int = 1, cutoff: int, norm: str = "relevant") -> FloatArray:
+    """Average precision of the first k documents, still divided by all relevant documents unless asked otherwise.
 
     Formula
     -------
-    AP@k = (sum over the relevant documents at ranks 1..k of the precision at their rank) / R.
+    AP@k = (sum over the relevant documents at ranks 1..k of the precision at their rank) / m, where m is R, min(k, R)
+    (``norm=capped``) or the number of relevant documents at ranks 1..k (``norm=retrieved``).
 
     Parameters
     ----------
@@ -207,11 +259,13 @@ def average_precision_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> Floa
         Least judgment that counts as relevant, from 0.
     cutoff : int
         k, from 1.
+    norm : {"relevant", "capped", "retrieved"}
+        What is divided by.
 
     Returns
     -------
     (Q,) float array
-        In [0, 1]; it cannot reach 1 when R > k. Empty case: 0, also when R = 0.
+        In [0, 1]; with ``norm=relevant`` it cannot reach 1 when R > k. Empty case: 0, also when R = 0.
 
     References
     ----------
@@ -223,8 +277,13 @@ def average_precision_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> Floa
 
     >>> average_precision_at(ranked_labels("1 0 2"), cutoff=2)
     array([0.5])
+
+    (1/1) / 1: one of the relevant documents stands among the first two.
+
+    >>> average_precision_at(ranked_labels("1 0 2"), cutoff=2, norm="retrieved")
+    array([1.])
     """
-    return ratio(_sum_of_precisions(run, level, cutoff), run.num_rel(level))
+    return _share_of_best(run, level, cutoff, norm)
 
 
 def yaap(run: JudgedRun, *, level: int = 1) -> FloatArray:

@@ -76,6 +76,14 @@ GEOMETRIC = Average("geometric mean", _logarithms, lambda total, count: math.exp
 NO_AVERAGE = Average("none", lambda values: values, lambda _, __: 0.0)
 
 
+NOTHING, RELEVANCE, GAIN, BOTH, PREFERENCE, JUDGMENT = "nothing", "relevance", "gain", "both", "preference", "judgment"
+
+PROMOTED = (NOTHING, RELEVANCE, GAIN, BOTH, PREFERENCE, JUDGMENT)
+"""What may decide how the place of a document counts: nothing (the order is of no account); whether it is relevant; its
+gain; both, relevance before gain; whether it is relevant (first), unjudged or judged not relevant (last); whether it is
+judged."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
     """A measure as it is declared, before its parameters have values.
@@ -104,6 +112,9 @@ class Family:
         All its parameters, from the function's signature.
     judged : type
         The kind of judged run that it takes, from the function's signature.
+    promotes : str
+        What a document must have more of than another so that the value is never lower (or never higher) with it in
+        the other's place further up: one of `PROMOTED`; empty where this is not so.
     """
 
     name: str
@@ -118,6 +129,7 @@ class Family:
     summary: bool
     parameters: tuple[Parameter, ...]
     judged: type
+    promotes: str = ""
 
     @property
     def position(self) -> int:
@@ -262,6 +274,7 @@ def declare(
     kind: str = REAL,
     per_query: bool = True,
     summary: bool = True,
+    promotes: str = "",
 ) -> Family:
     """Declare a measure: from here on it has a name, is parsed, computed, listed and explained.
 
@@ -287,6 +300,8 @@ def declare(
         How values are printed.
     per_query, summary : bool
         Whether there is a line for each query, and one for all.
+    promotes : str
+        What of a document decides how its place counts, one of `PROMOTED`; see `Family`.
 
     Returns
     -------
@@ -319,6 +334,7 @@ def declare(
         summary=summary,
         parameters=tuple(PARAMETERS[each] for each in rest),
         judged=_annotation(function, first),
+        promotes=promotes,
     )
     FAMILIES[name] = family
     return family

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from treceval_py.output.options import Options
 from treceval_py.output.tabular import comma_separated, json_text, tab_separated
-from treceval_py.output.text import latex, markdown, table
+from treceval_py.output.text import assignments, latex, markdown, table
 from treceval_py.output.trec import trec
 from treceval_py.results import Results
 
@@ -20,5 +20,6 @@ FORMATS: dict[str, Callable[[list[Results], Options], str]] = {
     "json": json_text,
     "markdown": markdown,
     "latex": latex,
+    "coursework": assignments,
 }
 """The formats by name; each turns the results of runs into text."""

@@ -18,9 +18,15 @@ class Options(NamedTuple):
         Decimals of a value. None: four where people read, all that float64 has where programs read.
     colour : bool
         Whether terminal styles may be used.
+    signature : {"", "short", "long"}
+        Whether it is said how each number was made.
+    force : bool
+        Whether results that were made in different ways may stand side by side.
     """
 
     per_query: bool = False
     summary: bool = True
     digits: int | None = None
     colour: bool = False
+    signature: str = ""
+    force: bool = False

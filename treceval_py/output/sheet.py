@@ -9,9 +9,10 @@ from typing import NamedTuple
 from treceval_py.measures.registry import COUNT, Measure
 from treceval_py.output.options import Options
 from treceval_py.results import Results
+from treceval_py.signatures import check_comparable
 from treceval_py.tables import encode
 
-__all__ = ["Row", "Sheet", "column_names", "sheet_of"]
+__all__ = ["Row", "Sheet", "column_names", "sheet_of", "signature_lines", "signatures_of"]
 
 Cell = float | int | str | None
 
@@ -42,7 +43,14 @@ class Sheet(NamedTuple):
 
 
 def sheet_of(runs: Sequence[Results], options: Options) -> Sheet:
-    """Lay out results of runs that were scored with the same measures."""
+    """Lay out results of runs that were scored with the same measures, in the same way.
+
+    Raises
+    ------
+    EvaluationError
+        They were scored in different ways.
+    """
+    check_comparable(runs, force=options.force)
     rows: list[Row] = []
     measures = runs[0].measures
     names = [_name(measure, number, runs[0]) for number, measure in enumerate(measures)]
@@ -63,6 +71,28 @@ def sheet_of(runs: Sequence[Results], options: Options) -> Sheet:
     return Sheet(column_names(runs), rows)
 
 
+def signature_lines(runs: Sequence[Results], options: Options) -> list[str]:
+    """Say how each number was made: ``measure: signature``, with the run's name where runs differ."""
+    if not options.signature:
+        return []
+    lines: list[str] = []
+    names = column_names(runs)
+    columns = [signatures_of(run, options) for run in runs]
+    for name in columns[0]:
+        written = [column[name] for column in columns if name in column]
+        if len(set(written)) == 1:
+            lines.append(f"{name}: {written[0]}")
+        else:
+            lines += [f"{name} of {run}: {column[name]}" for run, column in zip(names, columns, strict=True)]
+    return lines
+
+
+def signatures_of(results: Results, options: Options) -> dict[str, str]:
+    """Return how each number was made by the name of the measure, in the form that is asked for."""
+    long = options.signature == "long"
+    return {name: each.long if long else each.short for name, each in results.signatures.items()}
+
+
 def column_names(runs: Sequence[Results]) -> tuple[str, ...]:
     """Name runs by their tags where these tell them apart, else by their files, else by files and numbers."""
     for names in ([run.tag for run in runs], [run.run_name for run in runs]):
@@ -76,6 +106,8 @@ def _name(measure: Measure, number: int, results: Results) -> str:
 
 
 def _cell(results: Results, number: int, row: int | None) -> Cell:
+    if row is not None and not results.counted[row, number]:
+        return None
     if number in results.texts:
         return results.tag if row is None else results.texts[number][row]
     value = float(results.averages[number] if row is None else results.matrix[row, number])

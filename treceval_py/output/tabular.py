@@ -6,7 +6,7 @@ import io
 from typing import Any
 
 from treceval_py.output.options import Options
-from treceval_py.output.sheet import Cell, column_names, sheet_of
+from treceval_py.output.sheet import Cell, column_names, sheet_of, signatures_of
 from treceval_py.results import Results
 from treceval_py.version import __version__
 
@@ -29,8 +29,13 @@ def _separated(runs: list[Results], options: Options, delimiter: str) -> str:
     sheet = sheet_of(runs, options)
     text = io.StringIO()
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(["query", "measure", *sheet.runs])
-    writer.writerows([row.query, row.measure, *(_number(cell, options) for cell in row.cells)] for row in sheet.rows)
+    made: list[dict[str, str]] = [signatures_of(run, options) for run in runs] if options.signature else []
+    # One run has a column "signature"; of several each has its own, as they may lack different queries.
+    titles = ["signature"] if len(made) == 1 else [f"signature {name}" for name in sheet.runs[: len(made)]]
+    writer.writerow(["query", "measure", *sheet.runs, *titles])
+    for row in sheet.rows:
+        values = [_number(cell, options) for cell in row.cells]
+        writer.writerow([row.query, row.measure, *values, *(column.get(row.measure, "") for column in made)])
     return text.getvalue()
 
 
@@ -62,6 +67,7 @@ def _run(name: str, results: Results, options: Options) -> dict[str, Any]:
         "file": _text(results.run_name),
         "tag": _text(results.tag),
         "queries": len(results.qids),
+        "signatures": {name: {"short": each.short, "long": each.long} for name, each in results.signatures.items()},
         "missing": [_text(qid) for qid in results.missing],
         "unjudged": [_text(qid) for qid in results.unjudged],
     }

@@ -7,10 +7,10 @@ import re
 
 from treceval_py.errors import visible
 from treceval_py.output.options import Options
-from treceval_py.output.sheet import Cell, Row, sheet_of
+from treceval_py.output.sheet import ALL, Cell, Row, sheet_of, signature_lines
 from treceval_py.results import Results
 
-__all__ = ["latex", "markdown", "table"]
+__all__ = ["assignments", "latex", "markdown", "table"]
 
 _LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
@@ -45,7 +45,9 @@ def table(runs: list[Results], options: Options) -> str:
     )
     console = Console(file=text, width=2 * wide + 8, force_terminal=options.colour, no_color=not options.colour)
     console.print(drawn)
-    return "".join(line.rstrip() + "\n" for line in text.getvalue().splitlines())
+    below = "".join(f"{visible(line)}\n" for line in signature_lines(runs, options))
+    above = "".join(line.rstrip() + "\n" for line in text.getvalue().splitlines())
+    return above + ("\n" + below if below else "")
 
 
 def markdown(runs: list[Results], options: Options) -> str:
@@ -53,7 +55,9 @@ def markdown(runs: list[Results], options: Options) -> str:
     header, rows = _grid(runs, options)
     labels = len(header) - len(runs)
     lines = [header, [":--"] * labels + ["--:"] * len(runs), *(cells for _, cells in rows)]
-    return "".join("| " + " | ".join(map(_markdown, cells)) + " |\n" for cells in lines)
+    made = [f"* `{line}`\n" for line in map(visible, signature_lines(runs, options))]
+    rows_of_text = "".join("| " + " | ".join(map(_markdown, cells)) + " |\n" for cells in lines)
+    return rows_of_text + ("\n" + "".join(made) if made else "")
 
 
 def latex(runs: list[Results], options: Options) -> str:
@@ -63,7 +67,20 @@ def latex(runs: list[Results], options: Options) -> str:
     lines = ["% \\usepackage{booktabs}", f"\\begin{{tabular}}{{{'l' * labels}{'r' * len(runs)}}}", "\\toprule"]
     lines += [" & ".join(map(_latex, header)) + r" \\", "\\midrule"]
     lines += [" & ".join(map(_latex, cells)) + r" \\" for _, cells in rows]
-    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
+    made = [f"% {line}" for line in map(visible, signature_lines(runs, options))]
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", *made, ""])
+
+
+def assignments(runs: list[Results], options: Options) -> str:
+    """Return lines of ``NAME = value`` with five decimals, a block for each run; for a query ``NAME(qid) = value``."""
+    digits = 5 if options.digits is None else options.digits
+    lines = []
+    for results in runs:
+        for row in sheet_of([results], options).rows:
+            name = row.measure if row.query == ALL else f"{row.measure}({visible(row.query)})"
+            lines.append(f"{name} = {_cell(row.cells[0], digits)}\n")
+        lines += [f"# {visible(line)}\n" for line in signature_lines([results], options)]
+    return "".join(lines)
 
 
 def _grid(runs: list[Results], options: Options) -> tuple[list[str], list[tuple[Row, list[str]]]]:

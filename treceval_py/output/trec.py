@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from treceval_py.measures.registry import COUNT, Measure
 from treceval_py.output.options import Options
+from treceval_py.output.sheet import signature_lines
 from treceval_py.results import Results
 from treceval_py.tables import encode
 
@@ -15,8 +16,16 @@ ALL = "all"
 
 
 def trec(runs: list[Results], options: Options) -> str:
-    """Return lines of ``measure qid value``, the measure in 22 columns, a tab between; a block for each run."""
-    return "".join(line for results in runs for line in _lines(results, options))
+    """Return lines of ``measure qid value``, the measure in 22 columns, a tab between; a block for each run.
+
+    Signatures are comment lines after it.
+    """
+    return "".join(line for results in runs for line in [*_lines(results, options), *_signatures(results, options)])
+
+
+def _signatures(results: Results, options: Options) -> list[str]:
+    # As comments, which whoever looks for a measure at the beginning of a line does not see.
+    return [f"# {line}\n" for line in signature_lines([results], options)]
 
 
 def _lines(results: Results, options: Options) -> Iterator[str]:
@@ -26,8 +35,10 @@ def _lines(results: Results, options: Options) -> Iterator[str]:
         for row, (qid, listed) in enumerate(zip(results.qids, results.listed.tolist(), strict=True)):
             if listed:
                 values = results.matrix[row].tolist()
+                counted = results.counted[row].tolist()
                 for number in shown:
-                    yield f"{names[number]}\t{qid}\t{_value(results, number, row, values[number], options)}\n"
+                    if counted[number]:
+                        yield f"{names[number]}\t{qid}\t{_value(results, number, row, values[number], options)}\n"
     if options.summary:
         for number, (measure, average) in enumerate(zip(results.measures, results.averages.tolist(), strict=True)):
             if measure.family.summary:

@@ -1,0 +1,1057 @@
+"""Formats beside TREC's: recognised, read, written, converted."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treceval_py.cli.convert import convert as command
+from treceval_py.errors import DataError, InputError, OutputError
+from treceval_py.formats.conversion import convert
+from treceval_py.formats.judged_ranking import read_judged_ranking
+from treceval_py.formats.named import (
+    JUDGMENT_FORMATS,
+    QRELS_FORMATS,
+    RUN_FORMATS,
+    Kind,
+    read_judgments,
+    read_qrels,
+    read_run,
+    recognised,
+)
+from treceval_py.formats.source import peek
+from treceval_py.formats.writing import QRELS_WRITERS, RUN_WRITERS, write_qrels, write_run
+from treceval_py.tables import JudgmentGroups, Qrels, Run
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+RUN = {"1": {"a": 2.5, "b": 0.25}, "2": {"c": -1e-7}}
+QRELS = {"1": {"a": 2, "b": 0}, "2": {"c": -1}}
+
+JSON_RUN = b'{"1": {"a": 2.5, "b": 0.25}, "2": {"c": -1e-7}}'
+JSON_QRELS = b'{"1": {"a": 2, "b": 0},\n "2": {"c": -1}}\n'
+LINES_RUN = (
+    b'{"qid": "1", "docid": "a", "score": 2.5}\n{"qid": "1", "docid": "b", "score": 0.25}\n'
+    b'{"qid": "2", "docid": "c", "score": -1e-7}\n'
+)
+LINES_QRELS = (
+    b'{"qid": "1", "docid": "a", "rel": 2}\n{"qid": "1", "docid": "b", "rel": 0}\n'
+    b'{"qid": "2", "docid": "c", "rel": -1}\n'
+)
+TREC_RUN = b"1 Q0 a 1 2.5 t\n1 Q0 b 2 0.25 t\n2 Q0 c 1 -1e-7 t\n"
+TREC_QRELS = b"1 0 a 2\n1 0 b 0\n2 0 c -1\n"
+MSMARCO_RUN = b"1\ta\t1\n1\tb\t2\n2\tc\t1\n"
+BEIR_QRELS = b"query-id\tcorpus-id\tscore\n1\ta\t2\n1\tb\t0\n2\tc\t-1\n"
+
+
+def parquet(**columns: Any) -> bytes:
+    written = io.BytesIO()
+    pq.write_table(pa.table(columns), written)
+    return written.getvalue()
+
+
+def refusal(read: Callable[..., object], data: bytes | str | os.PathLike[str], *arguments: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        read(io.BytesIO(data) if isinstance(data, bytes) else data, *arguments)
+    return str(caught.value)
+
+
+@pytest.fixture(params=["compiled", "python"])
+def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    from treceval_py.scanner import scanner
+
+    if request.param == "compiled" and scanner() is None:
+        pytest.skip("the scanner is not built")
+    monkeypatch.setenv("TRECEVAL_READER", request.param)
+    return str(request.param)
+
+
+# --- recognition ---
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "format"),
+    [
+        (TREC_RUN, "run", "trec_results"),
+        (TREC_QRELS, "qrels", "qrels"),
+        (MSMARCO_RUN, "run", "msmarco"),
+        (b"1 a 1", "run", "msmarco"),
+        (b"\xef\xbb\xbf# by me\n\n  1 a 1\n", "run", "msmarco"),
+        (b"1 a 0.5\n", "run", "trec_results"),
+        (MSMARCO_RUN, "qrels", "qrels"),
+        (BEIR_QRELS, "qrels", "beir"),
+        (b"\r\nQuery-ID\tcorpus-id\tscore\r\n", "qrels", "beir"),
+        (b"query-id corpus-id score\n1 a 1\n", "qrels", "qrels"),
+        (BEIR_QRELS, "run", "trec_results"),
+        (JSON_RUN, "run", "json"),
+        (JSON_QRELS, "qrels", "json"),
+        (b'\xef\xbb\xbf\n{\n"1": {"a": 1}}', "run", "json"),
+        (b'{"1": {"a": 1}}\n', "run", "json"),
+        (b'{"1": {"a": 1}}\n\n{"2": {"a": 1}}\n', "run", "jsonl"),
+        (LINES_RUN, "run", "jsonl"),
+        (LINES_QRELS, "qrels", "jsonl"),
+        (LINES_RUN.split(b"\n", maxsplit=1)[0], "run", "jsonl"),
+        (b'{"1": {"a": 1},\n"2": {"a": 1}}\n', "run", "json"),
+        (b"PAR1\x15\x04", "run", "parquet"),
+        (b"PAR1\x15\x04", "qrels", "parquet"),
+        (b"{x} Q0 a 1 1 t\n", "run", "trec_results"),
+        (b"", "run", "trec_results"),
+        (b"\n # \n", "qrels", "qrels"),
+        (b"%PDF-1.7", "run", "trec_results"),
+    ],
+)
+def test_a_format_is_recognised(data: bytes, kind: Kind, format: str) -> None:
+    assert recognised(io.BytesIO(data), kind)[0] == format
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_format_is_recognised_through_compression(pack: Callable[[bytes], bytes]) -> None:
+    assert recognised(io.BytesIO(pack(MSMARCO_RUN)), "run")[0] == "msmarco"
+
+
+def test_a_format_is_recognised_after_many_comments() -> None:
+    assert recognised(io.BytesIO(b"# a comment\n" * 5000 + MSMARCO_RUN), "run")[0] == "msmarco"
+
+
+def test_json_lines_of_many_kilobytes_are_recognised() -> None:
+    line = json.dumps({"1": {f"document-{number}": 1.0 for number in range(1000)}}).encode() + b"\n"
+    assert recognised(io.BytesIO(line), "run")[0] == "json"
+    assert recognised(io.BytesIO(line * 2), "run")[0] == "jsonl"
+
+
+def test_a_name_of_a_data_set_is_recognised() -> None:
+    assert recognised("ir_datasets:vaswani", "qrels") == ("ir_datasets", "ir_datasets:vaswani")
+
+
+def test_a_path_stays_the_path(tmp_path: Path) -> None:
+    (tmp_path / "run").write_bytes(MSMARCO_RUN)
+    assert recognised(tmp_path / "run", "run") == ("msmarco", tmp_path / "run")
+
+
+def test_an_open_file_stays_where_it_stands() -> None:
+    file = io.BytesIO(b"what came before\n" + TREC_RUN)
+    file.seek(17)
+    assert recognised(file, "run") == ("trec_results", file)
+    assert file.tell() == 17
+
+
+def test_a_file_that_is_not_there_is_refused_by_name() -> None:
+    assert refusal(read_run, "nowhere/run") == "nowhere/run: no such file. Check the name."
+
+
+class Pipe(io.RawIOBase):
+    """A stream that cannot be rewound and gives a few bytes at a time."""
+
+    name = "<pipe>"
+
+    def __init__(self, data: bytes) -> None:
+        self.rest = data
+        self.taken = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data, self.rest = self.rest[: min(len(buffer), 7)], self.rest[min(len(buffer), 7) :]
+        buffer[: len(data)] = data
+        self.taken += len(data)
+        return len(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [TREC_RUN, MSMARCO_RUN, JSON_RUN, LINES_RUN, gzip.compress(MSMARCO_RUN), lzma.compress(LINES_RUN * 3)[:100]],
+)
+def test_no_byte_of_a_pipe_is_lost(data: bytes) -> None:
+    _, source = recognised(Pipe(data), "run")  # type: ignore[arg-type]
+    assert source.read() == data  # type: ignore[union-attr]
+
+
+def test_a_pipe_keeps_its_name() -> None:
+    assert refusal(read_run, Pipe(b"1 a 0\n")) == "<pipe>:1: rank '0' is not 1 or more. Ranks count from 1."  # type: ignore[arg-type]
+
+
+def test_recognition_does_not_read_a_whole_pipe() -> None:
+    pipe = Pipe(TREC_RUN * 10_000)
+    recognised(pipe, "run")  # type: ignore[arg-type]
+    assert pipe.taken < 20_000
+
+
+@pytest.mark.parametrize(
+    "data", [MSMARCO_RUN, gzip.compress(MSMARCO_RUN), JSON_RUN, parquet(qid=["1"], docid=["a"], score=[1.5])]
+)
+def test_a_named_pipe_is_recognised_and_read(data: bytes, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "run")
+    writer = threading.Thread(target=(tmp_path / "run").write_bytes, args=(data,))
+    writer.start()
+    run = read_run(tmp_path / "run")
+    writer.join()
+    assert run.to_dict() == read_run(io.BytesIO(data)).to_dict()
+    assert run.name == str(tmp_path / "run")
+
+
+@pytest.mark.parametrize("feed", ["pipe", "file"])
+def test_standard_input_is_recognised(feed: str, tmp_path: Path) -> None:
+    (tmp_path / "run").write_bytes(MSMARCO_RUN)
+    code = "from treceval_py.formats.named import read_run; print(read_run('-').to_dict())"
+    with (tmp_path / "run").open("rb") as file:
+        given: Any = {"input": MSMARCO_RUN} if feed == "pipe" else {"stdin": file}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, **given)
+    assert eval(done.stdout) == {"1": {"a": -1.0, "b": -2.0}, "2": {"c": -1.0}}
+
+
+def test_what_is_peeked_at_of_a_pipe_comes_again_for_another_look() -> None:
+    head, source = peek(Pipe(TREC_RUN), 10)  # type: ignore[arg-type]
+    again, source = peek(source, 20)
+    assert (head, again, source.read()) == (TREC_RUN[:10], TREC_RUN[:20], TREC_RUN)  # type: ignore[union-attr]
+
+
+def test_damaged_data_are_left_for_the_reader_to_refuse() -> None:
+    data = gzip.compress(MSMARCO_RUN * 1000)[:40]
+    assert "the compressed data is damaged or cut off" in refusal(read_run, data)
+
+
+def test_recognition_loads_no_reader() -> None:
+    code = (
+        "import sys, io; import treceval_py.formats.trec; before = set(sys.modules);"
+        "from treceval_py.formats.named import recognised; recognised(io.BytesIO(b'1 Q0 a 1 1 t\\n'), 'run');"
+        "print(sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert eval(done.stdout) == ["treceval_py.formats.named"]
+
+
+# --- every format, read ---
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        TREC_RUN,
+        JSON_RUN,
+        LINES_RUN,
+        b'{"1": {"a": 2.5, "b": 0.25}}\n{"2": {"c": -1e-7}}\n',
+        (
+            b'{"query-id": "1", "corpus-id": "a", "score": 2.5}\n{"query_id": "1", "pid": "b", "score": 0.25, "rank": 2}\n'
+            b'{"query": "2", "doc_id": "c", "score": -1e-7}'
+        ),
+        parquet(qid=["1", "1", "2"], docid=["a", "b", "c"], score=[2.5, 0.25, -1e-7]),
+        parquet(text=["", "", ""], corpus_id=["a", "b", "c"], query=[1, 1, 2], score=[2.5, 0.25, -1e-7]),
+    ],
+)
+def test_runs_of_all_formats_are_the_same(data: bytes) -> None:
+    assert read_run(io.BytesIO(data)).to_dict() == RUN
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        TREC_QRELS,
+        BEIR_QRELS,
+        JSON_QRELS,
+        LINES_QRELS,
+        b'{"1": {"a": 2, "b": 0}}\n{"2": {"c": -1}}\n',
+        (
+            b'{"qid": "1", "docid": "a", "relevance": 2}\n{"qid": "1", "docid": "b", "label": 0}\n'
+            b'{"qid": "2", "docid": "c", "score": -1}'
+        ),
+        parquet(qid=["1", "1", "2"], docid=["a", "b", "c"], rel=[2, 0, -1]),
+        parquet(qid=["1", "1", "2"], docid=["a", "b", "c"], label=pa.array([2, 0, -1], pa.int8())),
+    ],
+)
+def test_judgments_of_all_formats_are_the_same(data: bytes) -> None:
+    assert read_qrels(io.BytesIO(data)).to_dict() == QRELS
+
+
+def test_a_format_can_be_named() -> None:
+    assert read_run(io.BytesIO(MSMARCO_RUN), "msmarco").tag == "run"
+    assert read_qrels(io.BytesIO(TREC_QRELS), "msmarco").to_dict() == QRELS
+
+
+def test_other_kinds_of_judgments_are_read_by_name() -> None:
+    assert isinstance(read_judgments(io.BytesIO(TREC_QRELS), "qrels_jg"), JudgmentGroups)
+    assert isinstance(read_judgments(io.BytesIO(TREC_QRELS)), Qrels)
+
+
+def test_an_unknown_format_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(DataError) as caught:
+        read_run(io.BytesIO(TREC_RUN), "trec")
+    assert str(caught.value) == (
+        "unknown format 'trec' of runs. There are trec_results, msmarco, json, jsonl, parquet."
+    )
+    with pytest.raises(DataError, match="unknown format 'prefs' of relevance judgments"):
+        read_qrels(io.BytesIO(TREC_QRELS), "prefs")
+
+
+def test_the_formats_of_judgments_are_those_of_trec_eval_and_more() -> None:
+    assert list(JUDGMENT_FORMATS) == [
+        "qrels", "qrels_jg", "prefs", "qrels_prefs", "msmarco", "beir", "json", "jsonl", "parquet", "ir_datasets",
+    ]  # fmt: skip
+    assert set(QRELS_FORMATS) < set(JUDGMENT_FORMATS)
+
+
+# --- MS MARCO ---
+
+
+def test_ranks_of_ms_marco_become_scores(reader: str) -> None:
+    run = read_run(io.BytesIO(b"1 a 2\r\n# mine\n\n 1\tb 1\n2 c 7"))
+    assert run.to_dict() == {"1": {"a": -2.0, "b": -1.0}, "2": {"c": -7.0}}
+    assert run.ranks is not None
+    assert run.ranks.tolist() == [2, 1, 7]
+
+
+def test_queries_of_ms_marco_may_be_scattered(reader: str) -> None:
+    run = read_run(io.BytesIO(b"1 a 1\n2 c 1\n1 b 2\n"))
+    assert run.to_dict() == {"1": {"a": -1.0, "b": -2.0}, "2": {"c": -1.0}}
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"1 a 1\n1 b 0\n", "<file>:2: rank '0' is not 1 or more. Ranks count from 1."),
+        (b"1 a 1\n1 b -3\n", "<file>:2: rank '-3' is not 1 or more. Ranks count from 1."),
+        (b"1 a 1\n1 b 1.5\n", "<file>:2: rank '1.5' is no whole number. Ranks are integers, from 1."),
+        (b"1 a 9223372036854775808\n", "<file>:1: rank '9223372036854775808' is beyond 64 bits. Use smaller ranks."),
+        (
+            b"1 a 1\n1 b\n",
+            "<file>:2: 2 fields, but a line of an MS MARCO run has 3 (qid docid rank). Mend the line.",
+        ),
+        (
+            b"1 a 1\n1 Q0 b 2 0.5 t\n",
+            (
+                "<file>:2: 6 fields, but a line of an MS MARCO run has 3 (qid docid rank). "
+                "Is it of the format trec_results (qid Q0 docid rank score tag)?"
+            ),
+        ),
+        (
+            b"1 a 1\n\n1 a 2\n",
+            "<file>:3: document 'a' occurs twice in query '1' (first on line 1). Keep one of the two lines.",
+        ),
+    ],
+)
+def test_what_is_no_run_of_ms_marco_is_refused(data: bytes, message: str, reader: str) -> None:
+    assert refusal(read_run, data, "msmarco") == message
+
+
+def test_a_run_of_ms_marco_is_no_trec_run() -> None:
+    assert refusal(read_run, MSMARCO_RUN, "trec_results") == (
+        "<file>:1: 3 fields, but a run's line has at least 6 (qid Q0 docid rank score tag). "
+        "This looks like an MS MARCO run (qid docid rank), whose format is msmarco."
+    )
+
+
+@pytest.mark.parametrize("data", [b"# only\n", b"\n \n"])
+def test_a_run_of_ms_marco_without_lines_is_refused(data: bytes, reader: str) -> None:
+    message = "<file>: no data lines, only comments or blank lines. Is it the right file?"
+    assert refusal(read_run, data, "msmarco") == message
+
+
+# --- BEIR ---
+
+
+def test_the_header_of_beir_may_be_missing_where_the_format_is_named(reader: str) -> None:
+    assert read_qrels(io.BytesIO(BEIR_QRELS.split(b"\n", 1)[1]), "beir").to_dict() == QRELS
+
+
+def test_ids_of_beir_may_have_spaces_in_them(reader: str) -> None:
+    data = b"query-id\tcorpus-id\tscore\r\nq 1\t a  b\t1\r\n\r\n#x\tb\t1\r\n"
+    assert read_qrels(io.BytesIO(data)).to_dict() == {"q 1": {" a  b": 1}}
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            BEIR_QRELS + b"1 d 1\n",
+            "<file>:5: 1 field, but a BEIR judgment has 3 (query-id corpus-id score). Separate fields by tabs.",
+        ),
+        (
+            BEIR_QRELS + b"1\t\t1\n",
+            "<file>:5: 2 fields, but a BEIR judgment has 3 (query-id corpus-id score). Mend the line.",
+        ),
+        (
+            BEIR_QRELS + b"1\td\t1.0\n",
+            "<file>:5: judgment '1.0' is no whole number. Grades are integers, such as 0, 1, 2.",
+        ),
+        (
+            b"# v2\n" + BEIR_QRELS + b"1\ta\t1\n",
+            "<file>:6: document 'a' occurs twice in query '1' (first on line 3). Keep one of the two lines.",
+        ),
+        (
+            BEIR_QRELS.split(b"\n")[0],
+            "<file>: no data lines, only comments or blank lines. Is it the right file?",
+        ),
+    ],
+)
+def test_what_are_no_judgments_of_beir_is_refused(data: bytes, message: str, reader: str) -> None:
+    assert refusal(read_qrels, data) == message
+
+
+def test_judgments_of_beir_are_no_trec_judgments() -> None:
+    assert refusal(read_qrels, BEIR_QRELS, "qrels") == (
+        "<file>:1: 3 fields, but a judgment has 4 (qid iteration docid rel). "
+        "This looks like the header of BEIR judgments, whose format is beir."
+    )
+
+
+# --- JSON ---
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b'{"1": {"a": NaN}}', "the score of document 'a' of query '1' is NaN, so it has no place in an order. Find out where it comes from."),
+        (b'{"1": {"a": true}}', "the score of document 'a' of query '1' is true, which is no number. Write it as 12, 12.5 or 1.25e1."),
+        (b'{"1": {"a": 1, "b": null}}', "the score of document 'b' of query '1' is null, which is no number. Write it as 12, 12.5 or 1.25e1."),
+        (b'{"1": {"a": "0.5"}}', "the score of document 'a' of query '1' is \"0.5\", which is no number. Write it as 12, 12.5 or 1.25e1."),
+        (b'{"1": {"a": {}}}', "the score of document 'a' of query '1' is an object, which is no number. Write it as 12, 12.5 or 1.25e1."),
+        (b'{"1": {"a": [1]}}', "the score of document 'a' of query '1' is a list, which is no number. Write it as 12, 12.5 or 1.25e1."),
+        (b'{"1": {"a": 1e999}}', "the score of document 'a' of query '1' is too large for a 64-bit float. Use smaller numbers."),
+        (b'{"1": {"a": 1' + b"0" * 400 + b"}}", "the score of document 'a' of query '1' is too large for a 64-bit float. Use smaller numbers."),
+        (b'{"1": {"a": 1, "b": 2, "a": 3}}', "document 'a' occurs twice in query '1'. Keep one of the two."),
+        (b'{"1": {"a": 1}, "1": {"b": 1}}', "query '1' stands twice in the object. Keep one of them."),
+        (b'{"1": 5}', "query '1' has 5 instead of an object {docid: value}. Write {qid: {docid: value}}."),
+        (b'{"1": {"": 1}}', "the id of document '' of query '1' is empty. Give every document an id."),
+        (b'{"": {"a": 1}}', "a query id is empty. Give every query an id."),
+        (b"{}", "no queries, only an empty object. Is it the right file?"),
+        (b"[1]", "this is a list, not a JSON object. Write {qid: {docid: value}}."),
+        (b'{"1": {"\\ud800": 1}}', "identifier '\\ud800' cannot be written as UTF-8. Use valid Unicode text."),
+        (b'{"1": ' + b"[" * 200_000, "the JSON is nested too deeply. Write {qid: {docid: value}}."),
+        (b"", "the file is empty. Is it the right file?"),
+    ],
+)  # fmt: skip
+def test_what_is_no_run_in_json_is_refused(data: bytes, message: str) -> None:
+    assert refusal(read_run, data, "json") == f"<file>: {message}"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b'{"1":\n {"a": x}}', "<file>:2: this is no JSON: expecting value (column 8). Mend it."),
+        (b'{"1": {"a": 1}}\n\n,', "<file>:3: something follows the end of the JSON object. Is this JSON Lines, whose format is jsonl?"),
+        (b'{"1":\n\n {"\xff": 1}}', "<file>:3: the byte 0xff is no UTF-8, which JSON is written in. Save the file as UTF-8."),
+    ],
+)  # fmt: skip
+def test_a_syntax_error_in_json_is_named_with_its_line(data: bytes, message: str) -> None:
+    assert refusal(read_run, data, "json") == message
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("1.0", "is 1.0, which is no whole number. Grades are integers, such as 0, 1, 2."),
+        ("true", "is true, which is no whole number. Grades are integers, such as 0, 1, 2."),
+        ('"1"', 'is "1", which is no whole number. Grades are integers, such as 0, 1, 2.'),
+        ("9223372036854775808", "is beyond 64 bits. Use smaller grades."),
+        ("Infinity", "is Infinity, which is no whole number. Grades are integers, such as 0, 1, 2."),
+    ],
+)
+def test_what_is_no_judgment_in_json_is_refused(value: str, message: str) -> None:
+    data = f'{{"1": {{"a": 1, "b": {value}}}}}'.encode()
+    assert refusal(read_qrels, data) == f"<file>: the judgment of document 'b' of query '1' {message}"
+
+
+def test_a_number_of_thousands_of_digits_is_refused() -> None:
+    assert refusal(read_qrels, b'{"1": {"a": ' + b"1" * 10_000 + b"}}").startswith("<file>: ")
+
+
+def test_infinity_that_is_written_as_such_is_a_score() -> None:
+    run = read_run(io.BytesIO(b'{"1": {"a": Infinity, "b": -Infinity}}'))
+    assert run.to_dict() == {"1": {"a": float("inf"), "b": float("-inf")}}
+
+
+def test_a_query_in_json_may_have_no_documents() -> None:
+    run = read_run(io.BytesIO(b'{"1": {}, "2": {"a": 1}, "3": {}}'))
+    assert run.to_dict() == {"1": {}, "2": {"a": 1.0}, "3": {}}
+
+
+def test_ids_in_json_may_have_white_space_in_them() -> None:
+    assert read_qrels(io.BytesIO(b'{"my query": {"a\\nb": 1}}')).to_dict() == {"my query": {"a\nb": 1}}
+
+
+def test_damaged_compressed_json_is_refused() -> None:
+    data = gzip.compress(json.dumps({"1": {str(number): number / 7 for number in range(5000)}}).encode())
+    assert "the compressed data is damaged or cut off" in refusal(read_run, data[:-20], "json")
+
+
+# --- JSON Lines ---
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b'{"qid": 7, "docid": "a", "score": 1}', "the query id is 7, not text. Write ids in quotes: \"7\"."),
+        (b'{"qid": "7", "docid": null, "score": 1}', "the document id is null, not text. Write ids in quotes: \"7\"."),
+        (b'{"qid": "1", "docid": "a", "score": NaN}', "the score of document 'a' of query '1' is NaN, so it has no place in an order. Find out where it comes from."),
+        (b'{"qid": "1", "docid": "a", "rel": 1}', "the object has no field 'score'; its fields are: 'qid', 'docid', 'rel'. Add it."),
+        (b'{"qid": "1", "qid": "2", "score": 1}', "the field 'qid' stands twice in the object. Keep one of them."),
+        (b"{}", "the object has no field 'qid' (or query_id, query-id, query); its fields are: none. Add it."),
+        (b'{"1": {"a": 1}} {}', "something follows the end of the JSON object. Put one object on a line."),
+        (b'{"1": {"a":', "this is no JSON: expecting value (column 12). Mend it."),
+        (b"[]", 'this is a list, not a JSON object. Write {"qid": …, "docid": …, …} or {qid: {docid: value}}.'),
+        (b'{"qid": "0", "docid": "z", "score": 1}', "document 'z' occurs twice in query '0' (first on line 1). Keep one of the two."),
+        (b'{"qid": "1", "docid": "\xff", "score": 1}', "the byte 0xff is no UTF-8, which JSON is written in. Save the file as UTF-8."),
+    ],
+)  # fmt: skip
+def test_what_is_no_line_of_json_is_refused_with_its_line(data: bytes, message: str) -> None:
+    first = b'{"qid": "0", "docid": "z", "score": 1}\n\n'
+    assert refusal(read_run, first + data + b"\n", "jsonl") == f"<file>:3: {message}"
+
+
+def test_json_lines_without_lines_are_refused() -> None:
+    assert refusal(read_run, b"\n\n", "jsonl") == "<file>: no data lines, only blank lines. Is it the right file?"
+
+
+def test_queries_in_json_lines_may_be_scattered() -> None:
+    data = b'{"2": {"c": 1}}\n{"qid": "1", "docid": "a", "score": 1}\n{"2": {"b": 3}}\n'
+    assert read_run(io.BytesIO(data)).to_dict() == {"2": {"c": 1.0, "b": 3.0}, "1": {"a": 1.0}}
+
+
+# --- Parquet ---
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"qid": ["1"], "doc": ["a"], "score": [1.0]}, "no column 'docid' (or doc_id, doc-id, corpus-id, corpus_id, pid, docno); its columns are: 'qid', 'doc', 'score'. Name it so."),
+        ({"qid": ["1"], "docid": ["a"], "rel": [1]}, "no column 'score'; its columns are: 'qid', 'docid', 'rel'. Name it so."),
+        ({"qid": [1.0], "docid": ["a"], "score": [1.0]}, "column 'qid' holds double, not text, so it is no query id. Convert the column."),
+        ({"qid": ["1"], "docid": [b"a"], "score": [1.0]}, "column 'docid' holds binary, not text, so it is no document id. Convert the column."),
+        ({"qid": ["1"], "docid": ["a"], "score": ["x"]}, "column 'score' holds string, not numbers. Convert the column."),
+        ({"qid": ["1"], "docid": ["a"], "score": [True]}, "column 'score' holds bool, not numbers. Convert the column."),
+        ({"qid": ["1", None], "docid": ["a", "b"], "score": [1.0, 2.0]}, "the query id in row 2 is missing. Fill it in, or leave out the row."),
+        ({"qid": ["1", "1"], "docid": ["a", None], "score": [1.0, 2.0]}, "the document id in row 2 is missing. Fill it in, or leave out the row."),
+        ({"qid": ["1", "1"], "docid": ["a", "b"], "score": [1.0, None]}, "the score of document 'b' of query '1' (row 2) is missing. Fill it in, or leave out the row."),
+        ({"qid": ["1", "1"], "docid": ["a", "b"], "score": [1.0, float("nan")]}, "the score of document 'b' of query '1' (row 2) is NaN, so it has no place in an order. Find out where it comes from."),
+        ({"qid": ["1", "2", "1"], "docid": ["a", "a", "a"], "score": [1.0, 2.0, 3.0]}, "document 'a' occurs twice in query '1' (rows 1 and 3). Keep one of the two."),
+        ({"qid": ["1", "1"], "docid": ["a", ""], "score": [1.0, 2.0]}, "the id of document '' of query '1' (row 2) is empty. Give every document an id."),
+        ({"qid": pa.array([], pa.string()), "docid": pa.array([], pa.string()), "score": pa.array([], pa.float64())}, "no rows. Is it the right file?"),
+    ],
+)  # fmt: skip
+def test_what_is_no_run_in_parquet_is_refused(columns: dict[str, Any], message: str) -> None:
+    assert refusal(read_run, parquet(**columns)) == f"<file>: {message}"
+
+
+@pytest.mark.parametrize(
+    ("rels", "message"),
+    [
+        ([1.0], "column 'rel' holds double, not integers. Convert the column."),
+        (pa.array([2**63], pa.uint64()), "the judgment of document 'a' of query '1' (row 1) is beyond 64 bits. Use smaller grades."),
+        (pa.array([None], pa.int64()), "the judgment of document 'a' of query '1' (row 1) is missing. Fill it in, or leave out the row."),
+    ],
+)  # fmt: skip
+def test_what_are_no_judgments_in_parquet_is_refused(rels: Any, message: str) -> None:
+    assert refusal(read_qrels, parquet(qid=["1"], docid=["a"], rel=rels)) == f"<file>: {message}"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["string", "large_string", "dictionary"],
+)
+def test_text_of_any_kind_is_an_id(kind: str) -> None:
+    types = {
+        "string": pa.string(),
+        "large_string": pa.large_string(),
+        "dictionary": pa.dictionary(pa.int32(), pa.string()),
+    }
+    ids = pa.array(["é", "b", "é"]).cast(types[kind])
+    data = parquet(qid=ids, docid=pa.array(["a", "b", "c"]).cast(types[kind]), score=pa.array([1, 2, 3], pa.float32()))
+    assert read_run(io.BytesIO(data)).to_dict() == {"é": {"a": 1.0, "c": 3.0}, "b": {"b": 2.0}}
+
+
+def test_integers_are_ids_in_decimal() -> None:
+    data = parquet(qid=[7, -7], docid=pa.array([2**64 - 1, 0], pa.uint64()), score=[1, 2])
+    assert read_run(io.BytesIO(data)).to_dict() == {"7": {"18446744073709551615": 1.0}, "-7": {"0": 2.0}}
+
+
+def test_ranks_and_tag_are_read_from_parquet() -> None:
+    run = read_run(
+        io.BytesIO(parquet(qid=["1", "2", "1"], docid=["a", "b", "c"], score=[3, 2, 1], rank=[1, 5, 2], run=["x"] * 3))
+    )
+    assert run.ranks is not None
+    assert (run.ranks.tolist(), run.tag, run["1"]) == ([1, 2, 5], "x", {"a": 3.0, "c": 1.0})
+
+
+def test_several_row_groups_are_one_table(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "qid": [str(row // 10) for row in range(100)],
+            "docid": [f"d{row}" for row in range(100)],
+            "score": np.arange(100.0),
+        }
+    )
+    pq.write_table(table, tmp_path / "run", row_group_size=7)
+    run = read_run(tmp_path / "run")
+    assert len(run) == 10
+    assert run["9"]["d99"] == 99.0
+
+
+@pytest.mark.parametrize("length", [4, 50, 300])
+def test_a_damaged_parquet_file_is_refused_in_one_line(length: int) -> None:
+    whole = parquet(qid=["1"], docid=["a"], score=[1.0])
+    message = refusal(read_run, whole[:length])
+    assert message.startswith("<file>: the Parquet file is damaged or cut off (")
+    assert message.endswith("). Copy or download the file again.")
+    assert "\n" not in message
+
+
+def test_a_parquet_file_compressed_as_a_whole_is_refused() -> None:
+    packed = gzip.compress(parquet(qid=["1"], docid=["a"], score=[1.0]))
+    message = "<file>: this is no Parquet file. Is it compressed as a whole? Unpack it first."
+    assert refusal(read_run, packed) == message
+
+
+def test_a_file_that_is_no_parquet_is_refused() -> None:
+    assert refusal(read_run, TREC_RUN, "parquet") == "<file>: this is no Parquet file. Is it the right file?"
+    assert refusal(read_run, b"", "parquet") == "<file>: the file is empty. Is it the right file?"
+
+
+def test_a_parquet_file_has_no_lines_for_trec() -> None:
+    message = "<file>: this is a Parquet file, which has no lines: its format is parquet."
+    assert refusal(read_run, parquet(qid=["1"], docid=["a"], score=[1.0]), "trec_results") == message
+
+
+def test_parquet_without_its_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert refusal(read_run, b"PAR1") == (
+        "<file>: Parquet needs the package pyarrow, which is not installed. pip install 'treceval-py[parquet]'"
+    )
+
+
+def test_an_open_parquet_file_stays_open() -> None:
+    file = io.BytesIO(parquet(qid=["1"], docid=["a"], score=[1.0]))
+    read_run(file)
+    assert not file.closed
+
+
+# --- data sets ---
+
+
+class Judged(NamedTuple):
+    query_id: str
+    doc_id: str
+    relevance: Any
+    iteration: str = "0"
+
+
+class DataSet:
+    """What ``ir_datasets.load`` returns, as far as it is used."""
+
+    def __init__(self, rows: list[Any] | Exception | None) -> None:
+        self.rows = rows
+
+    def has_qrels(self) -> bool:
+        return self.rows is not None
+
+    def qrels_iter(self) -> Iterator[Any]:
+        if isinstance(self.rows, Exception):
+            raise self.rows
+        assert self.rows is not None
+        return iter(self.rows)
+
+
+@pytest.fixture
+def datasets(monkeypatch: pytest.MonkeyPatch) -> dict[str, DataSet]:
+    known: dict[str, DataSet] = {}
+    module = types.ModuleType("ir_datasets")
+    module.load = known.__getitem__  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "ir_datasets", module)
+    return known
+
+
+def test_judgments_of_a_data_set_are_read(datasets: dict[str, DataSet]) -> None:
+    rows = [Judged("1", "a", 2), Judged("2", "c", -1), Judged("1", "b", 0)]
+    datasets["beir/scifact/test"] = DataSet(rows)
+    qrels = read_qrels("ir_datasets:beir/scifact/test")
+    assert (qrels.to_dict(), qrels.name) == (QRELS, "ir_datasets:beir/scifact/test")
+    assert read_qrels("beir/scifact/test", "ir_datasets").to_dict() == QRELS
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (None, "the data set has no judgments. Name one that has, such as a part of it."),
+        ([], "the data set has no judgments. Name one that has, such as a part of it."),
+        (OSError("no route\nto host."), "the data set cannot be loaded: no route to host. Check the connection and try again."),
+        (RuntimeError(), "the data set cannot be loaded: RuntimeError. Check the connection and try again."),
+        ([("1", "a", 1)], "the judgments of the data set are no relevance judgments. Write them to a file and name its format."),
+        ([Judged("1", "a", 1), Judged("1", "a", 2)], "document 'a' occurs twice in query '1'. Keep one of the two."),
+        ([Judged("1", "a", 0.5)], "the judgment of document 'a' of query '1' is '0.5', which is no whole number."),
+    ],
+)  # fmt: skip
+def test_a_data_set_that_cannot_be_used_is_refused(
+    rows: list[Any] | Exception | None, message: str, datasets: dict[str, DataSet]
+) -> None:
+    datasets["mine"] = DataSet(rows)
+    assert refusal(read_qrels, "ir_datasets:mine") == f"ir_datasets:mine: {message}"
+
+
+def test_an_unknown_data_set_is_refused(datasets: dict[str, DataSet]) -> None:
+    assert refusal(read_qrels, "ir_datasets:nope") == (
+        "ir_datasets:nope: ir_datasets knows no data set of this name. Its names are listed at https://ir-datasets.com."
+    )
+
+
+def test_data_sets_without_their_package_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    assert refusal(read_qrels, "ir_datasets:vaswani") == (
+        "ir_datasets:vaswani: data sets need the package ir_datasets, which is not installed. pip install ir-datasets"
+    )
+
+
+# --- the judged ranking ---
+
+
+def test_a_judged_ranking_is_judgments_and_a_run(reader: str) -> None:
+    qrels, run = read_judged_ranking(io.BytesIO(b"1 Q0 b 0\n2 Q0 c -1\n1 Q0 a 2\n"))
+    assert qrels.to_dict() == {"1": {"b": 0, "a": 2}, "2": {"c": -1}}
+    assert run.to_dict() == {"1": {"b": -1.0, "a": -2.0}, "2": {"c": -1.0}}
+    assert run.ranks is not None
+    assert (run.ranks.tolist(), run.tag, run.name) == ([1, 2, 1], "run", "<file>")
+
+
+def test_a_document_twice_in_a_judged_ranking_is_refused(reader: str) -> None:
+    assert refusal(read_judged_ranking, b"1 Q0 a 0\n\n1 Q0 a 1\n") == (
+        "<file>:3: document 'a' occurs twice in query '1' (first on line 1). Keep one of the two lines."
+    )
+
+
+# --- writing ---
+
+
+def written(table: Run | Qrels, path: Path, format: str) -> bytes:
+    if isinstance(table, Run):
+        write_run(table, path, format=format)
+    else:
+        write_qrels(table, path, format=format)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("table", "format", "text"),
+    [
+        (Run(RUN), "msmarco", MSMARCO_RUN),
+        (Run({"1": {"a": 1, "b": 2, "c": 2}}), "msmarco", b"1\tc\t1\n1\tb\t2\n1\ta\t3\n"),
+        (Run(RUN), "json", b'{\n"1": {"a": 2.5, "b": 0.25},\n"2": {"c": -1e-07}\n}\n'),
+        (Run({"1": {"b": 0.5}}), "jsonl", b'{"qid": "1", "docid": "b", "score": 0.5}\n'),
+        (Qrels(QRELS), "msmarco", TREC_QRELS),
+        (Qrels(QRELS), "beir", BEIR_QRELS),
+        (Qrels({"1": {"é": 1}}), "json", b'{\n"1": {"\\u00e9": 1}\n}\n'),
+        (Qrels(QRELS), "jsonl", LINES_QRELS),
+        (Run({}), "json", b"{}\n"),
+    ],
+)
+def test_tables_are_written(table: Run | Qrels, format: str, text: bytes, tmp_path: Path) -> None:
+    assert written(table, tmp_path / "file", format) == text
+
+
+@pytest.mark.parametrize(
+    ("table", "format", "message"),
+    [
+        (Run({"1": {"a b": 1}}), "msmarco", "docid 'a b' is empty or has white space in it, so it cannot stand in an MS MARCO file. Use another one."),
+        (Qrels({"1": {"a\tb": 1}}), "beir", "docid 'a\\tb' is empty or has a tab or the end of a line in it, so it cannot stand in a BEIR file. Use another one."),
+        (Qrels({"#1": {"a": 1}}), "beir", "query id '#1' would make its lines comments. Let it begin with another character."),
+        (Run({"1": {"\udcff": 1}}), "parquet", "docid '\\xff' is no UTF-8, so it cannot stand in a Parquet file. Use another one."),
+        (Run({"1": {"a": 1}}), "beir", "a run cannot be written as 'beir'. Its formats are trec_results, msmarco, json, jsonl, parquet."),
+        (Qrels({"1": {"a": 1}}), "prefs", "judgments cannot be written as 'prefs'. Their formats are qrels, msmarco, beir, json, jsonl, parquet."),
+    ],
+)  # fmt: skip
+def test_what_cannot_stand_in_a_format_is_refused(
+    table: Run | Qrels, format: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError) as caught:
+        written(table, tmp_path / "file", format)
+    assert str(caught.value) == message
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_parquet_file_is_not_compressed_as_a_whole(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"a Parquet file is compressed within, not as a whole\."):
+        write_run(RUN, tmp_path / "run.parquet.gz", format="parquet")
+
+
+def test_every_format_that_is_written_can_be_read() -> None:
+    assert set(RUN_WRITERS) == set(RUN_FORMATS)
+    assert set(QRELS_WRITERS) == set(QRELS_FORMATS) - {"ir_datasets"}
+
+
+# --- round trips ---
+
+anything = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8) | st.sampled_from(
+    ["0007", "7", "NaN", "null", "qid", "\udcff", "a b", 'quo"te', "\\", "{", "tab\t", "line\n", "\u2028", "\x85", "#"]
+)
+# A field of a TREC file, of which no query is a comment.
+plain = anything.map(lambda text: "".join(text.split()).replace("\0", "").replace("\x1c", "")).filter(
+    lambda text: bool(text) and text[0] not in "#\ufeff{" and not text.startswith(("PAR1", "PK", "%PDF"))
+)
+valid = anything.filter(lambda text: "\udcff" not in text)
+numbers = st.floats(allow_nan=False, allow_infinity=True) | st.integers(-3, 3).map(float)
+grades = st.integers(-(2**63), 2**63 - 1) | st.integers(-1, 3)
+
+IDS = {"trec_results": plain, "qrels": plain, "msmarco": plain, "parquet": valid}
+IDS["beir"] = anything.map(lambda text: text.translate({9: "", 10: "", 13: "", 0: ""})).filter(
+    lambda text: bool(text) and text[0] not in "#\ufeff" and bool(text.encode("utf-8", "surrogateescape").strip())
+)
+
+
+def rows(ids: st.SearchStrategy[str], values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, dict[str, Any]]]:
+    return st.dictionaries(ids, st.dictionaries(ids, values, min_size=1, max_size=5), min_size=1, max_size=4)
+
+
+def ordered(table: Run | Qrels) -> list[tuple[str, list[tuple[str, str]]]]:
+    return [(qid, [(docid, repr(value)) for docid, value in table[qid].items()]) for qid in table]
+
+
+@pytest.mark.parametrize("format", ["trec_results", "json", "jsonl", "parquet"])
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_a_run_is_the_same_after_a_round_trip(format: str, data: st.DataObject) -> None:
+    run = Run(data.draw(rows(IDS.get(format, anything), numbers)), tag="mine")
+    with tempfile.TemporaryDirectory() as folder:
+        write_run(run, Path(folder) / "run", format=format)
+        again = read_run(Path(folder) / "run", format)
+    if format == "trec_results":  # which is written as it is ranked
+        assert {qid: sorted(found) for qid, found in ordered(again)} == {
+            qid: sorted(found) for qid, found in ordered(run)
+        }
+    else:
+        assert ordered(again) == ordered(run)
+    assert again.tag == ("mine" if format in ("trec_results", "parquet") else "run")
+
+
+@pytest.mark.parametrize("format", ["qrels", "msmarco", "beir", "json", "jsonl", "parquet"])
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_judgments_are_the_same_after_a_round_trip(format: str, data: st.DataObject) -> None:
+    ids = plain if format == "msmarco" else IDS.get(format, anything)
+    qrels = Qrels(data.draw(rows(ids, grades)))
+    with tempfile.TemporaryDirectory() as folder:
+        write_qrels(qrels, Path(folder) / "qrels", format=format)
+        again = read_qrels(Path(folder) / "qrels", format)
+        if format not in ("qrels", "msmarco"):
+            assert recognised(Path(folder) / "qrels", "qrels")[0] == format
+    assert ordered(again) == ordered(qrels)
+
+
+@settings(max_examples=150, deadline=None)
+@given(rows(plain, numbers))
+def test_the_ranks_of_a_run_are_the_same_after_a_round_trip_by_ms_marco(scores: dict[str, dict[str, float]]) -> None:
+    """The order is written out: descending scores, equal ones by descending bytes of the id."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_run(scores, Path(folder) / "run", format="msmarco")
+        again = read_run(Path(folder) / "run")
+    expected = {
+        qid: sorted(found, key=lambda docid: (found[docid], docid.encode("utf-8", "surrogateescape")), reverse=True)
+        for qid, found in scores.items()
+    }
+    assert {qid: list(again[qid]) for qid in again} == expected
+    assert all(list(again[qid].values()) == [-float(rank) for rank in range(1, len(again[qid]) + 1)] for qid in again)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(plain, plain, st.integers(1, 2**40)), min_size=1, max_size=9, unique_by=lambda row: row[:2]))
+def test_both_readers_see_the_same_run_of_ms_marco(lines: list[tuple[str, str, int]]) -> None:
+    text = "".join(f"{qid}\t{docid} {rank}\n" for qid, docid, rank in lines).encode("utf-8", "surrogateescape")
+    found = []
+    for name in ("", "python"):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("TRECEVAL_READER", name)
+            run = read_run(io.BytesIO(text), "msmarco")
+        assert run.ranks is not None
+        found.append((ordered(run), run.ranks.tolist()))
+    assert found[0] == found[1]
+
+
+# --- conversion ---
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "text"),
+    [
+        (TREC_RUN, "out.tsv", MSMARCO_RUN),
+        (TREC_QRELS, "out.tsv", BEIR_QRELS),
+        (TREC_RUN, "out.json", b'{\n"1": {"a": 2.5, "b": 0.25},\n"2": {"c": -1e-07}\n}\n'),
+        (BEIR_QRELS, "out.jsonl", LINES_QRELS),
+        (BEIR_QRELS, "out.qrels", TREC_QRELS),
+        (LINES_QRELS, "out.txt", TREC_QRELS),
+        (JSON_RUN, "out", b"1 Q0 a 1 2.5 run\n1 Q0 b 2 0.25 run\n2 Q0 c 1 -1e-07 run\n"),
+        (MSMARCO_RUN, "out", b"1 Q0 a 1 -1.0 run\n1 Q0 b 2 -2.0 run\n2 Q0 c 1 -1.0 run\n"),
+        (parquet(qid=["1"], docid=["a"], rel=[1]), "out", b"1 0 a 1\n"),
+        (parquet(qid=["1"], docid=["a"], score=[1.0]), "out", b"1 Q0 a 1 1.0 run\n"),
+    ],
+)
+def test_a_file_is_converted(data: bytes, name: str, text: bytes, tmp_path: Path) -> None:
+    done = convert(io.BytesIO(data), tmp_path / name)
+    assert ((tmp_path / name).read_bytes(), done.guessed) == (text, False)
+
+
+def test_a_converted_file_is_compressed_as_its_name_says(tmp_path: Path) -> None:
+    assert convert(io.BytesIO(TREC_RUN), tmp_path / "out.tsv.gz").format == "msmarco"
+    assert gzip.decompress((tmp_path / "out.tsv.gz").read_bytes()) == MSMARCO_RUN
+
+
+def test_a_run_keeps_its_tag_and_ranks_in_parquet(tmp_path: Path) -> None:
+    done = convert(io.BytesIO(b"1 Q0 a 5 1 t\n1 Q0 b 3 2 t\n"), tmp_path / "out.parquet")
+    run = read_run(tmp_path / "out.parquet")
+    assert run.ranks is not None
+    assert (done.lost, run.tag, run.ranks.tolist(), run.to_dict()) == ((), "t", [5, 3], {"1": {"a": 1.0, "b": 2.0}})
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "kind", "guessed"),
+    [
+        (b'{"1": {"a": 1}}', {}, Qrels, True),
+        (b'{"1": {"a": 1}}', {"kind": "run"}, Run, False),
+        (b'{"1": {"a": 1}}', {"target_format": "trec_results"}, Run, False),
+        (b'{"1": {"a": 1}}', {"target_format": "beir"}, Qrels, False),
+        (b'{"1": {"a": 1, "b": 1.5}}', {}, Run, False),
+        (b'{"qid": "1", "docid": "a", "score": 1}', {}, Qrels, True),
+        (b'{"qid": "1", "docid": "a", "score": 1.0}', {}, Run, False),
+        (b'{"qid": "1", "docid": "a", "label": 1}', {}, Qrels, False),
+        (parquet(qid=["1"], docid=["a"], score=[1]), {}, Qrels, True),
+        (parquet(qid=["1"], docid=["a"], score=[1]), {"kind": "run"}, Run, False),
+        (b"1 0 a 1\n", {"source_format": "msmarco"}, Qrels, False),
+        (b"1 a 1\n", {"source_format": "msmarco"}, Run, False),
+    ],
+)
+def test_the_kind_of_a_file_is_told(
+    data: bytes, options: dict[str, Any], kind: type, guessed: bool, tmp_path: Path
+) -> None:
+    done = convert(io.BytesIO(data), tmp_path / "out", **options)
+    assert (type(done.table), done.guessed) == (kind, guessed)
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "message"),
+    [
+        (TREC_RUN, {"target_format": "beir"}, "a run cannot be written as 'beir'. Its formats are trec_results, msmarco, json, jsonl, parquet."),
+        (TREC_QRELS, {"target_format": "trec_results"}, "judgments cannot be written as 'trec_results'. Their formats are qrels, msmarco, beir, json, jsonl, parquet."),
+        (TREC_QRELS, {"tag": "t"}, "judgments have no tag. Leave out the tag, or say that this is a run."),
+        (TREC_QRELS, {"source_format": "beir", "kind": "run"}, "unknown format 'beir' of runs. There are trec_results, msmarco, json, jsonl, parquet."),
+        (TREC_QRELS, {"source_format": "prefs"}, "unknown format 'prefs'. There are trec_results, msmarco, json, jsonl, parquet, qrels, beir, ir_datasets."),
+        (b"1 2 3 4 5\n", {}, "<file>: a line of 5 fields is of no format that can be converted. A run has 6 or 3 fields, judgments have 4, or 3 with a header."),
+        (b"", {}, "<file>: the file is empty. Is it the right file?"),
+        (b'{"a b": {"c": 1.5}}', {}, "query id 'a b' is empty or has white space in it, so it cannot stand in a TREC file. Use another one."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_converted_is_refused(
+    data: bytes, options: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises((DataError, InputError)) as caught:
+        convert(io.BytesIO(data), tmp_path / "out", **options)
+    assert str(caught.value) == message
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "lost"),
+    [
+        (TREC_RUN, "out.tsv", ("MS MARCO's format has no scores, only ranks", "MS MARCO's format has no tag, which was 't'")),
+        (MSMARCO_RUN, "out.tsv", ()),
+        (TREC_RUN, "out.json", ("JSON has no tag, which was 't'",)),
+        (TREC_RUN, "out.jsonl", ("JSON Lines has no tag, which was 't'",)),
+        (TREC_RUN, "out.parquet", ()),
+        (b'{"1": {"a": 1.5}, "2": {}}', "out.json", ()),
+        (b'{"1": {"a": 1.5}, "2": {}}', "out.jsonl", ("1 query without documents is left out",)),
+        (b'{"1": {"a": 1.5}, "2": {}, "3": {}}', "out", ("2 queries without documents are left out",)),
+        (TREC_QRELS, "out.json", ()),
+    ],
+)  # fmt: skip
+def test_what_is_lost_is_said(data: bytes, name: str, lost: tuple[str, ...], tmp_path: Path) -> None:
+    assert convert(io.BytesIO(data), tmp_path / name).lost == lost
+
+
+def test_a_data_set_is_converted(datasets: dict[str, DataSet], tmp_path: Path) -> None:
+    datasets["mine"] = DataSet([Judged("1", "a", 1)])
+    convert("ir_datasets:mine", tmp_path / "out.tsv")
+    assert (tmp_path / "out.tsv").read_bytes() == b"query-id\tcorpus-id\tscore\n1\ta\t1\n"
+
+
+# --- the command ---
+
+
+def run_command(*arguments: str) -> None:
+    command.main([*arguments], standalone_mode=False)
+
+
+def test_the_command_converts_and_says_what_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("run").write_bytes(TREC_RUN)
+    run_command("run", "out.tsv", "--tag", "mine")
+    assert Path("out.tsv").read_bytes() == MSMARCO_RUN
+    assert capfdbinary.readouterr() == (
+        b"",
+        (
+            b"note: out.tsv: MS MARCO's format has no scores, only ranks.\n"
+            b"note: out.tsv: MS MARCO's format has no tag, which was 'mine'.\n"
+        ),
+    )
+
+
+def test_the_command_says_what_it_took_a_file_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("in.json").write_bytes(b'{"1": {"a": 1}}')
+    run_command("in.json", "-")
+    run_command("--kind", "run", "in.json", "-")
+    assert capfdbinary.readouterr() == (
+        b"1 0 a 1\n1 Q0 a 1 1.0 run\n",
+        b"note: in.json: all values are whole numbers: taken for judgments. --kind run says otherwise.\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "-", "--to", "parquet"], "Parquet is no text for standard output: name a file."),
+        (
+            ["run", "out", "--to", "csv"],
+            "Invalid value for '--to': 'csv' is not one of trec_results, msmarco, json, jsonl, parquet, qrels, beir.",
+        ),
+        (
+            ["run", "out", "--from", "prefs"],
+            (
+                "Invalid value for '--from': 'prefs' is not one of trec_results, msmarco, json, jsonl, parquet, qrels, "
+                "beir, ir_datasets."
+            ),
+        ),
+    ],
+)
+def test_a_wrong_command_line_is_refused(arguments: list[str], message: str) -> None:
+    with pytest.raises(click.UsageError) as caught:
+        run_command(*arguments)
+    assert caught.value.format_message() == message
+
+
+def test_a_full_standard_output_is_told(tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    (tmp_path / "run").write_bytes(TREC_RUN)
+    code = "import sys; from treceval_py.cli.convert import convert; convert.main(sys.argv[1:], standalone_mode=False)"
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / "run"), "-"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert f"{OutputError.__name__}: standard output cannot be written: No space left on device." in done.stderr

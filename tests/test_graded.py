@@ -1,0 +1,509 @@
+"""Graded and user-model measures: published values, exact arithmetic, ties, refusals, and the packages in use today."""
+
+from __future__ import annotations
+
+import math
+import random
+import shutil
+from fractions import Fraction
+from typing import Any
+
+import pytest
+import twins_graded
+from random_runs import random_pair
+
+import treceval_py as te
+from treceval_py import JudgedRun, Qrels, Run, judge, parse_measures
+from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.judging import ranked_labels
+
+TOY = ranked_labels("0 2 0 1 3 - 0 2", missed="1")
+"""Eight documents retrieved, one of them not judged; R = 5, on a scale up to 3."""
+
+
+def value(notation: str, judged: JudgedRun = TOY, *, max_rel: int = 3) -> float:
+    """Return a measure of the first query."""
+    (measure,) = parse_measures(notation)
+    return float(measure.with_defaults({"max_rel": max_rel})(judged)[0])  # type: ignore[arg-type]
+
+
+def mean(notation: str, judged: JudgedRun) -> float:
+    (measure,) = parse_measures(notation)
+    return measure.family.average(measure(judged), judged.num_queries)  # type: ignore[arg-type]
+
+
+# Values of other programs, each to the digits that it prints or that were noted of it.
+KNOWN = [
+    ("AP", 0.4200, 4, "ir_measures 0.4.3, trec_eval 10.0"),
+    ("AP(rel=2)", 0.4250, 4, "ir_measures 0.4.3, trec_eval 10.0"),
+    ("nDCG@5", 0.469306, 6, "ir_measures 0.4.3"),
+    ("nDCG@8", 0.573088, 6, "ir_measures 0.4.3"),
+    ("nDCG", 0.573088, 6, "ir_measures 0.4.3: nDCG@8, nothing stands below"),
+    ("nDCG(gain=exp)@5", 0.44882, 5, "gdeval.pl 1.2"),
+    ("nDCG(gain=exp)@5", 0.448822, 6, "arithmetic below"),
+    ("nDCG(gain=exp)@8", 0.533244, 6, "trec_eval 10.0 with ndcg.1=1,2=3,3=7: 0.5332"),
+    ("nDCG(gain=exp)", 0.533244, 6, "as above"),
+    ("nDCG(discount=jk)@5", 0.527217, 6, "arithmetic below"),
+    ("nDCG(discount=jk)@8", 0.619906, 6, "arithmetic below"),
+    ("nDCG(discount=jk,base=3)@5", 0.571121, 6, "arithmetic below"),
+    ("nDCG(discount=jk,base=3)@8", 0.695797, 6, "arithmetic below"),
+    ("ERR(max_rel=4)@5", 0.17310, 5, "gdeval.pl 1.2"),
+    ("ERR(max_rel=4)@8", 0.18314, 5, "gdeval.pl 1.2"),
+    ("ERR(max_rel=4)@5", 0.173096, 6, "gdeval.pl 1.2, without rounding"),
+    ("ERR(max_rel=4)@8", 0.183138, 6, "gdeval.pl 1.2, without rounding"),
+    ("ERR(max_rel=3)@5", 0.302734, 6, "arithmetic below"),
+    ("ERR(max_rel=3)@8", 0.305939, 6, "arithmetic below"),
+    ("ERR", 0.305939, 6, "arithmetic below"),
+    ("nERR(max_rel=3)@8", 0.335902, 6, "arithmetic below"),
+    ("nERR(max_rel=4)@8", 0.346227, 6, "arithmetic below"),
+    ("RBP(p=0.8,rel=1)", 0.386263, 6, "cwl-eval 1.0.12 by ir_measures 0.4.3"),
+    ("RBP(p=0.5,rel=1)", 0.347656, 6, "cwl-eval 1.0.12 by ir_measures 0.4.3"),
+    ("RBP(p=0.8,max_rel=3)", 0.2507, 4, "trec_eval 10.0, measure rbp: the query has a document judged 3"),
+    ("RBP(p=0.8,max_rel=3)", 0.250682, 6, "trec_eval 10.0, measure rbp, without rounding"),
+    ("RBPResidual(p=0.8)", 0.233308, 6, "trec_eval 10.0, measure rbp_resid: a document is not judged"),
+    ("RBPResidual(p=0.9)", 0.489516, 6, "trec_eval 10.0, measure rbp_resid"),
+    ("GAP", 0.397222, 6, "the paper's form over pairs and that over thresholds"),
+    ("GAP(weights=1,2,4)", 0.363333, 6, "the paper's form over pairs and that over thresholds"),
+    ("Q", 0.438796, 6, "arithmetic below"),
+    ("Q(beta=0)", 0.42, 6, "AP: ir_measures 0.4.3"),
+    ("R_cap@5", 0.6, 6, "arithmetic below"),
+    ("R_cap@2", 0.5, 6, "arithmetic below"),
+]
+
+
+@pytest.mark.parametrize(("notation", "expected", "digits", "source"), KNOWN, ids=lambda each: str(each))
+def test_a_known_value_comes_out(notation: str, expected: float, digits: int, source: str) -> None:
+    assert round(value(notation), digits) == expected, source
+
+
+def test_gap_of_the_list_in_the_tests_of_infer_net() -> None:
+    # Infer.NET's test of graded average precision: grades 3 1 2 2, equal thresholds.
+    assert value("GAP", ranked_labels("3 1 2 2")) == pytest.approx(0.9270833, abs=5e-8)
+
+
+class TestByHand:
+    """What only one program computed, from the definition: the ranking is 0 2 0 1 3 - 0 2, the ideal 3 2 2 1 1."""
+
+    def test_ndcg_with_exponential_gains(self) -> None:
+        found = 3 / math.log2(3) + 1 / math.log2(5) + 7 / math.log2(6)
+        ideal = 7 / math.log2(2) + 3 / math.log2(3) + 3 / math.log2(4) + 1 / math.log2(5) + 1 / math.log2(6)
+        assert value("nDCG(gain=exp)@5") == pytest.approx(found / ideal, rel=1e-14)
+        assert value("nDCG(gain=exp)") == pytest.approx((found + 3 / math.log2(9)) / ideal, rel=1e-14)
+
+    def test_ndcg_of_jarvelin_and_kekalainen(self) -> None:
+        # Base 2: ranks 1 and 2 count whole, rank i from there on 1/log2 i; log2 4 = 2, log2 8 = 3.
+        found = 2 + 1 / 2 + 3 / math.log2(5)
+        ideal = 3 + 2 + 2 / math.log2(3) + 1 / 2 + 1 / math.log2(5)
+        assert value("nDCG(discount=jk)@5") == pytest.approx(found / ideal, rel=1e-14)
+        assert value("nDCG(discount=jk)@8") == pytest.approx((found + 2 / 3) / ideal, rel=1e-14)
+
+    def test_ndcg_of_jarvelin_and_kekalainen_to_base_3(self) -> None:
+        # Ranks 1 and 2 come before the base, and log3 3 = 1.
+        found = 2 + 1 / math.log(4, 3) + 3 / math.log(5, 3)
+        ideal = 3 + 2 + 2 + 1 / math.log(4, 3) + 1 / math.log(5, 3)
+        assert value("nDCG(discount=jk,base=3)@5") == pytest.approx(found / ideal, rel=1e-14)
+        assert value("nDCG(discount=jk,base=3)") == pytest.approx((found + 2 / math.log(8, 3)) / ideal, rel=1e-14)
+
+    @pytest.mark.parametrize("top", [3, 4])
+    def test_expected_reciprocal_rank(self, top: int) -> None:
+        one, two, three = (Fraction(2**grade - 1, 2**top) for grade in (1, 2, 3))
+        at_5 = two / 2 + (1 - two) * one / 4 + (1 - two) * (1 - one) * three / 5
+        at_8 = at_5 + (1 - two) * (1 - one) * (1 - three) * two / 8
+        left = 1 - three
+        ideal = three + left * two / 2 + left * (1 - two) * two / 3 + left * (1 - two) ** 2 * one / 4
+        ideal += left * (1 - two) ** 2 * (1 - one) * one / 5
+        assert value(f"ERR(max_rel={top})@5") == pytest.approx(float(at_5), rel=1e-15)
+        assert value(f"ERR(max_rel={top})") == pytest.approx(float(at_8), rel=1e-15)
+        assert value(f"nERR(max_rel={top})@8") == pytest.approx(float(at_8 / ideal), rel=1e-15)
+        assert value(f"nERR(max_rel={top})") == pytest.approx(float(at_8 / ideal), rel=1e-15)
+
+    def test_q_measure(self) -> None:
+        # Ranks 2, 4, 5, 8 hold the 1st to 4th relevant document, with gains of 2, 3, 6, 8 so far; the ideal's gains add
+        # up to 3, 5, 7, 8, 9 and stay there.
+        blended = [Fraction(1 + 2, 2 + 5), Fraction(2 + 3, 4 + 8), Fraction(3 + 6, 5 + 9), Fraction(4 + 8, 8 + 9)]
+        assert value("Q") == pytest.approx(float(sum(blended, Fraction(0)) / 5), rel=1e-15)
+
+    def test_q_measure_of_a_level(self) -> None:
+        # Relevant from 2 on: ranks 2, 5, 8 with 2, 5, 7 gained; the ideal 3 2 2; R = 3.
+        blended = [Fraction(1 + 2, 2 + 5), Fraction(2 + 5, 5 + 7), Fraction(3 + 7, 8 + 7)]
+        assert value("Q(rel=2)") == pytest.approx(float(sum(blended, Fraction(0)) / 3), rel=1e-15)
+
+    def test_q_measure_of_gains(self) -> None:
+        # Gains 1 3 7: 3, 4, 11, 14 so far; the ideal's 7, 10, 13, 14, 15.
+        blended = [Fraction(1 + 3, 2 + 10), Fraction(2 + 4, 4 + 14), Fraction(3 + 11, 5 + 15), Fraction(4 + 14, 8 + 15)]
+        assert value("Q(gains={1:1,2:3,3:7})") == pytest.approx(float(sum(blended, Fraction(0)) / 5), rel=1e-15)
+
+    def test_capped_recall(self) -> None:
+        assert [value(f"R_cap@{k}") for k in (2, 5, 8)] == [1 / 2, 3 / 5, 4 / 5]
+
+    def test_graded_average_precision(self) -> None:
+        # Sums of precisions from grade 1, 2, 3 on, and R there.
+        sums = [Fraction(1, 2) + Fraction(2, 4) + Fraction(3, 5) + Fraction(4, 8),
+                Fraction(1, 2) + Fraction(2, 5) + Fraction(3, 8), Fraction(1, 5)]  # fmt: skip
+        for weights, notation in (((1, 1, 1), "GAP"), ((1, 2, 4), "GAP(weights=1,2,4)")):
+            total = sum((w * s for w, s in zip(weights, sums, strict=True)), Fraction(0))
+            assert value(notation) == pytest.approx(
+                float(total / sum(w * r for w, r in zip(weights, (5, 3, 1), strict=True))), rel=1e-15
+            )
+
+    def test_rank_biased_precision_cut(self) -> None:
+        # 1/5 · (4/5)^(i-1) at ranks 2, 4, 5: relevant; judged 2, 1, 3 of 3.
+        weights = [Fraction(1, 5) * Fraction(4, 5) ** (rank - 1) for rank in (2, 4, 5)]
+        graded = sum((w * g / 3 for w, g in zip(weights, (2, 1, 3), strict=True)), Fraction(0))
+        assert value("RBP@5") == pytest.approx(float(sum(weights, Fraction(0))), rel=1e-14)
+        assert value("gRBP@5") == pytest.approx(float(graded), rel=1e-14)
+        assert value("RBP(max_rel=3)@5") == value("gRBP@5")
+
+
+# A sheet of metrics of three queries whose documents are numbered; its own figures, to 6 digits ------------------------
+
+RELEVANT = [(11, 1, 7, 17, 21), (4, 16, 1), (26, 10, 22, 8)]
+RESULTS = [
+    (11, 1, 17, 7, 21, 8, 0, 28, 9, 20),
+    (16, 1, 6, 18, 3, 4, 25, 19, 8, 14),
+    (24, 10, 26, 2, 8, 28, 4, 23, 13, 21),
+]
+SHEET_QRELS = Qrels({f"q{at}": {str(each): 1 for each in row} for at, row in enumerate(RELEVANT)})
+SHEET = judge(
+    SHEET_QRELS,
+    Run({f"q{at}": {str(each): -float(rank) for rank, each in enumerate(row)} for at, row in enumerate(RESULTS)}),
+    tied=True,
+)
+
+
+@pytest.mark.parametrize(
+    ("notation", "expected"),
+    [
+        ("R_cap@{}", (0.666667, 0.805556, 0.916667)),
+        ("RR@{}", (0.666667, 0.833333, 0.833333)),
+        ("P@{}", (0.666667, 0.666667, 0.366667)),
+        ("AP(norm=retrieved)@{}", (0.666667, 0.862963, 0.807407)),
+        ("nDCG(ideal=retrieved)@{}", (0.666667, 0.825875, 0.881595)),
+        ("nDCG(ideal=retrieved,ties=average)@{}", (0.666667, 0.825875, 0.881595)),
+        ("nDCG@{}", (0.666667, 0.785958, 0.841678)),
+        ("AP(norm=capped)@{}", (0.666667, 0.702778, 0.758333)),
+        ("AP@{}", (0.177778, 0.702778, 0.758333)),
+    ],
+)
+def test_the_metrics_sheet_comes_out(notation: str, expected: tuple[float, ...]) -> None:
+    assert tuple(round(mean(notation.format(k), SHEET), 6) for k in (1, 5, 10)) == expected
+
+
+def test_the_mistake_of_the_sheet_comes_out_where_documents_have_their_numbers_as_scores() -> None:
+    run = Run({f"q{at}": {str(each): float(each) for each in row} for at, row in enumerate(RESULTS)})
+    judged = judge(SHEET_QRELS, run, tied=True)
+    found = [mean(f"nDCG(ideal=retrieved,ties=average)@{k}", judged) for k in (1, 5, 10)]
+    assert found == pytest.approx([0.0, 0.3298163165186628, 0.5955665344840209], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("labels", "ap", "rr", "ndcg"),
+    [("2 0 1 0 3", 0.755556, 1, 0.696681), ("0 1 0 0", 0.5, 0.5, 1), ("1 1", 1, 1, 1), ("0 0", 0, 0, 0)],
+)
+def test_the_coursework_scorer_comes_out(labels: str, ap: float, rr: float, ndcg: float) -> None:
+    # Its worked example; the last one, without a relevant document, is ours: there it divides by zero.
+    judged = ranked_labels(labels)
+    assert round(value("AP(norm=retrieved)", judged), 6) == ap
+    assert value("RR", judged) == rr
+    assert round(value("nDCG(discount=jk,ideal=retrieved)", judged), 6) == ndcg
+
+
+# Ties -----------------------------------------------------------------------------------------------------------------
+
+
+def tied_groups(rng: random.Random) -> list[list[int]]:
+    """Return codes of few documents in groups of equal scores, best score first."""
+    return [
+        [rng.choice([-1, 0, 0, 1, 2, 3]) for _ in range(rng.choice([1, 1, 2, 3]))] for _ in range(rng.randint(1, 3))
+    ]
+
+
+def judged_groups(groups: list[list[int]], missed: list[int], *, depth: int | None = None) -> JudgedRun:
+    """Rank documents of which those of a group have one score."""
+    codes = [(code, -float(at)) for at, group in enumerate(groups) for code in group]
+    run = {f"d{number:02}": score for number, (_, score) in enumerate(codes)}
+    judgments = {f"d{number:02}": code for number, (code, _) in enumerate(codes) if code >= 0}
+    qrels = {"q": {**judgments, **{f"m{number}": level for number, level in enumerate([0, *missed])}}}
+    return judge(Qrels(qrels), Run({"q": run}), tied=True, depth=depth)
+
+
+@pytest.mark.parametrize("parameters", ["", "gain=exp,", "discount=jk,", "discount=jk,base=3,", "gains={1:2,3:0.5},"])
+def test_an_average_over_ties_is_the_mean_over_all_orders_of_tied_documents(parameters: str) -> None:
+    rng = random.Random(parameters)
+    for _ in range(60):
+        groups, missed = tied_groups(rng), [rng.randint(0, 3) for _ in range(rng.randint(0, 2))]
+        judged = judged_groups(groups, missed)
+        for cut in ("", "@1", "@2", "@4"):
+            for ideal in ("judged", "retrieved"):
+                name = f"nDCG({parameters}ideal={ideal},ties=TIES){cut}"
+
+                def ordered(codes: list[int], name: str = name, missed: list[int] = missed) -> float:
+                    labels = " ".join("-" if code < 0 else str(code) for code in codes)
+                    return value(name.replace("TIES", "ordered"), ranked_labels(labels, " ".join(map(str, missed))))
+
+                expected = twins_graded.mean_over_tie_orders(groups, ordered)
+                assert value(name.replace("TIES", "average"), judged) == pytest.approx(expected, rel=1e-12, abs=1e-15)
+
+
+def test_without_ties_the_average_over_them_is_the_value_to_the_last_bit() -> None:
+    run = Run({"q": {f"d{number}": -float(number) for number in range(300)}})
+    qrels = Qrels({"q": {f"d{number}": number % 4 for number in range(0, 300, 3)}})
+    judged = judge(qrels, run, tied=True)
+    for name in ("nDCG", "nDCG@7", "DCG", "nDCG@100"):
+        head, at, cutoff = name.partition("@")
+        assert value(f"{head}(ties=average){at}{cutoff}", judged) == value(name, judged)
+
+
+def test_dcg_averages_over_ties() -> None:
+    # Ranks 1 and 2 are tied: (1/log2(2) + 1/log2(3)) / 2.
+    judged = judged_groups([[1, 0]], [])
+    assert value("DCG(ties=average)", judged) == pytest.approx((1 + 1 / math.log2(3)) / 2, rel=1e-15)
+
+
+def test_a_ranking_that_is_cut_has_its_last_ties_in_the_ranks_that_are_left() -> None:
+    # Three documents are tied; the first two by id are kept and share ranks 1 and 2.
+    judged = judged_groups([[1, 1, 1]], [], depth=2)
+    assert value("DCG(ties=average)", judged) == pytest.approx(1 + 1 / math.log2(3), rel=1e-15)
+
+
+def test_ties_far_down_are_averaged_too() -> None:
+    run = {f"x{number:06}": -float(number) for number in range(9000)} | {"a": -9000.0, "b": -9000.0}
+    judged = judge(Qrels({"q": {"a": 1}}), Run({"q": run}), tied=True)
+    expected = (1 / math.log2(9002) + 1 / math.log2(9003)) / 2
+    assert value("DCG(ties=average)", judged) == pytest.approx(expected, rel=1e-9)
+
+
+def test_ties_that_are_not_known_are_refused() -> None:
+    with pytest.raises(EvaluationError) as error:
+        value("nDCG(ties=average)")
+    assert str(error.value) == "a measure with ties=average needs to know ties. Judge the run with tied=True."
+
+
+def test_nothing_retrieved_has_no_ties() -> None:
+    assert value("nDCG(ties=average)", judge(Qrels({"q": {"a": 1}}), Run({}))) == 0
+
+
+# Parameters -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("notation", ["ERR", "ERR@5", "nERR", "nERR@5", "gRBP", "gRBP@5", "GAP"])
+@pytest.mark.parametrize("judged", [ranked_labels("5 1"), ranked_labels("1", missed="5")], ids=["retrieved", "missed"])
+def test_a_grade_above_the_scale_is_refused(notation: str, judged: JudgedRun) -> None:
+    with pytest.raises(EvaluationError) as error:
+        value(notation, judged, max_rel=4)
+    expected = "a document is judged 5, above max_rel=4. Give the top of the scale, such as max_rel=5."
+    assert str(error.value) == expected
+
+
+@pytest.mark.parametrize("name", ["ERR", "ERR@20", "nERR", "gRBP", "GAP"])
+def test_the_scale_goes_up_to_the_highest_judgment_unless_it_is_given(name: str) -> None:
+    qrels, run = {"1": {"a": 2, "b": 1}, "2": {"a": 3}}, {"1": {"b": 2.0, "a": 1.0}, "2": {"a": 1.0}}
+    head, at, cutoff = name.partition("@")
+    results = te.evaluate(qrels, run, [name, f"{head}(max_rel=3){at}{cutoff}"])
+    assert results["1"][name] == results["1"][f"{head}(max_rel=3){at}{cutoff}"] > 0
+
+
+def test_the_value_of_a_query_does_not_depend_on_a_scale_without_bounds() -> None:
+    # 2^5000 is no float64, the shares of it are: (1 - 2^-5000)·1 and nothing to speak of for a grade of 1.
+    judged = ranked_labels("1 5000")
+    assert value("ERR", judged, max_rel=5000) == 0.5
+    assert value("nERR", judged, max_rel=5000) == 0.5
+
+
+def test_weights_that_are_too_few_are_refused() -> None:
+    with pytest.raises(EvaluationError) as error:
+        value("GAP(weights=1,2)")
+    assert str(error.value) == (
+        "a document is judged 3, and there are weights for the grades 1 to 2 only. Give one weight for each grade from 1 on."
+    )
+
+
+def test_weights_of_all_documents_can_be_0() -> None:
+    assert value("GAP(weights=0,0,1)", ranked_labels("1 2")) == 0
+
+
+def test_one_grade_makes_gap_ap_to_the_last_bit() -> None:
+    judged = ranked_labels("0 1 - 1 0 0 1", missed="1 1")
+    assert value("GAP", judged, max_rel=1) == value("AP", judged)
+
+
+def test_gains_and_exponential_gain_exclude_each_other() -> None:
+    for name in ("nDCG(gains={1:2},gain=exp)", "nDCG(gains={1:2},gain=exp)@3", "DCG(gains={1:2},gain=exp)"):
+        with pytest.raises(MeasureError) as error:
+            value(name)
+        assert str(error.value) == "gains are given, and gain=exp has its own. Leave out one of them."
+
+
+def test_a_base_without_its_discount_is_refused() -> None:
+    for name in ("nDCG(base=3)", "nDCG(base=3)@3", "DCG(base=3)", "IDCG(base=3)"):
+        with pytest.raises(MeasureError) as error:
+            value(name)
+        expected = "base=3 has no effect with discount=log2. Ask for discount=jk, or leave out the base."
+        assert str(error.value) == expected
+
+
+def test_a_judgment_that_is_too_high_for_an_exponential_gain_is_refused() -> None:
+    assert value("nDCG(gain=exp)", ranked_labels("1000 1")) == 1
+    with pytest.raises(EvaluationError) as error:
+        value("nDCG(gain=exp)", ranked_labels("1001 1"))
+    assert str(error.value) == (
+        "a document is judged 1001, and gain=exp takes judgments up to 1000. "
+        "Give a gain for each judgment, such as gains={1:1,2:3}."
+    )
+
+
+def test_the_parameters_of_ndcg_do_not_get_mixed_up_in_one_run() -> None:
+    names = [f"nDCG({gain}{discount}ideal={ideal}){at}" for gain in ("", "gain=exp,", "gains={1:5},")
+             for discount in ("", "discount=jk,", "discount=jk,base=3,") for ideal in ("judged", "retrieved")
+             for at in ("", "@3")]  # fmt: skip
+    labels, missed = "1 2 3 - 1 2 0 3", "4 2"
+    one = ranked_labels(labels, missed)
+    together = [value(name, one) for name in names]
+    assert together == [value(name, ranked_labels(labels, missed)) for name in names]
+    assert len({round(each, 12) for each in together}) == len(names)
+
+
+def test_normalisations_of_ap_without_a_cutoff() -> None:
+    judged = ranked_labels("1 0 1", missed="1 1")  # 1/1 + 2/3 = 5/3
+    found = [value(f"AP(norm={norm})", judged) for norm in ("relevant", "capped", "retrieved")]
+    assert found == pytest.approx([5 / 12, 5 / 12, 5 / 6], rel=1e-15)
+
+
+def test_rbp_takes_the_form_that_its_parameters_ask_for() -> None:
+    names = {name: parse_measures(name)[0].family.name for name in
+             ("RBP", "RBP(rel=2)", "RBP(p=0.8,max_rel=3)", "gRBP", "RBP@5", "RBP(max_rel=3)@5", "rbp")}  # fmt: skip
+    assert names == {
+        "RBP": "rbp_binary",
+        "RBP(rel=2)": "rbp_binary",
+        "RBP(p=0.8,max_rel=3)": "rbp_graded",
+        "gRBP": "rbp_graded",
+        "RBP@5": "rbp_binary_cut",
+        "RBP(max_rel=3)@5": "rbp_graded_cut",
+        "rbp": "rbp",
+    }
+
+
+def test_the_residual_is_all_that_the_judged_documents_leave() -> None:
+    rng = random.Random(7)
+    for _ in range(100):
+        labels = " ".join(rng.choice(["-", "0", "1", "3"]) for _ in range(rng.randint(0, 30)))
+        judged, p = ranked_labels(labels), rng.choice([0.0, 0.5, 0.8, 0.95, 1.0])
+        assert value(f"RBPResidual(p={p})", judged) + value(f"RBP(p={p},rel=0)", judged) == pytest.approx(1, rel=1e-12)
+
+
+@pytest.mark.parametrize("pair", [("err_cut", "err"), ("nerr_cut", "nerr"), ("rbp_graded_cut", "rbp_graded")])
+def test_a_cutoff_beyond_the_end_is_none(pair: tuple[str, str]) -> None:
+    for seed in range(50):
+        qrels, run = random_pair(random.Random(seed))
+        judged = judge(Qrels(qrels), Run(run))
+        cut, whole = (te.measures.FAMILIES[name].function for name in pair)
+        assert list(cut(judged, max_rel=4, cutoff=5000)) == list(whole(judged, max_rel=4))
+
+
+# Packages in use today ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [1, 5, 10, None])
+def test_ndcg_of_what_was_retrieved_is_that_of_scikit_learn(k: int | None) -> None:
+    ndcg_score = pytest.importorskip("sklearn.metrics").ndcg_score
+    at = "" if k is None else f"@{k}"
+    for seed in range(500):
+        qrels, run = random_pair(random.Random(seed), negatives=False)
+        judged = judge(Qrels(qrels), Run(run), tied=True)
+        for row, qid in enumerate(judged.qids):
+            scores = run.get(qid, {})
+            if len(scores) < 2:
+                continue  # scikit-learn takes no fewer
+            grades = [[qrels[qid].get(docid, 0) for docid in scores]]
+            (averaged,) = parse_measures(f"nDCG(ideal=retrieved,ties=average){at}")
+            expected = ndcg_score(grades, [list(scores.values())], k=k)
+            assert float(averaged(judged)[row]) == pytest.approx(expected, rel=1e-9, abs=1e-9), (seed, qid)
+            # It breaks ties as its sort leaves them, so it is given our order.
+            best_first = sorted(sorted(scores, reverse=True), key=lambda docid: -scores[docid])
+            places = [[-best_first.index(docid) for docid in scores]]
+            (ordered,) = parse_measures(f"nDCG(ideal=retrieved){at}")
+            expected = ndcg_score(grades, places, k=k, ignore_ties=True)
+            assert float(ordered(judged)[row]) == pytest.approx(expected, rel=1e-9, abs=1e-9), (seed, qid)
+
+
+def many_pairs(number: int, **options: Any) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """Return the judgments and runs of many random pairs under query ids of digits only."""
+    qrels: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
+    for seed in range(number):
+        of_seed = random_pair(random.Random(seed), **options)
+        for table, merged in zip(of_seed, (qrels, run), strict=True):
+            merged.update({f"{seed}{qid[1:]:0>2}": row for qid, row in table.items()})  # type: ignore[attr-defined]
+    return qrels, run
+
+
+@pytest.mark.parametrize("notation", ["nDCG", "nDCG@1", "nDCG@5", "nDCG@10"])
+def test_ndcg_is_that_of_ir_measures(notation: str) -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    qrels, run = many_pairs(500)
+    # pytrec_eval reads past its table of levels where a query has no judgment of 0 or more, and may crash.
+    qrels = {qid: row for qid, row in qrels.items() if max(row.values()) >= 0}
+    # It compares scores in float32, and puts the larger id first of equal ones.
+    judged = judge(Qrels(qrels), Run(run), score_type="float32")
+    (measure,) = parse_measures(notation)
+    theirs = ir_measures.iter_calc([ir_measures.parse_measure(notation)], qrels, run)
+    expected = {each.query_id: each.value for each in theirs}
+    assert dict(zip(judged.qids, measure(judged), strict=True)) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("p", [0.5, 0.8, 0.95, 0.999])
+@pytest.mark.parametrize("level", [1, 2, 4])
+def test_rbp_is_that_of_ir_measures(p: float, level: int) -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    pytest.importorskip("cwl")
+    qrels, run = many_pairs(500)
+    notation = f"RBP(p={p},rel={level})"
+    # Equal scores stand in the order in which they come.
+    judged = judge(Qrels(qrels), Run(run), ties="line")
+    (measure,) = parse_measures(notation)
+    # Its weights add up to 1 over the first 1,000 ranks, ours over all: they are greater by this.
+    ours = dict(zip(judged.qids, (measure(judged) / (1 - p**1000)).tolist(), strict=True))  # type: ignore[operator]
+    theirs = ir_measures.iter_calc([ir_measures.parse_measure(notation)], qrels, run)
+    assert ours == pytest.approx({each.query_id: each.value for each in theirs}, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.skipif(shutil.which("perl") is None, reason="gdeval.pl is a Perl script")
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("ERR(max_rel=4)@3", "ERR@3"),
+        ("ERR(max_rel=4)@20", "ERR@20"),
+        ("nDCG(gain=exp)@3", "nDCG(dcg='exp-log2')@3"),
+        ("nDCG(gain=exp)@20", "nDCG(dcg='exp-log2')@20"),
+    ],
+)
+def test_err_and_exponential_ndcg_are_those_of_gdeval(ours: str, theirs: str) -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    # Its grades go up to 4 and its topics are numbers; its order is ours. A topic without a relevant document is left
+    # out there, and 0 in ir_measures.
+    qrels, run = many_pairs(40)
+    results = te.evaluate(qrels, run, [ours], complete=True)
+    values = ir_measures.iter_calc([ir_measures.parse_measure(theirs)], qrels, run)
+    expected = {each.query_id: each.value for each in values}
+    found = {qid: results[qid][ours] for qid in results}
+    assert found == pytest.approx(expected, abs=5.001e-6)  # printed with 5 decimals
+
+
+@pytest.mark.parametrize("k", [5, 20])
+def test_normalized_err_of_relevant_and_other_documents_is_that_of_ndeval_with_one_subtopic(k: int) -> None:
+    ndeval = pytest.importorskip("pyndeval")
+    # On a scale of 1 a relevant document contents with probability 1/2, which is ndeval's 1 - alpha.
+    qrels, run = many_pairs(100, highest=1, negatives=False)
+    results = te.evaluate(qrels, {qid: dict(row) for qid, row in run.items()}, [f"nERR(max_rel=1)@{k}"])
+    judgments = [ndeval.SubtopicQrel(qid, "1", docid, rel) for qid, row in qrels.items() for docid, rel in row.items()]
+    # Its order of equal scores is another one: each document gets its place in ours for a score.
+    places = [
+        ndeval.ScoredDoc(qid, docid, -float(at))
+        for qid, row in run.items()
+        for at, docid in enumerate(sorted(sorted(row, reverse=True), key=lambda docid: -row[docid]))
+    ]
+    theirs = ndeval.ndeval(judgments, places, measures=[f"nERR-IA@{k}"])
+    relevant = [qid for qid in results if max(qrels[qid].values()) > 0]
+    assert len(relevant) > 100
+    for qid in relevant:
+        assert results[qid][f"nERR(max_rel=1)@{k}"] == pytest.approx(theirs[qid][f"nERR-IA@{k}"], abs=5.001e-6)

@@ -1,0 +1,173 @@
+"""Slow, obvious twins of the graded and user-model measures, in the style of `twins`: from the definitions, with loops.
+
+Rankings and judgments are those of `twins`: codes in rank order, below 0 for what is not judged.
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import permutations, product
+
+# Expected reciprocal rank -------------------------------------------------------------------------
+
+
+def stop_probability(code: int, max_rel: int) -> Fraction:
+    """Give the probability that a document contents the reader, exactly."""
+    if code <= 0:
+        return Fraction(0)
+    return Fraction(2**code - 1, 2**max_rel)
+
+
+def expected_reciprocal_rank(codes: list[int], judged: list[int], *, max_rel: int) -> float:
+    """Add up, over ranks, the probability to stop there divided by the rank."""
+    total = Fraction(0)
+    goes_on = Fraction(1)
+    for rank, code in enumerate(codes, start=1):
+        stops = stop_probability(code, max_rel)
+        total += goes_on * stops / rank
+        goes_on *= 1 - stops
+    return float(total)
+
+
+def expected_reciprocal_rank_at(codes: list[int], judged: list[int], *, max_rel: int, cutoff: int) -> float:
+    """err_cut_k."""
+    return expected_reciprocal_rank(codes[:cutoff], judged, max_rel=max_rel)
+
+
+def normalized_err_at(codes: list[int], judged: list[int], *, max_rel: int, cutoff: int) -> float:
+    """nerr_cut_k: divided by that of all judged documents, best first."""
+    best = expected_reciprocal_rank_at(sorted(judged, reverse=True), judged, max_rel=max_rel, cutoff=cutoff)
+    if best == 0:
+        return 0.0
+    return expected_reciprocal_rank_at(codes, judged, max_rel=max_rel, cutoff=cutoff) / best
+
+
+def normalized_err(codes: list[int], judged: list[int], *, max_rel: int) -> float:
+    """Nerr."""
+    return normalized_err_at(codes, judged, max_rel=max_rel, cutoff=len(codes) + len(judged))
+
+
+# Rank-biased precision ----------------------------------------------------------------------------
+
+
+def rbp_of_gains(gains: list[float], p: float) -> float:
+    """Add up the gains of a reader who goes on with probability p."""
+    total = 0.0
+    for rank, gain in enumerate(gains, start=1):
+        total += (1 - p) * p ** (rank - 1) * gain
+    return total
+
+
+def rbp_binary(codes: list[int], judged: list[int], *, p: float = 0.8, level: int = 1) -> float:
+    """Give each relevant document the gain 1."""
+    return rbp_of_gains([1.0 if code >= 0 and code >= level else 0.0 for code in codes], p)
+
+
+def rbp_binary_at(codes: list[int], judged: list[int], *, p: float = 0.8, level: int = 1, cutoff: int) -> float:
+    """Keep the first k."""
+    return rbp_binary(codes[:cutoff], judged, p=p, level=level)
+
+
+def rbp_graded(codes: list[int], judged: list[int], *, p: float = 0.8, max_rel: int) -> float:
+    """Give each document its share of the scale."""
+    return rbp_of_gains([max(code, 0) / max_rel for code in codes], p)
+
+
+def rbp_graded_at(codes: list[int], judged: list[int], *, p: float = 0.8, max_rel: int, cutoff: int) -> float:
+    """Keep the first k."""
+    return rbp_graded(codes[:cutoff], judged, p=p, max_rel=max_rel)
+
+
+def rbp_residual(codes: list[int], judged: list[int], *, p: float = 0.8) -> float:
+    """Count unjudged documents as found, and all that could come after the end."""
+    return rbp_of_gains([1.0 if code < 0 else 0.0 for code in codes], p) + p ** len(codes)
+
+
+# Average precision with grades --------------------------------------------------------------------
+
+
+def graded_average_precision(
+    codes: list[int], judged: list[int], *, weights: tuple[float, ...] | None = None, max_rel: int
+) -> float:
+    """GAP as the paper defines it, over pairs of documents."""
+    thresholds = [1 / max_rel] * max_rel if weights is None else [weight / sum(weights) for weight in weights]
+    summed = [0.0]
+    for threshold in thresholds:
+        summed.append(summed[-1] + threshold)
+    most = 0.0
+    for level in judged:
+        if level > 0:
+            most += summed[level]
+    if most == 0:
+        return 0.0
+    total = 0.0
+    for n, lower in enumerate(codes, start=1):
+        for upper in codes[:n]:
+            if lower > 0 and upper > 0:
+                total += summed[min(lower, upper)] / n
+    return total / most
+
+
+def q_measure(
+    codes: list[int],
+    judged: list[int],
+    *,
+    beta: float = 1.0,
+    level: int = 1,
+    gains: dict[int, float] | None = None,
+) -> float:
+    """Average the blended ratio over the relevant documents."""
+    level = max(level, 1)
+
+    def gain_of(code: int) -> float:
+        if code < level:
+            return 0.0
+        return float((gains or {}).get(code, code))
+
+    ideal = sorted([gain_of(code) for code in judged if code >= level], reverse=True)
+    if len(ideal) == 0:
+        return 0.0
+    total = 0.0
+    for rank, code in enumerate(codes, start=1):
+        if code < level:
+            continue
+        above = codes[:rank]
+        found = len([each for each in above if each >= level])
+        gained = sum(gain_of(each) for each in above)
+        total += (found + beta * gained) / (rank + beta * sum(ideal[:rank]))
+    return total / len(ideal)
+
+
+def capped_recall(codes: list[int], judged: list[int], *, level: int = 1, cutoff: int) -> float:
+    """recall_cap_k."""
+    relevant = len([code for code in judged if code >= 0 and code >= level])
+    if relevant == 0:
+        return 0.0
+    return len([code for code in codes[:cutoff] if code >= 0 and code >= level]) / min(cutoff, relevant)
+
+
+# Ties ---------------------------------------------------------------------------------------------
+
+
+def mean_over_tie_orders(groups: list[list[int]], value: Callable[[list[int]], float]) -> float:
+    """Average a value over all orders of documents with equal scores; `groups` holds codes, best score first."""
+    values = []
+    for order in product(*(list(permutations(group)) for group in groups)):
+        values.append(value([code for group in order for code in group]))
+    return math.fsum(values) / len(values)
+
+
+GRADED: dict[str, Callable[..., float]] = {
+    "recall_cap": capped_recall,
+    "err": expected_reciprocal_rank,
+    "err_cut": expected_reciprocal_rank_at,
+    "nerr": normalized_err,
+    "nerr_cut": normalized_err_at,
+    "rbp_binary": rbp_binary,
+    "rbp_binary_cut": rbp_binary_at,
+    "rbp_graded": rbp_graded,
+    "rbp_graded_cut": rbp_graded_at,
+    "rbp_residual": rbp_residual,
+    "gap": graded_average_precision,
+    "q_measure": q_measure,
+}

@@ -1,0 +1,178 @@
+"""Slow, obvious twins of the measures that are models of a reader, of Compatibility and of Accuracy.
+
+Each is written from the definition of the measure, with loops, one query at a time, and shares nothing with the
+package. Codes are those of twins.py: a grade >= 0, or a negative number for a document that was not judged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+
+def gain_of(code: int, max_rel: int, min_rel: int) -> float:
+    """Give the place of a grade on the scale."""
+    if code <= min_rel:
+        return 0.0
+    return (code - min_rel) / (max_rel - min_rel)
+
+
+def gains_of(codes: list[int], max_rel: int, min_rel: int, depth: int) -> list[float]:
+    """Give the gains of a ranking that is cut at a depth, or continued with documents of gain 0 down to it."""
+    gains = []
+    for place in range(depth):
+        gains.append(gain_of(codes[place], max_rel, min_rel) if place < len(codes) else 0.0)
+    return gains
+
+
+def expected_rate(gains: list[float], goes_on: Callable[[int], float]) -> float:
+    """Give the sum of W(i)·r(i): the gain that a reader can expect of a document."""
+    reached = 1.0
+    total = 0.0
+    weighed = 0.0
+    for rank, gain in enumerate(gains, start=1):
+        total += reached
+        weighed += reached * gain
+        reached *= goes_on(rank)
+    return weighed / total
+
+
+def inst(
+    codes: list[int], judged: list[int], *, target: float = 1.0, max_rel: int, min_rel: int = 0, deepest: int = 1000
+) -> float:
+    """Give INST."""
+    gains = gains_of(codes, max_rel, min_rel, deepest)
+
+    def goes_on(rank: int) -> float:
+        wanted = target - math.fsum(gains[:rank])
+        return ((rank - 1 + target + wanted) / (rank + target + wanted)) ** 2
+
+    return expected_rate(gains, goes_on)
+
+
+def insq(
+    codes: list[int], judged: list[int], *, target: float = 1.0, max_rel: int, min_rel: int = 0, deepest: int = 1000
+) -> float:
+    """Give INSQ."""
+    gains = gains_of(codes, max_rel, min_rel, deepest)
+    return expected_rate(gains, lambda rank: ((rank - 1 + 2 * target) / (rank + 2 * target)) ** 2)
+
+
+def sdcg_cut(codes: list[int], judged: list[int], *, max_rel: int, min_rel: int = 0, cutoff: int) -> float:
+    """Give DCG over that of documents of the highest grade."""
+    reached = 0.0
+    possible = 0.0
+    for rank, gain in enumerate(gains_of(codes, max_rel, min_rel, cutoff), start=1):
+        reached += gain / math.log2(rank + 1)
+        possible += 1.0 / math.log2(rank + 1)
+    return reached / possible
+
+
+def bpm_cut(
+    codes: list[int], judged: list[int], *, target: float = 1.0, max_rel: int, min_rel: int = 0, cutoff: int
+) -> float:
+    """Go down until the target or the cutoff is reached, and give the precision there."""
+    steps = 0
+    for rank in range(1, cutoff + 1):
+        if rank <= len(codes) and codes[rank - 1] > min_rel:
+            steps += codes[rank - 1] - min_rel
+        gained = Fraction(steps, max_rel - min_rel)
+        if gained >= Fraction(str(target)):
+            return float(gained / rank)
+    return float(gained / cutoff)
+
+
+def nerr8_cut(codes: list[int], judged: list[int], *, max_rel: int, min_rel: int = 0, cutoff: int) -> float:
+    """Give NERR8."""
+    gains = gains_of(codes, max_rel, min_rel, cutoff)
+    return expected_rate(gains, lambda rank: 1.0 - gains[rank - 1])
+
+
+def nerr9_cut(codes: list[int], judged: list[int], *, max_rel: int, min_rel: int = 0, cutoff: int) -> float:
+    """Give NERR9."""
+    gains = gains_of(codes, max_rel, min_rel, cutoff)
+    return expected_rate(gains, lambda rank: rank / (rank + 1) * (1.0 - gains[rank - 1]))
+
+
+def nerr10(
+    codes: list[int], judged: list[int], *, p: float = 0.9, max_rel: int, min_rel: int = 0, deepest: int = 1000
+) -> float:
+    """Give NERR10."""
+    gains = gains_of(codes, max_rel, min_rel, deepest)
+    return expected_rate(gains, lambda rank: p * (1.0 - gains[rank - 1]))
+
+
+def nerr11(
+    codes: list[int], judged: list[int], *, target: float = 1.0, max_rel: int, min_rel: int = 0, deepest: int = 1000
+) -> float:
+    """Give NERR11."""
+    gains = gains_of(codes, max_rel, min_rel, deepest)
+    return expected_rate(
+        gains, lambda rank: ((rank - 1 + 2 * target) / (rank + 2 * target)) ** 2 * (1.0 - gains[rank - 1])
+    )
+
+
+def overlap(one: list[str], other: list[str], p: float, depth: int) -> float:
+    """Give the rank-biased overlap of two rankings down to a depth."""
+    total = 0.0
+    most = 0.0
+    for at in range(1, depth + 1):
+        total += p ** (at - 1) * len(set(one[:at]) & set(other[:at])) / at
+        most += p ** (at - 1)
+    return total / most
+
+
+def compat(
+    codes: list[int], judged: list[int], *, p: float = 0.95, deepest: int = 1000, normalised: str = "yes"
+) -> float:
+    """Give Compatibility: documents are named, missed ones too, and the ideal ranking is written out."""
+    run = [f"rank {rank}" for rank in range(1, len(codes) + 1)]
+    graded = [(code, name) for code, name in zip(codes, run, strict=True) if code > 0]
+    for grade in sorted(set(judged)):
+        missed = judged.count(grade) - codes.count(grade)
+        if grade > 0:
+            graded += [(grade, f"missed {grade} {number}") for number in range(missed)]
+    ideal = [name for grade, name in sorted(graded, key=lambda each: -each[0])]  # stable: in the order of the run
+    similar = overlap(run, ideal, p, deepest)
+    if normalised == "no":
+        return similar
+    best = overlap(ideal, ideal, p, deepest)
+    return similar / best if best else 0.0
+
+
+def accuracy(codes: list[int], judged: list[int], *, level: int = 1) -> float:
+    """Count the pairs of a relevant and another document, and those in order."""
+    pairs = 0
+    right = 0
+    relevant = 0
+    for place, code in enumerate(codes):
+        relevant += code >= level
+        for other, below in enumerate(codes):
+            if code >= level > below:
+                pairs += 1
+                right += place < other
+    if not pairs:
+        return 1.0 if relevant else 0.0
+    return right / pairs
+
+
+def accuracy_cut(codes: list[int], judged: list[int], *, level: int = 1, cutoff: int) -> float:
+    """Give Accuracy of the first documents."""
+    return accuracy(codes[:cutoff], judged, level=level)
+
+
+USER_MODELS: dict[str, Callable[..., float]] = {
+    "inst": inst,
+    "insq": insq,
+    "sdcg_cut": sdcg_cut,
+    "bpm_cut": bpm_cut,
+    "nerr8_cut": nerr8_cut,
+    "nerr9_cut": nerr9_cut,
+    "nerr10": nerr10,
+    "nerr11": nerr11,
+    "compat": compat,
+    "accuracy": accuracy,
+    "accuracy_cut": accuracy_cut,
+}
+"""The twins by the names of families."""

@@ -1,0 +1,89 @@
+"""``treceval convert IN OUT``."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from treceval_py.cli.printing import lost, note
+from treceval_py.errors import OutputError
+
+if TYPE_CHECKING:
+    from treceval_py.formats.named import Kind
+
+__all__ = ["convert"]
+
+HELP = """Write judgments or a run in another format.
+
+Formats of runs are trec_results, msmarco (qid pid rank), json ({qid: {docid: score}}), jsonl and parquet; of
+judgments qrels, beir (query-id corpus-id score with a header), json, jsonl and parquet. IN is a file of any of them,
+compressed or not, - for standard input, or the judgments of a data set (ir_datasets:NAME). OUT is written as its name
+ends (.json, .jsonl, .parquet; .tsv is msmarco for a run and beir for judgments; anything else is TREC's format),
+and compressed as it ends (.gz, .bz2, .xz, .zst). - is standard output.
+
+\b
+treceval convert run.txt run.parquet
+treceval convert run.jsonl.gz run.txt --tag mine
+treceval convert --to json qrels.tsv - | less
+"""
+
+
+@click.command("convert", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("source", metavar="IN")
+@click.argument("target", metavar="OUT")
+@click.option("--kind", type=click.Choice(["run", "qrels"]), help="What IN is [what it looks like].")
+@click.option("--from", "source_format", metavar="FORMAT", help="How IN is written [recognised].")
+@click.option("--to", "target_format", metavar="FORMAT", help="How to write OUT [as its name ends].")
+@click.option("--tag", help="The tag of the run [its own].")
+def convert(
+    source: str,
+    target: str,
+    kind: Kind | None,
+    source_format: str | None,
+    target_format: str | None,
+    tag: str | None,
+) -> None:
+    """Convert a file and say what was lost."""
+    from treceval_py.formats import conversion
+    from treceval_py.formats.named import QRELS_FORMATS, RUN_FORMATS
+    from treceval_py.formats.writing import QRELS_WRITERS, RUN_WRITERS
+
+    _check("--from", source_format, [*RUN_FORMATS, *QRELS_FORMATS])
+    _check("--to", target_format, [*RUN_WRITERS, *QRELS_WRITERS])
+    try:
+        done = conversion.convert(
+            source,
+            target if target != "-" else _standard_output(target_format),
+            kind=kind,
+            source_format=source_format,
+            target_format=target_format,
+            tag=tag,
+        )
+        if target == "-":
+            sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # what is wrong with a file is an error of ours
+        raise lost(error) from None
+    if done.guessed:
+        note(f"{done.table.name}: all values are whole numbers: taken for judgments. --kind run says otherwise.")
+    for sentence in done.lost:
+        note(f"{'<stdout>' if target == '-' else target}: {sentence}.")
+
+
+def _check(option: str, format: str | None, known: list[str]) -> None:
+    if format is not None and format not in known:
+        raise click.UsageError(
+            f"Invalid value for '{option}': '{format}' is not one of {', '.join(dict.fromkeys(known))}."
+        )
+
+
+def _standard_output(format: str | None) -> BinaryIO:
+    if format == "parquet":
+        raise click.UsageError("Parquet is no text for standard output: name a file.")
+    if sys.stdout is None:
+        raise OutputError("standard output is closed", "Name a file.")
+    sys.stdout.flush()
+    return sys.stdout.buffer

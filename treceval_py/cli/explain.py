@@ -1,0 +1,194 @@
+"""``treceval explain QRELS RUN``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from treceval_py.cli.printing import put
+from treceval_py.errors import visible
+from treceval_py.profiles import DEFAULT_PROFILE
+
+if TYPE_CHECKING:
+    from treceval_py.explaining import Arithmetic, Explanation, Match, Step
+    from treceval_py.explaining.explanation import Explained, Row
+
+__all__ = ["explain"]
+
+HELP = """Say why a number is what it is, and how somebody came to another one.
+
+Scores RUN under every profile; finds the profile, the change of a convention or the mistake that gives a claimed
+number; and walks from ours to theirs, one convention at a time.
+
+\b
+treceval explain qrels.txt run.txt -m nDCG@10
+treceval explain qrels.txt run.txt --claim nDCG@10=0.3498
+treceval explain qrels.txt run.txt -m AP --against ranx
+treceval explain qrels.txt run.txt -m AP --query 301     the arithmetic of one query
+"""
+
+
+@click.command("explain", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("qrels", metavar="QRELS")
+@click.argument("run", metavar="RUN")
+@click.option(
+    "-m", "--measure", "measures", multiple=True, metavar="NAME", help="A measure to explain; may be repeated."
+)
+@click.option("--claim", "claims", multiple=True, metavar="NAME=VALUE", help="A number that somebody gives.")
+@click.option("--against", multiple=True, metavar="PROFILE", help="Walk to this profile, a convention at a time.")
+@click.option("--profile", default=DEFAULT_PROFILE, metavar="NAME", help=f"Our own profile [{DEFAULT_PROFILE}].")
+@click.option("-l", "--level", type=click.IntRange(min=0), metavar="N", help="Least judgment that is relevant.")
+@click.option("--query", metavar="QID", help="Show the arithmetic of this query, term by term.")
+@click.option("-R", "judgment_format", metavar="FORMAT", help="How QRELS is written [recognised].")
+@click.option("-T", "run_format", metavar="FORMAT", help="How RUN is written [recognised].")
+@click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import measures from a Python module.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
+def explain(
+    qrels: str,
+    run: str,
+    measures: tuple[str, ...],
+    claims: tuple[str, ...],
+    against: tuple[str, ...],
+    profile: str,
+    level: int | None,
+    query: str | None,
+    judgment_format: str | None,
+    run_format: str | None,
+    plugins: tuple[str, ...],
+    output: str | None,
+) -> None:
+    """Explain numbers: read, score in every way, print."""
+    from treceval_py import explaining
+    from treceval_py.evaluation import load_judgments, load_run
+    from treceval_py.plugins import load_plugin
+
+    if qrels == run == "-":
+        raise click.UsageError("Standard input (-) can be read only once.")
+    for plugin in plugins:
+        load_plugin(plugin)
+    judgments, table = load_judgments(qrels, judgment_format), load_run(run, run_format)
+    if query is not None:
+        if claims or against:
+            raise click.UsageError("--query shows the arithmetic of one query; give it without --claim and --against.")
+        names = measures or ("AP",)
+        parts = [
+            _arithmetic(explaining.arithmetic(judgments, table, name, query, profile=profile, level=level))
+            for name in names
+        ]
+        put("\n".join(parts), output)
+        return
+    found = explaining.explain(judgments, table, measures, claims=claims, against=against, profile=profile, level=level)
+    put(_report(found), output)
+
+
+def _report(found: Explanation) -> str:
+    judged, retrieved, both = found.queries
+    head = (
+        f"{visible(found.run_name)} against {visible(found.judgments_name)}: {judged} judged queries, "
+        f"{retrieved} in the run, {both} in both\n"
+    )
+    return "\n".join([head, *(_about(each, found.profile) for each in found.measures)])
+
+
+def _about(each: Explained, profile: str) -> str:
+    lines = [each.measure.name, "=" * len(each.measure.name), ""]
+    if each.claim is not None:
+        lines += [*_about_claim(each), ""]
+    lines += [*_by_value(each.rows), ""]
+    for walk in each.walks:
+        lines += [f"From {profile} to {walk.to}:", *_walked(walk.steps), ""]
+    return "\n".join(lines)
+
+
+def _about_claim(each: Explained) -> list[str]:
+    claim = each.claim
+    if claim is None:
+        return []
+    if not each.matches:
+        lines = [f"{claim.text} is given by none of the {each.tried} ways that were tried. Nearest:"]
+        return lines + [f"  {match.outcome.mean:.6f}  {match.variant.name}" for match in each.nearest]
+    best = each.matches[0].variant.cost
+    lines = [f"{claim.text} is given by"]
+    lines += [f"  {_matched(match)}" for match in each.matches if match.variant.cost <= max(best, 1)]
+    more = [match for match in each.matches if match.variant.cost > max(best, 1)]
+    if more:
+        lines += ["and also by", *(f"  {_matched(match)}" for match in more)]
+    return lines
+
+
+def _matched(match: Match) -> str:
+    how = "" if match.how == "exactly" else f" ({match.how})"
+    kind = {2: "one change: ", 3: "a mistake: ", 4: "two changes: "}.get(match.variant.cost, "")
+    return f"{kind}{match.variant.name}{how}: {match.outcome.mean:.6f} over {_queries(match.outcome.queries)}"
+
+
+def _queries(count: int) -> str:
+    return "1 query" if count == 1 else f"{count} queries"
+
+
+def _by_value(rows: list[Row]) -> list[str]:
+    """Return a line for each distinct number, with the profiles that give it."""
+    groups: dict[tuple[str, int], list[str]] = {}
+    for variant, outcome in rows:
+        if outcome is not None:
+            key = (f"{outcome.mean:.4f}", outcome.queries)
+            groups.setdefault(key, []).append(variant.name.replace(" with all judged queries (-c)", " -c"))
+    lines = ["  value   queries  given by"]
+    for (value, queries), names in sorted(groups.items(), key=lambda item: item[0], reverse=True):
+        lines.append(f"  {value:7} {queries:7}  {', '.join(names)}")
+    return lines
+
+
+def _walked(steps: list[Step]) -> list[str]:
+    if len(steps) == 1:
+        return [f"  {steps[0].mean:.4f}  nothing differs"]
+    lines = []
+    without: list[str] = []
+    for step in steps:
+        if not step.what:
+            lines.append(f"  {step.mean:.4f}           {_queries(step.queries)}")
+            continue
+        if not step.touched:
+            without.append(step.what)
+            continue
+        lines.append(f"  {step.mean:.4f}  {step.delta:+.4f}  {step.what}")
+        if step.touched:
+            moved = ", ".join(
+                f"{visible(move.qid)} {_shown(move.before)} → {_shown(move.after)}" for move in step.moves
+            )
+            rest = f" and {step.touched - len(step.moves)} more" if step.touched > len(step.moves) else ""
+            lines.append(f"{'':19}{_queries(step.queries)}; moves {moved}{rest}")
+    return [*lines, *(f"  no effect        {what}" for what in without)]
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
+
+
+def _arithmetic(found: Arithmetic) -> str:
+    lines = [
+        f"{found.measure.notation} of query {visible(found.qid)} = {found.value:.6f}",
+        "",
+        f"  {found.formula}",
+        "",
+    ]
+    width = max([5, *(len(visible(term.docid)) for term in found.terms)])
+    if found.apart:
+        lines.append(f"  rank  {'docid':{width}}       score  judged     adds       sum")
+        for term in found.terms:
+            head = f"  {term.rank:4}  {visible(term.docid):{width}}  {term.score:10.6g}  {_label(term.label):>6}"
+            lines.append(f"{head}  {term.value:.6f}  {term.total:.6f}  {term.how}")
+        if not found.terms:
+            lines.append("  no document adds anything")
+        lines += ["", f"  {found.closing} = {found.value:.6f}"]
+    else:
+        lines.append(f"  rank  {'docid':{width}}       score  judged")
+        for term in found.terms:
+            lines.append(f"  {term.rank:4}  {visible(term.docid):{width}}  {term.score:10.6g}  {_label(term.label):>6}")
+        lines += ["", "  The value of this measure is not taken apart; 'treceval measures' has a worked example."]
+    return "\n".join([*lines, ""])
+
+
+def _label(label: int | None) -> str:
+    return "–" if label is None else str(label)

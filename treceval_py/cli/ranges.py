@@ -1,0 +1,57 @@
+"""``treceval --ties`` and ``--unjudged``: values with the ranges in which they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from treceval_py.cli.printing import note, put
+from treceval_py.output.options import Options
+from treceval_py.output.ranges import RANGE_FORMATS, ranges_text
+from treceval_py.sensitivity import assess
+
+if TYPE_CHECKING:
+    from treceval_py.cli.score import Job
+
+__all__ = ["print_ranges"]
+
+
+def print_ranges(
+    job: Job,
+    qrels: str,
+    runs: Sequence[str],
+    options: Options,
+    output_format: str | None,
+    output: str | None,
+    *,
+    ties: bool,
+    unjudged: bool,
+) -> None:
+    """Assess runs and print their ranges."""
+    name = output_format or "table"
+    if name not in RANGE_FORMATS:
+        raise click.UsageError(f"Ranges are printed as {', '.join(RANGE_FORMATS)}, not as {name}.")
+    judgments = job.judgments(qrels)
+    found = [
+        assess(
+            judgments,
+            run,
+            job.measures,
+            ties=ties,
+            unjudged=unjudged,
+            level=job.level,
+            complete=job.complete,
+            depth=job.depth,
+            judged_only=job.judged_only,
+            profile=job.profile,
+            run_format=job.run_format,
+        )
+        for run in runs
+    ]
+    put(ranges_text(found, options, name), output)
+    for each in found:
+        left_out = len(each.results.missing) if not each.results.complete else 0
+        if left_out:
+            note(f"{each.results.run_name}: {left_out} judged queries are missing and left out; -c counts them.")

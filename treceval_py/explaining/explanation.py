@@ -1,0 +1,293 @@
+"""Why a number is what it is: what each profile gives, and which of them, or which mistake, gives a claimed number."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from treceval_py._types import Source
+from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.evaluation import load_judgments, load_run
+from treceval_py.explaining.scoring import Outcome, Scorer
+from treceval_py.explaining.variants import AS_IS, Variant, pairs_of, profile_variants, task_of, variants_of
+from treceval_py.explaining.walking import Step, walk
+from treceval_py.formats.trec import Judgments
+from treceval_py.measures import Measure, parse_measures
+from treceval_py.profiles import DEFAULT_PROFILE, Profile, profile_named
+from treceval_py.tables import Qrels, Run
+
+__all__ = ["Claim", "Explained", "Explanation", "Match", "Row", "Walk", "explain", "read_claim"]
+
+DEFAULT_MEASURES = ("RR@10", "nDCG@10", "AP")
+MOST_MATCHES = 12
+MOST_ROWS_FOR_PAIRS = 300_000
+"""Above so many documents two changes at once are not tried, which would take minutes."""
+
+
+class Claim(NamedTuple):
+    """A number that somebody gives for a measure.
+
+    Attributes
+    ----------
+    measure : Measure
+        The measure.
+    text : str
+        The number as it was written.
+    value : float
+        The number.
+    digits : int
+        Its decimals.
+    """
+
+    measure: Measure
+    text: str
+    value: float
+    digits: int
+
+    def met(self, value: float) -> str | None:
+        """Say how a value gives this number: ``"exactly"``, or in which way otherwise; None where it does not."""
+        if not math.isfinite(value):
+            return None
+        if self._same(value):
+            return "exactly"
+        if self._same(100 * value):
+            return "as a percentage"
+        if self.digits and math.floor(value * 10**self.digits + 1e-9) == round(self.value * 10**self.digits):
+            return "cut off, not rounded"
+        return None
+
+    def _same(self, value: float) -> bool:
+        # A value that lies half-way may be rounded either way, by the last bit of a float.
+        half: float = 0.5 * 10.0**-self.digits
+        return abs(value - self.value) <= half + 1e-9 * max(1.0, abs(value))
+
+
+class Row(NamedTuple):
+    """A profile's number; ``outcome`` is None where it has none."""
+
+    variant: Variant
+    outcome: Outcome | None
+
+
+class Match(NamedTuple):
+    """A way of making a number that gives the claimed one, and how."""
+
+    variant: Variant
+    outcome: Outcome
+    how: str
+
+
+class Walk(NamedTuple):
+    """The steps from our way of making a number to another one."""
+
+    to: str
+    steps: list[Step]
+
+
+class Explained(NamedTuple):
+    """What is known about a measure.
+
+    Attributes
+    ----------
+    measure : Measure
+        The measure as it was asked for.
+    rows : list of Row
+        The number of each profile.
+    claim : Claim or None
+        The number that is claimed for it.
+    matches : list of Match
+        The ways that give the claimed number, those that are most like what a program does first.
+    tried : int
+        How many ways were tried.
+    nearest : list of Match
+        Where none gives it, those that come nearest.
+    walks : list of Walk
+        The walks that were asked for, and that to the first match.
+    """
+
+    measure: Measure
+    rows: list[Row]
+    claim: Claim | None
+    matches: list[Match]
+    tried: int
+    nearest: list[Match]
+    walks: list[Walk]
+
+
+class Explanation(NamedTuple):
+    """What is known about some measures of a run.
+
+    Attributes
+    ----------
+    run_name, judgments_name : str
+        Where they come from.
+    profile : str
+        Our profile, from which walks begin.
+    queries : tuple of int
+        The queries that are judged, those of the run, and those that are in both.
+    measures : list of Explained
+        What is known about each measure.
+    """
+
+    run_name: str
+    judgments_name: str
+    profile: str
+    queries: tuple[int, int, int]
+    measures: list[Explained]
+
+
+def read_claim(text: str) -> Claim:
+    """Read a claim such as ``nDCG@10=0.3498`` or ``MRR@10 = 34.98%``.
+
+    Raises
+    ------
+    MeasureError
+        It is none, or of an unknown measure.
+    """
+    name, equals, number = text.rpartition("=")
+    written = number.strip()
+    if not equals or not name.strip() or not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)%?", written, re.ASCII):
+        raise MeasureError(f"claim '{text}' is not of the form NAME=VALUE", "Write nDCG@10=0.3498, for example.")
+    (measure, *more) = parse_measures(name.strip())
+    if more:
+        raise MeasureError(f"claim '{text}' is about {1 + len(more)} measures", "Name one, such as P@10.")
+    plain = written.rstrip("%")
+    return Claim(measure, written, float(plain), len(plain.partition(".")[2]))
+
+
+def explain(
+    qrels: Source | Judgments | Mapping[str, Mapping[str, int]],
+    run: Source | Run | Mapping[str, Mapping[str, float]],
+    measures: str | Measure | Iterable[str | Measure] = (),
+    *,
+    claims: Iterable[str | Claim] = (),
+    against: Iterable[str | Profile] = (),
+    profile: str | Profile = DEFAULT_PROFILE,
+    level: int | None = None,
+) -> Explanation:
+    """Explain numbers of a run: what every profile makes of it, and who could have made a claimed number how.
+
+    Parameters
+    ----------
+    qrels : path, binary file, Qrels or dict of dict
+        The judgments.
+    run : path, binary file, Run or dict of dict
+        The run; it is held whole.
+    measures : name, Measure, or iterable of them
+        The measures to explain, besides those of the claims; without any, RR@10, nDCG@10 and AP.
+    claims : iterable of str or Claim
+        Numbers that somebody gives, such as ``"nDCG@10=0.3498"``.
+    against : iterable of profiles
+        Profiles to walk to, one convention at a time.
+    profile : str or Profile
+        The profile from which walks begin.
+    level : int, optional
+        Least judgment that counts as relevant, by default that of each profile.
+
+    Raises
+    ------
+    TrecevalError
+        The files cannot be read, a measure or profile is unknown, no query is in both.
+
+    Examples
+    --------
+    >>> found = explain({"1": {"a": 1}}, {"1": {"a": 1.0, "b": 1.0}}, claims=["RR@10=1.0"])
+    >>> found.measures[0].matches[0].variant.name
+    'ir_measures'
+    """
+    judgments, table = load_judgments(qrels), load_run(run)
+    if not isinstance(judgments, Qrels):
+        raise EvaluationError("only relevance judgments (qrels) can be explained", file=judgments.name)
+    scorer = Scorer(judgments, table)
+    ours = profile_named(profile) if isinstance(profile, str) else profile
+    others = [profile_named(each) if isinstance(each, str) else each for each in against]
+    wanted: list[tuple[Measure, Claim | None]] = []
+    for claim in claims:
+        read = read_claim(claim) if isinstance(claim, str) else claim
+        wanted.append((read.measure, read))
+    asked = parse_measures(measures) if measures else []
+    if not wanted and not asked:
+        asked = parse_measures(DEFAULT_MEASURES)
+    wanted += [(measure, None) for measure in asked if measure not in [each for each, _ in wanted]]
+    for measure, _ in wanted:
+        if not _has_number(measure):
+            raise MeasureError(f"measure {measure.name} has no number to explain", "Choose another one.")
+    both = len(set(judgments.qids) & set(table.qids))
+    return Explanation(
+        table.name,
+        judgments.name,
+        ours.name,
+        (len(judgments), len(table), both),
+        [_explained(scorer, measure, claim, ours, others, level) for measure, claim in wanted],
+    )
+
+
+def _has_number(measure: Measure) -> bool:
+    from treceval_py.judging import JudgedRun
+    from treceval_py.measures.registry import TEXT
+
+    return measure.family.kind != TEXT and measure.family.judged is JudgedRun
+
+
+def _explained(
+    scorer: Scorer,
+    measure: Measure,
+    claim: Claim | None,
+    ours: Profile,
+    others: Sequence[Profile],
+    level: int | None,
+) -> Explained:
+    situation = scorer.situation
+    start = task_of(measure, ours, situation, level=level)
+    variants = profile_variants(measure, situation, level=level)
+    if start.conventions.order == "rank" and not situation.has_ranks:
+        raise EvaluationError(f"{scorer.run.name} has no rank column from 1 on, by which {ours.name} ranks")
+    rows = [Row(variant, found) for variant, found in zip(variants, scorer.scored(variants), strict=True)]
+    walks = [Walk(other.name, walk(scorer, start, task_of(measure, other, situation, level=level))) for other in others]
+    if claim is None:
+        return Explained(measure, rows, None, [], len(rows), [], walks)
+    complete = task_of(measure, ours, situation, level=level, complete=True)
+    changes = [each for task in (start, complete) for each in variants_of(task, situation)]
+    if claim.digits == 0 and "." not in claim.text and claim.value in (0.0, 1.0):
+        changes = []  # half of all ways give 0 or 1 without decimals
+    found = [*rows, *_rows(scorer, changes)]
+    matches = _matches(claim, found)
+    if not matches and len(scorer.run.docids) <= MOST_ROWS_FOR_PAIRS:
+        found += _rows(scorer, pairs_of(start, situation))
+        matches = _matches(claim, found)
+    if matches and not others:
+        first = matches[0].variant
+        if first.run == AS_IS and not first.all_of_run and first.task != start:
+            walks.append(Walk(first.name, walk(scorer, start, first.task)))
+    nearest = [] if matches else _nearest(claim, found)
+    return Explained(measure, rows, claim, matches[:MOST_MATCHES], len(found), nearest, walks)
+
+
+def _rows(scorer: Scorer, variants: Sequence[Variant]) -> list[Row]:
+    return [Row(variant, found) for variant, found in zip(variants, scorer.scored(variants), strict=True)]
+
+
+def _matches(claim: Claim, rows: Sequence[Row]) -> list[Match]:
+    """Return the ways that give the claimed number, nearest to a program's own first."""
+    found = [
+        Match(variant, outcome, how)
+        for variant, outcome in rows
+        if outcome is not None and (how := claim.met(outcome.mean)) is not None
+    ]
+    found.sort(key=lambda match: (match.how != "exactly", match.variant.cost))
+    kept: dict[tuple[object, ...], Match] = {}
+    for match in found:  # what two words say of one thing is said once, but a program is named each time
+        variant = match.variant
+        kept.setdefault((variant.profile, variant.task, variant.run, variant.all_of_run, match.how), match)
+    return list(kept.values())
+
+
+def _nearest(claim: Claim, rows: Sequence[Row]) -> list[Match]:
+    scored = [Match(variant, outcome, "nearly") for variant, outcome in rows if outcome is not None]
+    scored.sort(key=lambda match: (abs(match.outcome.mean - claim.value), match.variant.cost))
+    kept: dict[str, Match] = {}
+    for match in scored:
+        kept.setdefault(f"{match.outcome.mean:.9f}", match)
+    return list(kept.values())[:3]

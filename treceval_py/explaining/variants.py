@@ -1,0 +1,251 @@
+"""The ways in which a number could have been made: each profile, each convention changed, and common mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from treceval_py.conventions import CONVENTIONS, Conventions
+from treceval_py.errors import MeasureError
+from treceval_py.measures import FAMILIES, Measure
+from treceval_py.measures.parameters import Gains
+from treceval_py.planning import Task
+from treceval_py.profiles import PROFILES, Profile
+from treceval_py.ranking import FLOAT32
+
+__all__ = ["Situation", "Variant", "pairs_of", "profile_variants", "task_of", "variants_of"]
+
+DEPTHS = (10, 20, 50, 100, 200, 500, 1000)
+CUTOFFS = (1, 3, 5, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
+
+AS_IS, ASCENDING, DOCIDS = "as it is", "ascending", "docids"
+"""What is done to the run first: nothing; the lowest score stands first; the document ids are read as scores."""
+
+
+class Situation(NamedTuple):
+    """What is known of the judgments and the run, as it decides what could have been done with them.
+
+    Attributes
+    ----------
+    max_rel : int
+        The highest judgment.
+    has_ranks : bool
+        Whether there is a rank column from 1 on.
+    has_numbers : bool
+        Whether all document ids are whole numbers.
+    longest : int
+        Documents in the longest ranking.
+    """
+
+    max_rel: int
+    has_ranks: bool
+    has_numbers: bool
+    longest: int
+
+
+class Variant(NamedTuple):
+    """One way in which a number could have been made.
+
+    Attributes
+    ----------
+    name : str
+        What is done, in words.
+    task : Task
+        The measure, its parameters and the conventions.
+    profile : str
+        The profile whose number this is; empty for a change of somebody's own.
+    cost : int
+        How far this is from what a program does by itself: 0 a program's default, 1 with an option of it, 2 one
+        change, 3 a mistake, 4 two changes.
+    run : str
+        What is done to the run first: ``"as it is"``, ``"ascending"``, ``"docids"``.
+    all_of_run : bool
+        Whether the sum is divided by the number of queries in the run, judged or not.
+    """
+
+    name: str
+    task: Task
+    profile: str = ""
+    cost: int = 0
+    run: str = AS_IS
+    all_of_run: bool = False
+
+
+def task_of(
+    measure: Measure, profile: Profile, situation: Situation, *, level: int | None = None, complete: bool = False
+) -> Task:
+    """Return what a profile computes when a measure is asked for."""
+    rules = profile.complete if complete else profile
+    defaults = {"level": rules.level if level is None else level, "max_rel": situation.max_rel, **rules.defaults}
+    if "collection_size" not in dict(measure.parameters):
+        defaults["collection_size"] = 0
+    resolved = rules.meaning_of(measure).with_defaults(defaults)
+    return Task(measure, resolved, rules.conventions_of(resolved))
+
+
+def possible(task: Task, situation: Situation) -> bool:
+    """Tell whether a run has what a task needs."""
+    return task.conventions.order != "rank" or situation.has_ranks
+
+
+def profile_variants(measure: Measure, situation: Situation, *, level: int | None = None) -> list[Variant]:
+    """Return what each profile computes for a measure, by default and with all judged queries averaged."""
+    found = []
+    for profile in PROFILES.values():
+        task = task_of(measure, profile, situation, level=level)
+        if not possible(task, situation) or (profile.computes and measure.family.name not in profile.computes):
+            continue
+        found.append(Variant(profile.name, task, profile.name))
+        if task.conventions.missing == "out":
+            complete = task_of(measure, profile, situation, level=level, complete=True)
+            found.append(Variant(f"{profile.name} with all judged queries (-c)", complete, profile.name, cost=1))
+    return found
+
+
+def variants_of(task: Task, situation: Situation) -> list[Variant]:
+    """Return what one change makes of a task: of a convention, of the measure, or by a mistake."""
+    found = [
+        Variant(_changed_words(name, value), task._replace(conventions=task.conventions.changed({name: value})), cost=2)
+        for name, value in _other_conventions(task.conventions, situation)
+    ]
+    found += [
+        Variant(words, task._replace(resolved=measure), cost=2)
+        for words, measure in _other_measures(task.resolved, situation)
+    ]
+    found.append(Variant("sorted by ascending score", task, cost=3, run=ASCENDING))
+    if situation.has_numbers:
+        found.append(Variant("document ids taken for scores", task, cost=3, run=DOCIDS))
+        retrieved = _with(task.resolved, ideal="retrieved", ties="average")
+        if retrieved is not None:
+            words = "document ids taken for scores, ideal from the retrieved documents, grades as 0 and 1"
+            binary = _with(retrieved, gains=_binary(situation))
+            found.append(Variant(words, task._replace(resolved=binary or retrieved), cost=3, run=DOCIDS))
+    found.append(Variant("divided by the number of queries in the run, judged or not", task, cost=3, all_of_run=True))
+    return found
+
+
+def pairs_of(task: Task, situation: Situation) -> list[Variant]:
+    """Return what two changes make of a task."""
+    conventions = list(_other_conventions(task.conventions, situation))
+    measures = list(_other_measures(task.resolved, situation))
+    found = []
+    for at, (name, value) in enumerate(conventions):
+        once = task.conventions.changed({name: value})
+        for other, another in conventions[at + 1 :]:
+            if other != name:
+                words = f"{_changed_words(name, value)}; {_changed_words(other, another)}"
+                found.append(Variant(words, task._replace(conventions=once.changed({other: another})), cost=4))
+        for words, measure in measures:
+            both = f"{_changed_words(name, value)}; {words}"
+            found.append(Variant(both, task._replace(resolved=measure, conventions=once), cost=4))
+    for at, (words, measure) in enumerate(measures):
+        for more, again in list(_other_measures(measure, situation)):
+            if more != words and again != task.resolved and more in [each for each, _ in measures[at + 1 :]]:
+                found.append(Variant(f"{words}; {more}", task._replace(resolved=again), cost=4))
+    return found
+
+
+def _changed_words(name: str, value: Any) -> str:
+    convention = CONVENTIONS[name]
+    return f"{convention.question} {convention.says(value)}"
+
+
+def _other_conventions(conventions: Conventions, situation: Situation) -> Iterator[tuple[str, Any]]:
+    """Yield each convention with each other value that could make a difference."""
+    values: dict[str, Sequence[Any]] = {
+        "missing": ("out", "empty"),
+        "ties": ("docid-desc", "docid-asc", "line"),
+        "score_type": ("float64", FLOAT32),
+        "order": ("score", "line", *(["rank"] if situation.has_ranks else [])),
+        "unrelevant": ("in", "out"),
+        "judged_only": (False, True),
+        "self_hits": ("keep", "drop"),
+        "depth": (None, *(depth for depth in DEPTHS if depth < situation.longest)),
+    }
+    for name, choices in values.items():
+        for value in choices:
+            if value != getattr(conventions, name):
+                yield name, value
+
+
+def _other_measures(measure: Measure, situation: Situation) -> Iterator[tuple[str, Measure]]:
+    """Yield what else could be meant by the name of a measure."""
+    family = measure.family
+    given = dict(measure.parameters)
+    for words, changes in _parameter_changes(given, situation):
+        other = _with(measure, **changes)
+        if other is not None and other != measure:
+            yield words, other
+    if family.at is not None and family.at.name == "cutoff":
+        for cutoff in CUTOFFS:
+            if cutoff != given["cutoff"]:
+                yield (
+                    f"cutoff {cutoff} instead of {given['cutoff']}",
+                    Measure(family, tuple({**given, "cutoff": cutoff}.items())),
+                )
+    yield from _kin(measure)
+
+
+def _parameter_changes(given: Mapping[str, Any], situation: Situation) -> Iterator[tuple[str, dict[str, Any]]]:
+    level = given.get("level")
+    if isinstance(level, int):
+        for other in range(situation.max_rel + 1):
+            if other != level:
+                yield f"relevant from judgment {other} instead of {level}", {"level": other}
+    yield "gain 2^rel - 1 instead of rel", {"gain": "exp"}
+    yield "gain rel instead of 2^rel - 1", {"gain": "linear"}
+    if situation.max_rel > 1:
+        yield "grades as 0 and 1", {"gains": _binary(situation)}
+    yield "discount of Järvelin and Kekäläinen 2002, base 2", {"discount": "jk", "base": 2.0}
+    yield "ideal from the retrieved documents", {"ideal": "retrieved"}
+    yield "tied documents averaged", {"ties": "average"}
+    yield "tied documents averaged, ideal from the retrieved documents", {"ties": "average", "ideal": "retrieved"}
+    if situation.max_rel > 1:
+        changes = {"ties": "average", "ideal": "retrieved", "gains": _binary(situation)}
+        yield "tied documents averaged, ideal from the retrieved documents, grades as 0 and 1", changes
+    yield "divided by the relevant documents found", {"norm": "retrieved"}
+    yield "divided by min(k, R)", {"norm": "capped"}
+
+
+def _binary(situation: Situation) -> Gains:
+    return Gains(dict.fromkeys(range(1, situation.max_rel + 1), 1.0))
+
+
+_KIN = {
+    "recall": (("recall_cap", "divided by min(k, R)"),),
+    "recall_cap": (("recall", "divided by R"),),
+    "ndcg_cut": (("ndcg", "without the cutoff"),),
+    "ndcg": (("ndcg_cut", "cut off"),),
+    "map_cut": (("map", "without the cutoff"),),
+    "map": (("map_cut", "cut off"),),
+    "recip_rank_cut": (("recip_rank", "without the cutoff"),),
+    "recip_rank": (("recip_rank_cut", "cut off"),),
+    "err": (("err_cut", "cut off"), ("nerr", "divided by the ideal's")),
+    "err_cut": (("err", "without the cutoff"), ("nerr_cut", "divided by the ideal's")),
+}
+"""Families that go by one name."""
+
+
+def _kin(measure: Measure) -> Iterator[tuple[str, Measure]]:
+    given = dict(measure.parameters)
+    for name, words in _KIN.get(measure.family.name, ()):
+        family = FAMILIES[name]
+        kept = {key: value for key, value in given.items() if family.takes(key)}
+        if family.at is None or family.at.name in kept:
+            yield words, Measure(family, tuple(kept.items()))
+            continue
+        for cutoff in CUTOFFS:
+            yield f"cutoff {cutoff}", Measure(family, tuple({**kept, family.at.name: cutoff}.items()))
+
+
+def _with(measure: Measure, **changes: Any) -> Measure | None:
+    """Return a measure with other parameters, None where it has not all of them."""
+    if not all(measure.family.takes(name) for name in changes):
+        return None
+    given = {**dict(measure.parameters), **changes}
+    if given.get("gain") == "exp" and given.get("gains"):
+        given.pop("gain")
+    try:
+        return Measure(measure.family, tuple(given.items()))
+    except MeasureError:
+        return None

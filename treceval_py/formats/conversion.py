@@ -1,0 +1,220 @@
+"""From one format to another."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from treceval_py._types import Source
+from treceval_py.errors import DataError, InputError
+from treceval_py.formats.lines import JUDGMENT_NAMES, SCORE_NAMES
+from treceval_py.formats.named import QRELS_FORMATS, RUN_FORMATS, Kind, Sight, format_named, read_qrels, read_run, seen
+from treceval_py.formats.source import name_of
+from treceval_py.formats.writing import QRELS_WRITERS, RUN_WRITERS, qrels_as, run_as, write_qrels, write_run
+from treceval_py.tables import DEFAULT_TAG, Qrels, Run
+
+if TYPE_CHECKING:
+    from treceval_py.formats.dictionaries import Dictionary
+    from treceval_py.formats.parquet import ParquetTable
+
+__all__ = ["Conversion", "convert"]
+
+_PACKED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
+
+_EXTENSIONS: dict[str, dict[Kind, str]] = {
+    ".json": {"run": "json", "qrels": "json"},
+    ".jsonl": {"run": "jsonl", "qrels": "jsonl"},
+    ".ndjson": {"run": "jsonl", "qrels": "jsonl"},
+    ".parquet": {"run": "parquet", "qrels": "parquet"},
+    ".tsv": {"run": "msmarco", "qrels": "beir"},
+    "": {"run": "trec_results", "qrels": "qrels"},
+}
+"""The format of a file by how its name ends; that of any other name at the end."""
+
+_BOTH = frozenset[Kind](("run", "qrels"))
+
+
+class Conversion(NamedTuple):
+    """What was done.
+
+    Attributes
+    ----------
+    table : Run or Qrels
+        What was read, and written.
+    format : str
+        The format in which it was written.
+    guessed : bool
+        Whether the source could have been the other kind too.
+    lost : tuple of str
+        What the target does not hold, each a sentence without its end.
+    """
+
+    table: Run | Qrels
+    format: str
+    guessed: bool
+    lost: tuple[str, ...]
+
+
+def convert(
+    source: Source,
+    target: str | os.PathLike[str] | BinaryIO,
+    *,
+    kind: Kind | None = None,
+    source_format: str | None = None,
+    target_format: str | None = None,
+    tag: str | None = None,
+) -> Conversion:
+    """Write judgments or a run in another format.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        What to read: a file, ``"-"`` for standard input, an open binary file, or ``"ir_datasets:NAME"``.
+    target : path or binary file
+        Where to write. A file is written whole or not at all, compressed as its name says.
+    kind : "run" or "qrels", optional
+        What the source is. By default its format, its columns or its values say it: values in JSON or Parquet that are
+        whole numbers, all of them, under no name but ``score``, could be either; the target format decides then, and if
+        it can be either too, they are judgments.
+    source_format : str, optional
+        A name of `RUN_FORMATS` or `QRELS_FORMATS`; by default it is recognised.
+    target_format : str, optional
+        A name of `RUN_WRITERS` or `QRELS_WRITERS`; by default as the name of the target ends (``.json``, ``.jsonl``,
+        ``.parquet``, ``.tsv`` for MS MARCO's runs and BEIR's judgments), and TREC's otherwise.
+    tag : str, optional
+        The tag of the run; by default its own.
+
+    Returns
+    -------
+    Conversion
+        What was done.
+
+    Raises
+    ------
+    InputError
+        The source cannot be read, or it is not clear what it is.
+    DataError
+        The formats do not fit what is converted, or an id cannot stand in the target.
+    OutputError
+        The target cannot be written.
+    """
+    sight, source = seen(source)
+    kinds = _kinds(kind, source_format, sight, name_of(source))
+    if len(kinds) > 1 and target_format is not None:
+        kinds = kinds & _having(target_format, RUN_WRITERS, QRELS_WRITERS)
+    table, guessed = _read(source, kinds, source_format or sight.format)
+    to = target_format or _format_of(target, "run" if isinstance(table, Run) else "qrels")
+    if isinstance(table, Run):
+        written = table.tag if tag is None else tag
+        if isinstance(target, (str, os.PathLike)):
+            write_run(table, target, tag=written, format=to)
+        else:
+            target.writelines(run_as(table, to, written))
+        return Conversion(table, to, guessed, _lost(table, to, written))
+    if tag is not None:
+        raise DataError("judgments have no tag", "Leave out the tag, or say that this is a run.")
+    if isinstance(target, (str, os.PathLike)):
+        write_qrels(table, target, format=to)
+    else:
+        target.writelines(qrels_as(table, to))
+    return Conversion(table, to, guessed, _lost(table, to, DEFAULT_TAG))
+
+
+def _having(format: str, runs: Mapping[str, Any], judgments: Mapping[str, Any]) -> frozenset[Kind]:
+    """Return the kinds that have a format of this name.
+
+    Raises
+    ------
+    DataError
+        None has.
+    """
+    kinds: set[Kind] = set()
+    if format in runs:
+        kinds.add("run")
+    if format in judgments:
+        kinds.add("qrels")
+    if not kinds:
+        raise DataError(f"unknown format {format!r}", f"There are {', '.join(dict.fromkeys([*runs, *judgments]))}.")
+    return frozenset(kinds)
+
+
+def _kinds(kind: Kind | None, source_format: str | None, sight: Sight, name: str) -> frozenset[Kind]:
+    """Return what the source can be, by what is said of it and how it begins."""
+    if source_format is None:
+        return _kinds_of_sight(sight, name) if kind is None else frozenset([kind])
+    kinds = _having(source_format, RUN_FORMATS, QRELS_FORMATS)
+    if kind is not None:
+        # A format that this kind does not have is refused with the list of those that it has.
+        format_named(RUN_FORMATS if kind == "run" else QRELS_FORMATS, source_format, _WHAT[kind])
+        return frozenset([kind])
+    return _kinds_of_sight(sight, name) if source_format == "msmarco" else kinds
+
+
+_WHAT: dict[Kind, str] = {"run": "runs", "qrels": "relevance judgments"}
+
+
+def _kinds_of_sight(sight: Sight, name: str) -> frozenset[Kind]:
+    if sight.format:
+        return _BOTH if sight.format in RUN_FORMATS else frozenset(["qrels"])
+    count = len(sight.fields)
+    if count == 4:
+        return frozenset(["qrels"])
+    if count == 3 or count >= 6 or not count:  # of an empty or damaged file the reader says what is wrong
+        return frozenset(["run"])
+    fields = "1 field" if count == 1 else f"{count} fields"
+    what = f"a line of {fields} is of no format that can be converted"
+    raise InputError(what, "A run has 6 or 3 fields, judgments have 4, or 3 with a header.", file=name)
+
+
+def _read(source: Source, kinds: frozenset[Kind], format: str) -> tuple[Run | Qrels, bool]:
+    """Read the source; also tell whether it was only guessed what it is."""
+    if kinds == {"run"}:
+        return read_run(source, format or None), False
+    if kinds == {"qrels"}:
+        return read_qrels(source, format or None), False
+    found, names = _of_either_kind(source, format)
+    if names and names.isdisjoint(SCORE_NAMES):
+        return found.qrels(), False
+    return (found.qrels(), True) if found.whole() else (found.run(), False)
+
+
+def _of_either_kind(source: Source, format: str) -> tuple[Dictionary | ParquetTable, set[str]]:
+    """Read what can be judgments or a run; also return the names of the values, where they have names."""
+    if format == "parquet":
+        from treceval_py.formats.parquet import read_parquet
+
+        table = read_parquet(source, JUDGMENT_NAMES)
+        return table, {table.column}
+    from treceval_py.formats.dictionaries import read_json, read_json_lines
+
+    found = read_json(source) if format == "json" else read_json_lines(source, JUDGMENT_NAMES)
+    return found, set(found.named)
+
+
+def _format_of(target: str | os.PathLike[str] | BinaryIO, kind: Kind) -> str:
+    path = os.fspath(target) if isinstance(target, (str, os.PathLike)) else ""
+    for packed in _PACKED:
+        path = path.removesuffix(packed)
+    return next(formats[kind] for ending, formats in _EXTENSIONS.items() if path.endswith(ending))
+
+
+def _lost(table: Run | Qrels, format: str, tag: str) -> tuple[str, ...]:
+    """Say what a format does not hold of a table."""
+    lost = []
+    if isinstance(table, Run):
+        ranked = table.ranks is not None and np.array_equal(table.scores, -table.ranks)
+        if format == "msmarco" and not ranked:
+            lost.append("MS MARCO's format has no scores, only ranks")
+        if format in _WITHOUT_TAG and tag != DEFAULT_TAG:
+            lost.append(f"{_WITHOUT_TAG[format]} has no tag, which was '{tag}'")
+    empty = int((np.diff(table.offsets) == 0).sum())
+    if empty and format != "json":
+        queries = "1 query without documents is" if empty == 1 else f"{empty} queries without documents are"
+        lost.append(f"{queries} left out")
+    return tuple(lost)
+
+
+_WITHOUT_TAG = {"msmarco": "MS MARCO's format", "json": "JSON", "jsonl": "JSON Lines"}

@@ -1,0 +1,376 @@
+"""JSON: ``{qid: {docid: value}}`` as one document, and JSON Lines.
+
+A line of JSON Lines is a record, ``{"qid": "1", "docid": "a", "score": 0.5}``, or a dictionary of queries like the one
+document. Fields may have the names of `QUERY_NAMES` and its neighbours in `lines`; other fields are not looked at.
+Nothing is overwritten in silence: what stands twice in an object is refused. ``Infinity`` is a score, as ``inf`` is in
+TREC's files.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray, Source
+from treceval_py.errors import InputError
+from treceval_py.formats.lines import DOCUMENT_NAMES, JUDGMENT_NAMES, QUERY_NAMES, SCORE_NAMES
+from treceval_py.formats.records import Records, encoded
+from treceval_py.formats.source import name_of, numbered, whole
+from treceval_py.tables import Ids, Qrels, Run, quoted, shortened
+
+__all__ = [
+    "Dictionary",
+    "read_json",
+    "read_json_lines",
+    "read_json_lines_qrels",
+    "read_json_lines_run",
+    "read_json_qrels",
+    "read_json_run",
+]
+
+
+class _Infinite(float):
+    """Infinity that was written as such, and not 1e999."""
+
+
+def _constant(name: str) -> float:
+    return math.nan if name == "NaN" else _Infinite(name)
+
+
+# An object becomes a tuple of its pairs and not a dictionary, which would keep the last of equal keys.
+_DECODER = json.JSONDecoder(object_pairs_hook=tuple, parse_constant=_constant)
+
+
+class Dictionary(NamedTuple):
+    """What JSON holds, before it is known to be judgments or a run.
+
+    Attributes
+    ----------
+    records : Records
+        The queries and their documents.
+    values : list, length D
+        The value of each row, of any type that JSON has.
+    named : frozenset of str
+        The names of the fields from which values came, where there were names.
+    """
+
+    records: Records
+    values: list[Any]
+    named: frozenset[str] = frozenset()
+
+    def run(self) -> Run:
+        """Return the values as scores.
+
+        Raises
+        ------
+        InputError
+            One is no number, or a document occurs twice in a query.
+        """
+        return self.records.run(self._scores())
+
+    def qrels(self) -> Qrels:
+        """Return the values as judgments.
+
+        Raises
+        ------
+        InputError
+            One is no whole number, or a document is judged twice for a query.
+        """
+        return self.records.qrels(self._rels())
+
+    def whole(self) -> bool:
+        """Tell whether all values are whole numbers."""
+        return set(map(type, self.values)) <= {int}
+
+    def _scores(self) -> FloatArray:
+        scores = None
+        if set(map(type, self.values)) <= {float, int}:
+            try:
+                scores = np.array(self.values, dtype=np.float64)
+            except OverflowError:
+                scores = None
+        if scores is None or not np.isfinite(scores).all():
+            return np.array([self._score(row, value) for row, value in enumerate(self.values)], dtype=np.float64)
+        return scores
+
+    def _score(self, row: int, value: object) -> float:
+        if type(value) not in (float, int, _Infinite):
+            fault, todo = f"is {_shown(value)}, which is no number", "Write it as 12, 12.5 or 1.25e1."
+            raise self.records.error(row, "score", fault, todo)
+        try:
+            number = float(value)  # type: ignore[arg-type]
+        except OverflowError:
+            number = math.inf
+        if math.isnan(number):
+            fault = "is NaN, so it has no place in an order"
+            raise self.records.error(row, "score", fault, "Find out where it comes from.")
+        if math.isinf(number) and not isinstance(value, _Infinite):
+            raise self.records.error(row, "score", "is too large for a 64-bit float", "Use smaller numbers.")
+        return number
+
+    def _rels(self) -> IntArray:
+        if not self.whole():
+            row, value = next((row, value) for row, value in enumerate(self.values) if type(value) is not int)
+            fault = f"is {_shown(value)}, which is no whole number"
+            raise self.records.error(row, "judgment", fault, "Grades are integers, such as 0, 1, 2.")
+        try:
+            return np.array(self.values, dtype=np.int64)
+        except OverflowError:
+            row = next(row for row, value in enumerate(self.values) if not -(2**63) <= value < 2**63)
+            raise self.records.error(row, "judgment", "is beyond 64 bits", "Use smaller grades.") from None
+
+
+def _shown(value: object) -> str:
+    """Return a value of JSON for a message."""
+    if isinstance(value, (tuple, list)):
+        return "an object" if isinstance(value, tuple) else "a list"
+    if isinstance(value, str):
+        return f'"{shortened(value.encode("utf-8", "backslashreplace"))}"'
+    if isinstance(value, int) and abs(value) >= 2**63:
+        return "a very large number"
+    return json.dumps(value)
+
+
+def read_json_run(source: Source) -> Run:
+    """Read a run from JSON: ``{qid: {docid: score}}``.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or is no JSON of this form, an id is empty or a document twice in a query, a score is
+        no number.
+    """
+    return read_json(source).run()
+
+
+def read_json_qrels(source: Source) -> Qrels:
+    """Read judgments from JSON: ``{qid: {docid: rel}}``.
+
+    Raises
+    ------
+    InputError
+        As of `read_json_run`; a judgment is no whole number (1.0 is none).
+    """
+    return read_json(source).qrels()
+
+
+def read_json_lines_run(source: Source) -> Run:
+    """Read a run from JSON Lines: ``{"qid": …, "docid": …, "score": …}`` or ``{qid: {docid: score}}`` on each line.
+
+    Raises
+    ------
+    InputError
+        As of `read_json_run`; a field is missing.
+    """
+    return read_json_lines(source, SCORE_NAMES).run()
+
+
+def read_json_lines_qrels(source: Source) -> Qrels:
+    """Read judgments from JSON Lines: ``{"qid": …, "docid": …, "rel": …}`` or ``{qid: {docid: rel}}`` on each line.
+
+    Raises
+    ------
+    InputError
+        As of `read_json_qrels`; a field is missing.
+    """
+    return read_json_lines(source, JUDGMENT_NAMES).qrels()
+
+
+def read_json(source: Source) -> Dictionary:
+    """Read one JSON document, ``{qid: {docid: value}}``.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or is no JSON of this form.
+    """
+    name, raw = name_of(source), whole(source)
+    text = _text(raw, name, 1)
+    at = len(text) - len(text.lstrip())
+    found, end = _decoded(text, at, name, 1)
+    if text[end:].strip():
+        line = text.count("\n", 0, end + len(text[end:]) - len(text[end:].lstrip())) + 1
+        raise InputError(
+            "something follows the end of the JSON object",
+            "Is this JSON Lines, whose format is jsonl?",
+            file=name,
+            line=line,
+        )
+    rows = _Gathered(name, whole=True)
+    if not isinstance(found, tuple):
+        raise InputError(f"this is {_shown(found)}, not a JSON object", "Write {qid: {docid: value}}.", file=name)
+    rows.add_queries(found, None)
+    if not rows.numbers:
+        raise InputError("no queries, only an empty object", "Is it the right file?", file=name)
+    return rows.dictionary()
+
+
+def read_json_lines(source: Source, names: tuple[str, ...]) -> Dictionary:
+    """Read JSON Lines.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        What to read.
+    names : tuple of str
+        What the field of the value may be called in records; the first that is there counts.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, a line is no JSON of this form, or a record lacks a field.
+    """
+    name = name_of(source)
+    rows = _Gathered(name, whole=False)
+    fields: dict[tuple[str, ...], tuple[str, str, str]] = {}
+    used: set[str] = set()
+    for first, block in numbered(source):
+        for number, line in enumerate(_text(bytes(block), name, first).split("\n"), first):
+            stripped = line.strip()
+            if not stripped:
+                continue
+            found, end = _decoded(stripped, 0, name, number)
+            if end != len(stripped):
+                what = "something follows the end of the JSON object"
+                raise InputError(what, "Put one object on a line.", file=name, line=number)
+            if not isinstance(found, tuple):
+                what = f"this is {_shown(found)}, not a JSON object"
+                todo = 'Write {"qid": …, "docid": …, …} or {qid: {docid: value}}.'
+                raise InputError(what, todo, file=name, line=number)
+            if found and all(isinstance(value, tuple) for _, value in found):
+                rows.add_queries(found, number)
+                continue
+            record = dict(found)
+            keys = tuple(record)
+            if len(keys) < len(found):
+                rows.refuse(f"the field {_twice(found)} stands twice in the object", "Keep one of them.", number)
+            if keys not in fields:
+                fields[keys] = rows.fields_of(keys, (QUERY_NAMES, DOCUMENT_NAMES, names), number)
+                used.add(fields[keys][2])
+            qid, docid, value = fields[keys]
+            rows.add_record(record[qid], record[docid], record[value], number)
+    if not rows.numbers:
+        raise InputError("no data lines, only blank lines", "Is it the right file?", file=name)
+    return rows.dictionary()._replace(named=frozenset(used))
+
+
+class _Gathered:
+    """Rows gathered from objects; ``whole`` is one document, which has no lines to name."""
+
+    def __init__(self, name: str, *, whole: bool) -> None:
+        self.name = name
+        self.numbers: dict[str, int] = {}
+        self._whole = whole
+        self._queries: list[int] = []
+        self._starts: list[int] = []
+        self._docids: list[str] = []
+        self._values: list[Any] = []
+        self._lines: list[int] = []
+
+    def refuse(self, what: str, todo: str, line: int | None) -> NoReturn:
+        raise InputError(what, todo, file=self.name, line=line)
+
+    def add_queries(self, pairs: tuple[tuple[str, Any], ...], line: int | None) -> None:
+        """Take ``{qid: {docid: value}}``."""
+        if len(dict(pairs)) < len(pairs):
+            self.refuse(f"query {_twice(pairs)} stands twice in the object", "Keep one of them.", line)
+        for qid, documents in pairs:
+            if not isinstance(documents, tuple):
+                what = f"query {_quoted(qid)} has {_shown(documents)} instead of an object {{docid: value}}"
+                self.refuse(what, "Write {qid: {docid: value}}.", line)
+            self._queries.append(self.numbers.setdefault(qid, len(self.numbers)))
+            self._starts.append(len(self._docids))
+            if documents:
+                docids, values = zip(*documents, strict=True)
+                self._docids += docids
+                self._values += values
+                if line is not None:
+                    self._lines += [line] * len(docids)
+
+    def add_record(self, qid: object, docid: object, value: object, line: int) -> None:
+        """Take one document of a query."""
+        for kind, identifier in (("query", qid), ("document", docid)):
+            if type(identifier) is not str:
+                self.refuse(f"the {kind} id is {_shown(identifier)}, not text", 'Write ids in quotes: "7".', line)
+        number = self.numbers.setdefault(qid, len(self.numbers))  # type: ignore[arg-type]
+        if not self._queries or self._queries[-1] != number:
+            self._queries.append(number)
+            self._starts.append(len(self._docids))
+        self._docids.append(docid)  # type: ignore[arg-type]
+        self._values.append(value)
+        self._lines.append(line)
+
+    def fields_of(self, keys: tuple[str, ...], known: tuple[tuple[str, ...], ...], line: int) -> tuple[str, str, str]:
+        """Return what a record calls its query, its document and their value."""
+        found = []
+        for names in known:
+            name = next((name for name in names if name in keys), None)
+            if name is None:
+                has = ", ".join(map(_quoted, keys[:8])) if keys else "none"
+                others = f" (or {', '.join(names[1:])})" if names[1:] else ""
+                self.refuse(f"the object has no field '{names[0]}'{others}; its fields are: {has}", "Add it.", line)
+            found.append(name)
+        return found[0], found[1], found[2]
+
+    def dictionary(self) -> Dictionary:
+        """Return what was gathered."""
+        lines = None if self._whole else self._lines
+        encoded(self.numbers, self.name)  # only to refuse what is no text, before it stands in a message
+        records = Records(
+            list(self.numbers),
+            np.array(self._queries, dtype=np.int64),
+            np.array([*self._starts, len(self._docids)], dtype=np.int64),
+            Ids.from_bytes(encoded(self._docids, self.name, lines)),
+            self.name,
+            lines,
+        )
+        return Dictionary(records, self._values)
+
+
+def _text(raw: bytes, name: str, first: int) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = first + raw.count(b"\n", 0, error.start)
+        what = f"the byte 0x{raw[error.start]:02x} is no UTF-8, which JSON is written in"
+        raise InputError(what, "Save the file as UTF-8.", file=name, line=line) from None
+
+
+def _decoded(text: str, at: int, name: str, first: int) -> tuple[Any, int]:
+    """Return the JSON value that begins there, and where it ends."""
+    try:
+        return _DECODER.raw_decode(text, at)
+    except json.JSONDecodeError as error:
+        message = error.msg[:1].lower() + error.msg[1:]
+        raise InputError(
+            f"this is no JSON: {message} (column {error.colno})",
+            "Mend it.",
+            file=name,
+            line=first + error.lineno - 1,
+        ) from None
+    except RecursionError:
+        raise InputError("the JSON is nested too deeply", "Write {qid: {docid: value}}.", file=name) from None
+    except ValueError:  # Python reads no integer of more than some thousands of digits
+        raise InputError("a number of thousands of digits", "Use smaller numbers.", file=name) from None
+
+
+def _twice(pairs: tuple[tuple[str, Any], ...]) -> str:
+    """Return the first key that stands twice, in quotes."""
+    seen: set[str] = set()
+    return next(_quoted(key) for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+
+
+def _quoted(key: str) -> str:
+    return quoted(key.encode("utf-8", "backslashreplace"))
+
+
+def is_record(line: bytes) -> bool:
+    """Tell whether a line is an object with fields, and not a dictionary of queries."""
+    try:
+        found = _DECODER.decode(line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, tuple) and any(not isinstance(value, tuple) for _, value in found)

@@ -1,0 +1,47 @@
+"""A judged ranking: one file that is at once a run and the judgments of its documents."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treceval_py._types import Source
+from treceval_py.formats.lines import QRELS
+from treceval_py.formats.rows import gathered
+from treceval_py.tables import DEFAULT_TAG, Qrels, Run
+
+__all__ = ["read_judged_ranking"]
+
+
+def read_judged_ranking(source: Source) -> tuple[Qrels, Run]:
+    """Read lines of ``qid Q0 docid rel`` whose order within a query is the ranking.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        The file, ``"-"`` for standard input, or an open binary file; plain, gzip, bzip2, xz or zstd.
+
+    Returns
+    -------
+    qrels : Qrels
+        The judgments.
+    run : Run
+        The ranking. Its ranks are the places of the lines within their query, from 1, and its scores the negative
+        ranks.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, a line is malformed, a document stands twice in a query.
+    """
+    qrels = gathered(source, QRELS).qrels()
+    ranks = np.arange(1, len(qrels.docids) + 1) - np.repeat(qrels.offsets[:-1], np.diff(qrels.offsets))
+    run = Run.from_columns(
+        qrels.qids,
+        qrels.offsets,
+        qrels.docids,
+        -ranks.astype(np.float64),
+        tag=DEFAULT_TAG,
+        name=qrels.name,
+        ranks=ranks,
+    )
+    return qrels, run

@@ -1,0 +1,246 @@
+"""The formats of judgments and of runs by name, and which one a file has.
+
+A format is recognised by the first bytes, or the first line with data: what is no other one is TREC's, whose reader
+says what is wrong. Readers of other formats than TREC's are imported when one is used.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from treceval_py._types import Source
+from treceval_py.errors import DataError
+from treceval_py.formats.lines import is_header
+from treceval_py.formats.source import BYTE_ORDER_MARK, LONGEST_LINE, peek
+from treceval_py.formats.trec import JUDGMENT_FORMATS as TREC_JUDGMENTS
+from treceval_py.formats.trec import Judgments
+from treceval_py.formats.trec import read_qrels as read_trec_qrels
+from treceval_py.formats.trec import read_run as read_trec_run
+from treceval_py.tables import Qrels, Run
+
+__all__ = [
+    "JUDGMENT_FORMATS",
+    "QRELS_FORMATS",
+    "RUN_FORMATS",
+    "Kind",
+    "Sight",
+    "format_named",
+    "read_judgments",
+    "read_qrels",
+    "read_run",
+    "recognised",
+    "seen",
+]
+
+Kind = Literal["run", "qrels"]
+
+Reader = TypeVar("Reader", bound=Callable[[Source], object])
+
+
+def _late(module: str, function: str) -> Callable[[Source], Any]:
+    """Return a reader that is imported when it is used."""
+
+    def read(source: Source) -> Any:
+        return getattr(import_module(f"treceval_py.formats.{module}"), function)(source)
+
+    return read
+
+
+RUN_FORMATS: dict[str, Callable[[Source], Run]] = {
+    "trec_results": read_trec_run,
+    "msmarco": _late("three_columns", "read_msmarco_run"),
+    "json": _late("dictionaries", "read_json_run"),
+    "jsonl": _late("dictionaries", "read_json_lines_run"),
+    "parquet": _late("parquet", "read_parquet_run"),
+}
+"""The formats of runs: TREC's by trec_eval's name (its ``-T``), and those that others write."""
+
+QRELS_FORMATS: dict[str, Callable[[Source], Qrels]] = {
+    "qrels": read_trec_qrels,
+    "msmarco": read_trec_qrels,  # `qid 0 pid rel`: TREC's layout
+    "beir": _late("three_columns", "read_beir"),
+    "json": _late("dictionaries", "read_json_qrels"),
+    "jsonl": _late("dictionaries", "read_json_lines_qrels"),
+    "parquet": _late("parquet", "read_parquet_qrels"),
+    "ir_datasets": _late("datasets", "read_dataset"),
+}
+"""The formats of relevance judgments; ``ir_datasets`` is no file but a name, as in ``ir_datasets:vaswani``."""
+
+JUDGMENT_FORMATS: dict[str, Callable[[Source], Judgments]] = {
+    **{name: QRELS_FORMATS.get(name, reader) for name, reader in TREC_JUDGMENTS.items()},
+    **QRELS_FORMATS,
+}
+"""The formats of all judgments: TREC's by trec_eval's names (its ``-R``), then the others of relevance judgments."""
+
+GLANCE = 1 << 12
+"""Bytes that show the format of most files."""
+
+DATASET = "ir_datasets:"
+
+
+class Sight(NamedTuple):
+    """What the beginning of a source looks like.
+
+    Attributes
+    ----------
+    format : str
+        ``json``, ``jsonl``, ``parquet``, ``beir`` or ``ir_datasets`` where it is one of these, otherwise ``""``.
+    fields : tuple of bytes
+        The fields of the first line with data, of text.
+    """
+
+    format: str
+    fields: tuple[bytes, ...] = ()
+
+
+def read_run(source: Source, format: str | None = None) -> Run:
+    """Read a run in any format.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        The file, ``"-"`` for standard input, or an open binary file; plain, gzip, bzip2, xz or zstd.
+    format : str, optional
+        One of `RUN_FORMATS`: ``trec_results`` (lines of ``qid Q0 docid rank score tag``), ``msmarco`` (``qid pid
+        rank``), ``json`` (``{qid: {docid: score}}``), ``jsonl``, ``parquet``. By default it is recognised.
+
+    Returns
+    -------
+    Run
+        The run.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, a line is malformed, a document occurs twice in a query.
+    DataError
+        There is no such format.
+    """
+    name, source = recognised(source, "run") if format is None else (format, source)
+    return format_named(RUN_FORMATS, name, "runs")(source)
+
+
+def read_qrels(source: Source, format: str | None = None) -> Qrels:
+    """Read relevance judgments in any format.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        The file, ``"-"`` for standard input, or an open binary file; plain, gzip, bzip2, xz or zstd. Or
+        ``"ir_datasets:NAME"``, the judgments of a data set of that package.
+    format : str, optional
+        One of `QRELS_FORMATS`: ``qrels`` or ``msmarco`` (lines of ``qid iteration docid rel``), ``beir`` (``query-id
+        corpus-id score`` with a header), ``json`` (``{qid: {docid: rel}}``), ``jsonl``, ``parquet``, ``ir_datasets``.
+        By default it is recognised.
+
+    Returns
+    -------
+    Qrels
+        The judgments; ``rel`` is an integer, negative for a document in the pool that was not judged.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, a line is malformed, a document is judged twice for a query.
+    DataError
+        There is no such format.
+    """
+    name, source = recognised(source, "qrels") if format is None else (format, source)
+    return format_named(QRELS_FORMATS, name, "relevance judgments")(source)
+
+
+def read_judgments(source: Source, format: str | None = None) -> Judgments:
+    """Read judgments of any kind; parameters and errors as of `read_qrels`, with any of `JUDGMENT_FORMATS`.
+
+    Only relevance judgments are recognised; preferences (``prefs``, ``qrels_prefs``) and groups (``qrels_jg``), which
+    look like them, must be named.
+    """
+    name, source = recognised(source, "qrels") if format is None else (format, source)
+    return format_named(JUDGMENT_FORMATS, name, "judgments")(source)
+
+
+def format_named(formats: Mapping[str, Reader], name: str, what: str) -> Reader:
+    """Return the reader of a format.
+
+    Raises
+    ------
+    DataError
+        There is none of this name.
+    """
+    if name not in formats:
+        raise DataError(f"unknown format {name!r} of {what}", f"There are {', '.join(formats)}.")
+    return formats[name]
+
+
+def recognised(source: Source, kind: Kind) -> tuple[str, Source]:
+    """Tell the format of judgments or of a run by its beginning.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        What to look at, compressed or not; or, for judgments, ``"ir_datasets:NAME"``.
+    kind : "run" or "qrels"
+        What it is to be.
+
+    Returns
+    -------
+    format : str
+        A name of `RUN_FORMATS` or of `QRELS_FORMATS`.
+    source : Source
+        What to read from now on: the same source, or, of a pipe, a stream that gives all of its bytes.
+
+    Raises
+    ------
+    InputError
+        The source cannot be opened.
+    """
+    sight, source = seen(source)
+    if kind == "qrels":
+        return sight.format or "qrels", source
+    if sight.format in RUN_FORMATS:
+        return sight.format, source
+    is_ranking = len(sight.fields) == 3 and re.fullmatch(rb"[+-]?[0-9]+", sight.fields[2])
+    return "msmarco" if is_ranking else "trec_results", source
+
+
+def seen(source: Source) -> tuple[Sight, Source]:
+    """Look at the beginning of a source; parameters and errors as of `recognised`."""
+    if isinstance(source, (str, os.PathLike)) and os.fspath(source).startswith(DATASET):
+        return Sight("ir_datasets"), source
+    for size in (GLANCE, LONGEST_LINE):
+        head, source = peek(source, size)
+        sight = _sight(head.removeprefix(BYTE_ORDER_MARK), ended=len(head) < size)
+        if sight is not None:
+            return sight, source
+    return Sight(""), source
+
+
+def _sight(head: bytes, *, ended: bool) -> Sight | None:
+    """Return what a beginning looks like; None where more of it could tell, unless it has ended."""
+    if head.startswith(b"PAR1"):
+        return Sight("parquet")
+    if re.match(rb'\s*\{\s*(["}]|$)', head):
+        return _json(head.lstrip(), ended=ended)
+    line = re.search(rb"^[ \t\v\f\r]*([^\s#][^\n]*)" + (b"" if ended else b"\n"), head, re.MULTILINE)
+    if line is None:
+        return Sight("") if ended else None
+    text = line[1].rstrip()
+    return Sight("beir" if is_header(text) else "", tuple(text.split()))
+
+
+def _json(head: bytes, *, ended: bool) -> Sight | None:
+    """Tell JSON from JSON Lines."""
+    first, _, rest = (part.strip() for part in head.partition(b"\n"))
+    if rest:
+        # In one document no object is followed by another one without something in between.
+        return Sight("jsonl" if first.endswith(b"}") and rest.startswith(b"{") else "json")
+    if not ended:
+        return None
+    # A line alone: a record, or all there is.
+    from treceval_py.formats.dictionaries import is_record
+
+    return Sight("jsonl" if is_record(first) else "json")

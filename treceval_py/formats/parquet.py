@@ -1,0 +1,306 @@
+"""Parquet: a table with a row a document, through the package ``pyarrow``.
+
+Columns may have the names of `QUERY_NAMES` and its neighbours in `lines`; other columns are not read. Ids are columns
+of text, or of integers, which are written in decimal; nothing else is taken for an id, so that none loses its zeros.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treceval_py._types import AnyArray, FloatArray, IntArray, Source
+from treceval_py.errors import DataError, InputError
+from treceval_py.formats.lines import DOCUMENT_NAMES, JUDGMENT_NAMES, QUERY_NAMES, SCORE_NAMES
+from treceval_py.formats.records import Records
+from treceval_py.formats.source import name_of, rewindable
+from treceval_py.tables import DEFAULT_TAG, Ids, Qrels, Run, decode, encode, quoted
+
+__all__ = [
+    "MAGIC",
+    "ParquetTable",
+    "qrels_bytes",
+    "read_parquet",
+    "read_parquet_qrels",
+    "read_parquet_run",
+    "run_bytes",
+]
+
+MAGIC = b"PAR1"
+"""How a Parquet file begins and ends."""
+
+RANK_NAMES = ("rank",)
+TAG_NAMES = ("tag", "run")
+
+
+class ParquetTable(NamedTuple):
+    """What a Parquet file holds, before it is known to be judgments or a run.
+
+    Attributes
+    ----------
+    records : Records
+        The queries and their documents.
+    values : pyarrow array, length D
+        The values of the rows.
+    column : str
+        The name of their column.
+    ranks : pyarrow array or None
+        The ranks, where there is a column of them.
+    tag : str
+        The tag of the last row.
+    """
+
+    records: Records
+    values: Any
+    column: str
+    ranks: Any
+    tag: str
+
+    def run(self) -> Run:
+        """Return the values as scores.
+
+        Raises
+        ------
+        InputError
+            They are no numbers, or a document occurs twice in a query.
+        """
+        types = _pyarrow(self.records.name).types
+        kind = self.values.type
+        if not (types.is_floating(kind) or types.is_integer(kind)):
+            raise _wrong_type(self.records.name, self.column, kind, "numbers")
+        self._check_nulls("score")
+        scores: FloatArray = _numpy(self.values).astype(np.float64)
+        missing = np.flatnonzero(np.isnan(scores))
+        if len(missing):
+            fault = "is NaN, so it has no place in an order"
+            raise self.records.error(int(missing[0]), "score", fault, "Find out where it comes from.")
+        ranks: IntArray | None = None
+        # Kept where it holds whole numbers, as the rank column of TREC's runs is.
+        if self.ranks is not None and types.is_integer(self.ranks.type) and not self.ranks.null_count:
+            ranks = _numpy(self.ranks).astype(np.int64)
+        return self.records.run(scores, ranks=ranks, tag=self.tag)
+
+    def qrels(self) -> Qrels:
+        """Return the values as judgments.
+
+        Raises
+        ------
+        InputError
+            They are no whole numbers, or a document is judged twice for a query.
+        """
+        if not self.whole():
+            raise _wrong_type(self.records.name, self.column, self.values.type, "integers")
+        self._check_nulls("judgment")
+        rels = _numpy(self.values)
+        beyond = rels.astype(np.uint64) >= 2**63 if rels.dtype.kind == "u" else np.zeros(len(rels), dtype=bool)
+        if beyond.any():
+            raise self.records.error(int(beyond.argmax()), "judgment", "is beyond 64 bits", "Use smaller grades.")
+        return self.records.qrels(rels.astype(np.int64))
+
+    def whole(self) -> bool:
+        """Tell whether the values are integers."""
+        return bool(_pyarrow(self.records.name).types.is_integer(self.values.type))
+
+    def _check_nulls(self, value: str) -> None:
+        if self.values.null_count:
+            row = int(np.flatnonzero(_numpy(self.values.is_null()))[0])
+            raise self.records.error(row, value, "is missing", "Fill it in, or leave out the row.")
+
+
+def read_parquet_run(source: Source) -> Run:
+    """Read a run from Parquet: columns ``qid``, ``docid`` and ``score``, and perhaps ``rank`` and ``tag``.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        The file, ``"-"`` for standard input, or an open binary file. Ids are columns of text or of integers, which are
+        written in decimal. The tag is that of the last row.
+
+    Raises
+    ------
+    InputError
+        ``pyarrow`` is not installed, the file cannot be read, a column is missing or of another type, a value is
+        missing or NaN, a document occurs twice in a query.
+    """
+    return read_parquet(source, SCORE_NAMES).run()
+
+
+def read_parquet_qrels(source: Source) -> Qrels:
+    """Read judgments from Parquet: columns ``qid``, ``docid`` and ``rel``; ids as of `read_parquet_run`.
+
+    Raises
+    ------
+    InputError
+        As of `read_parquet_run`; judgments that are no integers.
+    """
+    return read_parquet(source, JUDGMENT_NAMES).qrels()
+
+
+def read_parquet(source: Source, names: tuple[str, ...]) -> ParquetTable:
+    """Read the columns that make judgments or a run.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        What to read.
+    names : tuple of str
+        What the column of the values may be called; the first that is there counts.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, a column is missing, ids are no text.
+    """
+    name = name_of(source)
+    pyarrow = _pyarrow(name)
+    with rewindable(source) as raw:
+        _check_magic(raw.read(len(MAGIC)), name)
+        raw.seek(0)
+        try:
+            from pyarrow import parquet  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+            file = parquet.ParquetFile(raw)
+            there = file.schema_arrow.names
+            wanted = [_column(there, known, name) for known in (QUERY_NAMES, DOCUMENT_NAMES, names)]
+            more = [next((each for each in known if each in there), None) for known in (RANK_NAMES, TAG_NAMES)]
+            table = file.read(columns=[*wanted, *(each for each in more if each is not None)])
+        except (OSError, ValueError, pyarrow.ArrowException) as error:
+            reason = " ".join(str(error).split()).rstrip(".")
+            what = f"the Parquet file is damaged or cut off ({reason})"
+            raise InputError(what, "Copy or download the file again.", file=name) from None
+    if not table.num_rows:
+        raise InputError("no rows", "Is it the right file?", file=name)
+    qids = _ids(table.column(wanted[0]), wanted[0], "query", name).dictionary_encode()
+    codes = _numpy(qids.indices).astype(np.int64)
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1, [len(codes)]])
+    records = Records(
+        [decode(qid) for qid in _raw(qids.dictionary).raw()],
+        codes[starts[:-1]],
+        starts,
+        _raw(_ids(table.column(wanted[1]), wanted[1], "document", name)),
+        name,
+        numbered=True,
+    )
+    ranks = _joined(table.column(more[0])) if more[0] is not None else None
+    tag = table.column(more[1])[-1].as_py() if more[1] is not None else None
+    values = _joined(table.column(wanted[2]))
+    return ParquetTable(records, values, wanted[2], ranks, tag if isinstance(tag, str) and tag else DEFAULT_TAG)
+
+
+def run_bytes(run: Run, tag: str) -> bytes:
+    """Return a run as a Parquet file: its rows in the order of the table, with their ranks where they are known.
+
+    Raises
+    ------
+    DataError
+        An id or the tag is no UTF-8.
+    InputError
+        ``pyarrow`` is not installed.
+    """
+    columns = _id_columns(run) | {"score": run.scores}
+    if run.ranks is not None:
+        columns["rank"] = run.ranks
+    columns["tag"] = _written([tag] * len(run.docids), "tag")
+    return _file(columns)
+
+
+def qrels_bytes(qrels: Qrels) -> bytes:
+    """Return judgments as a Parquet file; errors as of `run_bytes`."""
+    return _file(_id_columns(qrels) | {"rel": qrels.rels})
+
+
+def _id_columns(table: Qrels | Run) -> dict[str, Any]:
+    qids = np.repeat(np.array(table.qids, dtype=object), np.diff(table.offsets))
+    return {"qid": _written(qids, "query id"), "docid": _written(table.docids.text(), "docid")}
+
+
+def _pyarrow(name: str | None) -> Any:
+    try:
+        import pyarrow  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError:
+        what = "Parquet needs the package pyarrow, which is not installed"
+        raise InputError(what, "pip install 'treceval-py[parquet]'", file=name) from None
+    return pyarrow
+
+
+def _check_magic(start: bytes, name: str) -> None:
+    if not start:
+        raise InputError("the file is empty", "Is it the right file?", file=name)
+    if start != MAGIC:
+        todo = "Is it compressed as a whole? Unpack it first." if start[:2] in _PACKED else "Is it the right file?"
+        raise InputError("this is no Parquet file", todo, file=name)
+
+
+_PACKED = (b"\x1f\x8b", b"BZ", b"\xfd7", b"\x28\xb5")
+"""How compressed files begin, by two bytes."""
+
+
+def _column(there: list[str], known: tuple[str, ...], name: str) -> str:
+    found = next((each for each in known if each in there), None)
+    if found is None:
+        others = f" (or {', '.join(known[1:])})" if known[1:] else ""
+        has = ", ".join(quoted(encode(each)) for each in there[:8]) or "none"
+        raise InputError(f"no column '{known[0]}'{others}; its columns are: {has}", "Name it so.", file=name)
+    if there.count(found) > 1:
+        raise InputError(f"there are two columns '{found}'", "Keep one of them.", file=name)
+    return found
+
+
+def _ids(column: Any, title: str, what: str, name: str) -> Any:
+    """Return a column of ids as text."""
+    pyarrow = _pyarrow(name)
+    types, kind = pyarrow.types, column.type
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    is_text = types.is_string(kind) or types.is_large_string(kind) or kind == pyarrow.string_view()
+    if not is_text and not types.is_integer(kind):
+        raise _wrong_type(name, title, column.type, f"text, so it is no {what} id")
+    if column.null_count:
+        row = int(np.flatnonzero(_numpy(_joined(column.is_null())))[0]) + 1
+        raise InputError(f"the {what} id in row {row} is missing", "Fill it in, or leave out the row.", file=name)
+    if not is_text:
+        column = column.cast(kind)
+    return _joined(column.cast(pyarrow.large_string()))
+
+
+def _wrong_type(name: str, column: str, kind: Any, instead: str) -> InputError:
+    return InputError(f"column '{column}' holds {kind}, not {instead}", "Convert the column.", file=name)
+
+
+def _joined(column: Any) -> Any:
+    """Return a column of several chunks as one array."""
+    return column.chunk(0) if column.num_chunks == 1 else _pyarrow(None).concat_arrays(column.chunks)
+
+
+def _numpy(array: Any) -> AnyArray:
+    values: AnyArray = array.to_numpy(zero_copy_only=False)
+    return values
+
+
+def _raw(texts: Any) -> Ids:
+    """Return an array of large strings as a column, without making an object of each."""
+    _, cuts, data = texts.buffers()
+    offsets = np.frombuffer(cuts, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    start = int(offsets[0])
+    buffer = b"" if data is None else data.to_pybytes()[start : int(offsets[-1])]
+    return Ids(buffer, offsets - start)
+
+
+def _written(texts: Any, what: str) -> Any:
+    pyarrow = _pyarrow(None)
+    try:
+        return pyarrow.array(texts, type=pyarrow.string())
+    except UnicodeEncodeError:
+        text = next(text for text in texts if any("\ud800" <= character <= "\udfff" for character in text))
+        what = f"{what} {quoted(encode(text))} is no UTF-8, so it cannot stand in a Parquet file"
+        raise DataError(what, "Use another one.") from None
+
+
+def _file(columns: dict[str, Any]) -> bytes:
+    from pyarrow import parquet  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+    written = io.BytesIO()
+    parquet.write_table(_pyarrow(None).table(columns), written)
+    return written.getvalue()

@@ -1,0 +1,134 @@
+"""Rows of formats that are no lines of text with fields: JSON, Parquet, data sets of a package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray
+from treceval_py.errors import DataError, InputError
+from treceval_py.tables import DEFAULT_TAG, Ids, Qrels, Run, encode, quoted, repeated
+
+__all__ = ["Records", "encoded"]
+
+
+class Records(NamedTuple):
+    """Documents of queries, in the order of their source, before their values are looked at.
+
+    Attributes
+    ----------
+    qids : list of str, length Q
+        The queries, in the order of their first rows.
+    queries : (S,) int array
+        The number of the query of each stretch of rows that have the same one.
+    starts : (S + 1,) int array
+        The rows at which stretches begin, and D. A query without documents has an empty stretch.
+    docids : Ids, length D
+        The documents.
+    name : str
+        How messages call the source.
+    lines : sequence of int or None
+        The line on which each row stood, where rows stand on lines.
+    numbered : bool
+        Whether messages give the number of a row, from 1.
+    """
+
+    qids: list[str]
+    queries: IntArray
+    starts: IntArray
+    docids: Ids
+    name: str
+    lines: Sequence[int] | None = None
+    numbered: bool = False
+
+    def error(self, row: int, value: str, fault: str, todo: str) -> InputError:
+        """Return the refusal of a row: the ``value`` of its document, by what it is called, has a fault."""
+        stretch = int(np.searchsorted(self.starts, row, side="right")) - 1
+        qid = encode(self.qids[int(self.queries[stretch])])
+        where = f"document {quoted(encode(self.docids[row]))} of query {quoted(qid)}"
+        at = f" (row {row + 1})" if self.numbered else ""
+        line = None if self.lines is None else self.lines[row]
+        return InputError(f"the {value} of {where}{at} {fault}", todo, file=self.name, line=line)
+
+    def qrels(self, rels: IntArray) -> Qrels:
+        """Return judgments; ``rels`` (D,) are those of the rows.
+
+        Raises
+        ------
+        InputError
+            A document is judged twice for a query, or an id is empty.
+        """
+        offsets, docids, order = self._grouped()
+        return Qrels.from_columns(self.qids, offsets, docids, rels if order is None else rels[order], name=self.name)
+
+    def run(self, scores: FloatArray, *, ranks: IntArray | None = None, tag: str = DEFAULT_TAG) -> Run:
+        """Return a run; ``scores`` and ``ranks`` (D,) are those of the rows.
+
+        Raises
+        ------
+        InputError
+            A document occurs twice in a query, or an id is empty.
+        """
+        offsets, docids, order = self._grouped()
+        if order is not None:
+            scores, ranks = scores[order], None if ranks is None else ranks[order]
+        return Run.from_columns(self.qids, offsets, docids, scores, tag=tag, name=self.name, ranks=ranks)
+
+    def _grouped(self) -> tuple[IntArray, Ids, IntArray | None]:
+        """Return the rows of each query, the documents in that order, and the order where it is another one."""
+        self._check_ids()
+        lengths = np.diff(self.starts)
+        counts = np.bincount(self.queries, weights=lengths, minlength=len(self.qids)).astype(np.int64)
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        order, docids = None, self.docids
+        if (self.queries[1:] < self.queries[:-1]).any():
+            order = np.argsort(np.repeat(self.queries, lengths), kind="stable")
+            docids = docids.take(order)
+        twice = repeated(docids, offsets)
+        if twice is not None:
+            query, *rows = twice
+            raise self._twice(query, *(row if order is None else int(order[row]) for row in rows))
+        return offsets, docids, order
+
+    def _twice(self, query: int, first: int, second: int) -> InputError:
+        what = f"document {quoted(encode(self.docids[second]))} occurs twice in query {self._query(query)}"
+        if self.lines is not None:
+            what += f" (first on line {self.lines[first]})"
+            return InputError(what, "Keep one of the two.", file=self.name, line=self.lines[second])
+        if self.numbered:
+            what += f" (rows {first + 1} and {second + 1})"
+        return InputError(what, "Keep one of the two.", file=self.name)
+
+    def _query(self, query: int) -> str:
+        return quoted(encode(self.qids[query]))
+
+    def _check_ids(self) -> None:
+        if "" in self.qids:
+            raise InputError("a query id is empty", "Give every query an id.", file=self.name)
+        empty = np.flatnonzero(np.diff(self.docids.offsets) == 0)
+        if len(empty):
+            raise self.error(int(empty[0]), "id", "is empty", "Give every document an id.")
+
+
+def encoded(ids: Iterable[str], name: str, lines: Sequence[int] | None = None) -> list[bytes]:
+    """Return ids as bytes.
+
+    Raises
+    ------
+    InputError
+        One is no valid Unicode text.
+    """
+    ids = list(ids)
+    try:
+        return list(map(str.encode, ids))
+    except UnicodeEncodeError:  # bytes of a file that were no UTF-8, or worse
+        return [_encoded(text, name, None if lines is None else lines[row]) for row, text in enumerate(ids)]
+
+
+def _encoded(text: str, name: str, line: int | None) -> bytes:
+    try:
+        return encode(text)
+    except DataError as error:
+        raise InputError(error.what, error.todo, file=name, line=line) from None

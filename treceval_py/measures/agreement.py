@@ -1,0 +1,199 @@
+"""How far a ranking agrees with an ideal one: Compatibility, and Accuracy."""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray
+from treceval_py.errors import MeasureError
+from treceval_py.judging import Hits, JudgedRun, ratio
+
+DEPTH = 1000
+"""How deep two rankings are compared by the script of Compatibility's authors."""
+
+MOST_DEPTH = 10_000_000
+"""The deepest table of weights that is made."""
+
+
+class _Overlap(NamedTuple):
+    """What documents add to the rank-biased overlap of two rankings that have them at rank i or above.
+
+    Attributes
+    ----------
+    one : (D + 1,) float array
+        What one document adds of which the lower rank is i, for i from 1; the last is that of all ranks below D, 0.
+    first : (D + 1,) float array
+        What i documents add that stand at ranks 1..i of both rankings, for i from 0.
+    most : float
+        The overlap of two endless rankings that are the same.
+    """
+
+    one: FloatArray
+    first: FloatArray
+    most: float
+
+
+@functools.lru_cache(maxsize=4)
+def _overlap(p: float, depth: int) -> _Overlap:
+    weights = np.cumprod(np.concatenate([[1.0], np.full(depth - 1, p)]))
+    # A document is in common at all depths from its lower rank on: the sum of p^(d-1) / d from there, smallest first.
+    one = np.add.accumulate((weights / np.arange(1, depth + 1))[::-1])[::-1]
+    first = np.add.accumulate(np.concatenate([[0.0], one]))
+    return _Overlap(np.append(one, 0.0), first, float(np.add.accumulate(weights)[-1]))
+
+
+def _ideal_ranks(run: JudgedRun, hits: Hits) -> IntArray:
+    """Return the rank of each hit in the ideal ranking that has the documents of a grade in the run's order."""
+    grades, place = np.unique(np.concatenate([run.ideal.rel, hits.rel]), return_inverse=True)
+    below = len(grades) - 1 - place.astype(np.int64)
+    queries = np.concatenate([run.ideal.query, hits.query])
+    key = queries * len(grades) + below  # by query, and there the higher grades first
+    best, ours = key[: len(run.ideal.rel)], key[len(run.ideal.rel) :]
+    order = np.argsort(ours, kind="stable")
+    grouped = ours[order]
+    nth = np.arange(len(ours)) - np.searchsorted(grouped, grouped)
+    ranks = np.empty(len(ours), dtype=np.int64)
+    ranks[order] = np.searchsorted(best, grouped) - run.starts(run.ideal)[hits.query[order]] + nth + 1
+    return ranks
+
+
+def compatibility(run: JudgedRun, *, p: float = 0.95, deepest: int = DEPTH, normalised: str = "yes") -> FloatArray:
+    """Compatibility: rank-biased overlap with the ideal ranking that is most like the run.
+
+    Formula
+    -------
+    RBO(A, B) = (sum over depths d ≤ D of p^(d-1) · (documents that A and B have in common at ranks 1..d) / d) / (sum of
+    p^(d-1)). The ideal ranking I has all documents with a judgment above 0 in descending order of judgment; of equal
+    ones those that were retrieved stand first, in the order of the run. Compatibility = RBO(run, I) / RBO(I, I). Not
+    normalised it is RBO(run, I), which is below 1 even for I, as an ideal ranking is short.
+
+    Parameters
+    ----------
+    p : float
+        Probability of going on to the next depth, between 0 and 1.
+    deepest : int
+        D.
+    normalised : {"yes", "no"}
+        Whether it is divided by RBO(I, I), as in the paper of 2021; the two papers of 2020 do not.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when no document is judged above 0.
+
+    References
+    ----------
+    Clarke, C. L. A., Vtyurina, A., Smucker, M. D. Assessing Top-k Preferences. ACM TOIS 39(3), 2021. The numbers are
+    those of the authors' ``compatibility.py``, which orders ties by ascending id and averages over the queries of the
+    run that have a document judged above 0. In ir_measures 0.4.3, D is for each query the number of documents
+    retrieved, or judged above 0, whichever is more: its ``Compat`` has this value where 1000 were retrieved, and where
+    fewer were a larger or smaller one, that with this D. In its ideal ranking documents of equal judgment stand by
+    score, those that were not retrieved having the score 0, and equal scores in the order of the judgments.
+
+    Examples
+    --------
+    The ideal ranking has one document. At depth 1 there is none in common, at depth 2 one of two: 0.5 · 1/2, over
+    1 + 0.5 · 1/2.
+
+    >>> compatibility(ranked_labels("0 1"), p=0.5, deepest=2)
+    array([0.2])
+    """
+    if deepest > MOST_DEPTH:
+        raise MeasureError(f"rankings are compared down to {MOST_DEPTH} at most, not to {deepest}", "Give a smaller D.")
+    overlap = _overlap(p, deepest)
+    hits = run.hits.where(run.hits.rel > 0)
+    lower = np.maximum(hits.rank, _ideal_ranks(run, hits))
+    here = run.sum(hits.query, overlap.one[np.minimum(lower, deepest + 1) - 1])
+    if normalised == "no":
+        return here / overlap.most
+    return ratio(here, overlap.first[np.minimum(run.num_rel(1), deepest)])
+
+
+def accuracy(run: JudgedRun, *, level: int = 1) -> FloatArray:
+    """Accuracy: the share of pairs of a relevant and another document of the ranking that are in the right order.
+
+    Formula
+    -------
+    Accuracy = (pairs of a relevant document retrieved and a document retrieved below it that is not) / (r·n), r =
+    relevant documents retrieved, n = the others retrieved, unjudged ones too.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when nothing relevant was retrieved; 1 when all that was retrieved is relevant.
+
+    References
+    ----------
+    MacAvaney, S., Macdonald, C., Ounis, I. Streamlining Evaluation with ir-measures. ECIR 2022. ir_measures 0.4.3 has
+    the same values, but no value for a query without a relevant document, which its mean leaves out. It fails when all
+    documents are relevant (it divides by zero), and with ``rel=0`` unjudged documents are relevant there.
+
+    Examples
+    --------
+    Two relevant and two other documents: one pair of four is in order.
+
+    >>> accuracy(ranked_labels("0 1 - 1"))
+    array([0.25])
+    """
+    return _share_in_order(run, level, None)
+
+
+def accuracy_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
+    """Accuracy of the first k documents: the share of pairs of a relevant and another one that are in order.
+
+    Formula
+    -------
+    Accuracy@k = (pairs of a relevant document at a rank ≤ k and a document below it, at a rank ≤ k, that is not) /
+    (r·n), r = relevant documents at ranks 1..k, n = the others there, unjudged ones too.
+
+    Parameters
+    ----------
+    level : int
+        Least judgment that counts as relevant, from 0.
+    cutoff : int
+        k, from 1.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when nothing relevant is there; 1 when all k documents are relevant.
+
+    References
+    ----------
+    MacAvaney, S., Macdonald, C., Ounis, I. Streamlining Evaluation with ir-measures. ECIR 2022. ir_measures 0.4.3 has
+    the same values, but no value for a query without a relevant document, which its mean leaves out. It fails when all
+    documents are relevant (it divides by zero), and with ``rel=0`` unjudged documents are relevant there.
+
+    Examples
+    --------
+    Of the first three documents one is relevant, and one of the two others stands below it.
+
+    >>> accuracy_at(ranked_labels("0 1 - 1"), cutoff=3)
+    array([0.5])
+    """
+    return _share_in_order(run, level, cutoff)
+
+
+def _share_in_order(run: JudgedRun, level: int, cutoff: int | None) -> FloatArray:
+    query, rank, nth, *_ = run.found(level)
+    retrieved = run.num_ret
+    if cutoff is not None:
+        above = rank <= cutoff
+        query, rank, nth = query[above], rank[above], nth[above]
+        retrieved = np.minimum(retrieved, cutoff)
+    # Ranks of a rank column can have gaps, which are documents that are not relevant: the last rank found counts too.
+    length = retrieved.copy()
+    np.maximum.at(length, query, rank)
+    relevant = run.count(query)
+    pairs = relevant * (length - relevant)
+    wrong = run.sum(query, (rank - nth).astype(np.float64))
+    all_relevant = (relevant > 0) & (pairs == 0)
+    return np.where(all_relevant, 1.0, ratio(pairs - wrong, pairs))

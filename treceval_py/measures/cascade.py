@@ -1,0 +1,374 @@
+"""Measures of a reader who goes down the ranking and may stop at each document: ERR, RBP and their kin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray
+from treceval_py.judging import Hits, JudgedRun, ratio
+from treceval_py.measures.gains import check_scale, powers, residuals
+
+
+def in_rank_order(run: JudgedRun, hits_query: IntArray) -> Iterator[IntArray]:
+    """Go down all queries at once: yield the rows of their first documents, then those of their second ones, ….
+
+    Parameters
+    ----------
+    run : JudgedRun
+        The judged run.
+    hits_query : (N,) int array
+        The query of each row of a table sorted by query and rank.
+    """
+    starts = np.searchsorted(hits_query, np.arange(run.num_queries + 1))
+    lengths = np.diff(starts)
+    order = np.argsort(-lengths, kind="stable")
+    starts, descending = starts[:-1][order], lengths[order]
+    left = np.searchsorted(-descending, -np.arange(int(lengths.max(initial=0))))  # queries with more than n rows
+    for number, queries in enumerate(left.tolist()):
+        yield starts[:queries] + number
+
+
+def _expected_reciprocal_rank(run: JudgedRun, hits: Hits, max_rel: int, cutoff: int | None) -> FloatArray:
+    check_scale(run, max_rel)
+    counting = hits.rel > 0
+    if cutoff is not None:
+        counting &= hits.rank <= cutoff
+    query, rank, rel = hits.where(counting)
+    # (2^g - 1) / 2^max_rel to the last bit, on any scale.
+    stops = np.ldexp(1.0, rel - max_rel) - np.ldexp(1.0, -max_rel)
+    values = np.zeros(run.num_queries)
+    arrives = np.ones(run.num_queries)
+    for rows in in_rank_order(run, query):
+        here = query[rows]
+        values[here] += arrives[here] * stops[rows] / rank[rows]
+        arrives[here] *= 1.0 - stops[rows]
+    return values
+
+
+def expected_reciprocal_rank(run: JudgedRun, *, max_rel: int) -> FloatArray:
+    """ERR: expected reciprocal rank at which a reader stops who may be content with each document.
+
+    Formula
+    -------
+    ERR = sum over ranks i of (1/i) · p_i · product over j < i of (1 - p_j), where p_i = (2^g_i - 1) / 2^max_rel is the
+    probability that a document judged g_i contents the reader.
+
+    Parameters
+    ----------
+    max_rel : int
+        The top of the scale of judgments, not only of this query.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]; a single document, judged max_rel, gives no more than 1 - 2^-max_rel. Empty case: 0.
+
+    References
+    ----------
+    Chapelle, O., Metzler, D., Zhang, Y., Grinspan, P. Expected Reciprocal Rank for Graded Relevance. CIKM 2009.
+    gdeval.pl 1.2 of TREC's Web tracks, where max_rel is always 4.
+
+    Examples
+    --------
+    p is 1/4 and 3/4: 1/4 + (1/2) · (3/4) · (3/4)
+
+    >>> expected_reciprocal_rank(ranked_labels("1 2"), max_rel=2)
+    array([0.53125])
+    """
+    return _expected_reciprocal_rank(run, run.hits, max_rel, None)
+
+
+def expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cutoff: int) -> FloatArray:
+    """ERR of the first k documents, as in ERR@20.
+
+    Formula
+    -------
+    ERR@k = sum over ranks i up to k of (1/i) · p_i · product over j < i of (1 - p_j), p_i = (2^g_i - 1) / 2^max_rel.
+
+    Parameters
+    ----------
+    max_rel : int
+        The top of the scale of judgments, not only of this query.
+    cutoff : int
+        k, from 1.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    Chapelle, O., Metzler, D., Zhang, Y., Grinspan, P. Expected Reciprocal Rank for Graded Relevance. CIKM 2009.
+    gdeval.pl 1.2 of TREC's Web tracks, where max_rel is always 4.
+
+    Examples
+    --------
+    Only the first document counts, whose p is (2¹ - 1) / 2².
+
+    >>> expected_reciprocal_rank_at(ranked_labels("1 2"), max_rel=2, cutoff=1)
+    array([0.25])
+    """
+    return _expected_reciprocal_rank(run, run.hits, max_rel, cutoff)
+
+
+def normalized_expected_reciprocal_rank(run: JudgedRun, *, max_rel: int) -> FloatArray:
+    """ERR divided by that of the best possible ranking.
+
+    Formula
+    -------
+    nERR = ERR / (ERR of all judged documents in descending order of judgment).
+
+    Parameters
+    ----------
+    max_rel : int
+        The top of the scale of judgments, not only of this query.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when no document is judged above 0.
+
+    References
+    ----------
+    Chapelle, O., Metzler, D., Zhang, Y., Grinspan, P. Expected Reciprocal Rank for Graded Relevance. CIKM 2009,
+    divided by the ideal as nDCG is. Not to be mistaken for NERR8 to NERR11, which are other measures.
+
+    Examples
+    --------
+    ERR is 1/4 + (1/2) · (3/4) · (3/4) = 17/32; the ideal ranking is 2 1, with 3/4 + (1/2) · (1/4) · (1/4) = 25/32.
+
+    >>> normalized_expected_reciprocal_rank(ranked_labels("1 2"), max_rel=2)
+    array([0.68])
+    """
+    return _normalized(run, max_rel, None)
+
+
+def normalized_expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cutoff: int) -> FloatArray:
+    """ERR of the first k documents divided by that of the best possible ranking.
+
+    Formula
+    -------
+    nERR@k = ERR@k / (ERR@k of all judged documents in descending order of judgment).
+
+    Parameters
+    ----------
+    max_rel : int
+        The top of the scale of judgments, not only of this query.
+    cutoff : int
+        k, from 1.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when no document is judged above 0.
+
+    References
+    ----------
+    Chapelle, O., Metzler, D., Zhang, Y., Grinspan, P. Expected Reciprocal Rank for Graded Relevance. CIKM 2009,
+    divided by the ideal as nDCG@k is. Not to be mistaken for NERR8 to NERR11, which are other measures.
+
+    Examples
+    --------
+    p is 1/4 where 3/4 would be possible.
+
+    >>> normalized_expected_reciprocal_rank_at(ranked_labels("1 2"), max_rel=2, cutoff=1)
+    array([0.33333333])
+    """
+    return _normalized(run, max_rel, cutoff)
+
+
+def _normalized(run: JudgedRun, max_rel: int, cutoff: int | None) -> FloatArray:
+    best = _expected_reciprocal_rank(run, run.ideal, max_rel, cutoff)
+    return ratio(_expected_reciprocal_rank(run, run.hits, max_rel, cutoff), best)
+
+
+def _rank_biased(run: JudgedRun, p: float, level: int, max_rel: int | None, cutoff: int | None) -> FloatArray:
+    """Add up the weights (1 - p)·p^(i-1) of relevant documents, times their share of the scale if it has a top."""
+    counting = run.hits.rel >= max(level, 0)
+    if cutoff is not None:
+        counting &= run.hits.rank <= cutoff
+    query, rank, rel = run.hits.where(counting)
+    weights = powers(p, rank)
+    if max_rel is not None:
+        check_scale(run, max_rel)
+        weights = rel / max_rel * weights
+    return (1.0 - p) * run.sum(query, weights)
+
+
+def rank_biased_precision_binary(run: JudgedRun, *, p: float = 0.8, level: int = 1) -> FloatArray:
+    """Rank-biased precision (RBP) of relevant and other documents.
+
+    Formula
+    -------
+    RBP = (1 - p) · sum over the ranks i of relevant documents of p^(i-1).
+
+    Parameters
+    ----------
+    p : float
+        Probability of going on to the next document, between 0 and 1.
+    level : int
+        Least judgment that counts as relevant, from 0.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    Moffat, A., Zobel, J. Rank-Biased Precision for Measurement of Retrieval Effectiveness. ACM TOIS 27(1), 2008.
+    ir_measures 0.4.3, ``RBP(p=…,rel=…)``, which takes it from cwl-eval 1.0.12; that cuts rankings at rank 1000 and
+    divides by 1 - p^1000, which tells for p above 0.96 or so.
+
+    Examples
+    --------
+    (1 - 0.5) · (1 + 0.5²)
+
+    >>> rank_biased_precision_binary(ranked_labels("1 0 2"), p=0.5)
+    array([0.625])
+    """
+    return _rank_biased(run, p, level, None, None)
+
+
+def rank_biased_precision_binary_at(run: JudgedRun, *, p: float = 0.8, level: int = 1, cutoff: int) -> FloatArray:
+    """Rank-biased precision of the relevant documents among the first k.
+
+    Formula
+    -------
+    RBP@k = (1 - p) · sum over the ranks i ≤ k of relevant documents of p^(i-1). What lies below rank k counts as not
+    relevant; nothing is divided by the weight of the first k.
+
+    Parameters
+    ----------
+    p : float
+        Probability of going on to the next document, between 0 and 1.
+    level : int
+        Least judgment that counts as relevant, from 0.
+    cutoff : int
+        k, from 1.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]; at most 1 - p^k. Empty case: 0.
+
+    References
+    ----------
+    Moffat, A., Zobel, J. Rank-Biased Precision for Measurement of Retrieval Effectiveness. ACM TOIS 27(1), 2008. As
+    ``get_rbp(p, depth=k)`` of trectools 0.0.50 without ties, whose weights it averages.
+
+    Examples
+    --------
+    (1 - 0.5) · 1
+
+    >>> rank_biased_precision_binary_at(ranked_labels("1 0 2"), p=0.5, cutoff=2)
+    array([0.5])
+    """
+    return _rank_biased(run, p, level, None, cutoff)
+
+
+def rank_biased_precision_graded(run: JudgedRun, *, p: float = 0.8, max_rel: int) -> FloatArray:
+    """Rank-biased precision of graded judgments, as shares of the top of the scale.
+
+    Formula
+    -------
+    RBP = (1 - p) · sum over ranks i of (g_i / max_rel) · p^(i-1).
+
+    Parameters
+    ----------
+    p : float
+        Probability of going on to the next document, between 0 and 1.
+    max_rel : int
+        The top of the scale of judgments, not only of this query.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    Moffat, A., Zobel, J. Rank-Biased Precision for Measurement of Retrieval Effectiveness. ACM TOIS 27(1), 2008.
+    trec_eval's ``rbp`` divides by the highest gain of the query; ranx and trectools do not divide, and go above 1.
+
+    Examples
+    --------
+    (1 - 0.5) · (1/2 + 2/2 · 0.5²)
+
+    >>> rank_biased_precision_graded(ranked_labels("1 0 2"), p=0.5, max_rel=2)
+    array([0.375])
+    """
+    return _rank_biased(run, p, 1, max_rel, None)
+
+
+def rank_biased_precision_graded_at(run: JudgedRun, *, p: float = 0.8, max_rel: int, cutoff: int) -> FloatArray:
+    """Rank-biased precision of the graded judgments of the first k documents.
+
+    Formula
+    -------
+    RBP@k = (1 - p) · sum over ranks i ≤ k of (g_i / max_rel) · p^(i-1).
+
+    Parameters
+    ----------
+    p : float
+        Probability of going on to the next document, between 0 and 1.
+    max_rel : int
+        The top of the scale of judgments, not only of this query.
+    cutoff : int
+        k, from 1.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]; at most 1 - p^k. Empty case: 0.
+
+    References
+    ----------
+    Moffat, A., Zobel, J. Rank-Biased Precision for Measurement of Retrieval Effectiveness. ACM TOIS 27(1), 2008.
+
+    Examples
+    --------
+    (1 - 0.5) · (1/2)
+
+    >>> rank_biased_precision_graded_at(ranked_labels("1 0 2"), p=0.5, max_rel=2, cutoff=2)
+    array([0.25])
+    """
+    return _rank_biased(run, p, 1, max_rel, cutoff)
+
+
+def rank_biased_residual(run: JudgedRun, *, p: float = 0.8) -> FloatArray:
+    """Residual of RBP: how much it could still grow by what is not judged and by what was not retrieved.
+
+    Formula
+    -------
+    RBPResidual = (1 - p) · sum over the ranks i of unjudged documents of p^(i-1), plus p^n, n = documents retrieved.
+
+    Parameters
+    ----------
+    p : float
+        Probability of going on to the next document, between 0 and 1.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 1, as nothing is known.
+
+    References
+    ----------
+    Moffat, A., Zobel, J. Rank-Biased Precision for Measurement of Retrieval Effectiveness. ACM TOIS 27(1), 2008.
+    trec_eval 10.0 has it as ``rbp_resid``, but 0 where all documents retrieved are judged.
+
+    Examples
+    --------
+    0.5 · 0.5 for the unjudged document at rank 2, and 0.5² for all below it.
+
+    >>> rank_biased_residual(ranked_labels("1 -"), p=0.5)
+    array([0.5])
+
+    >>> rank_biased_residual(ranked_labels("1 0"), p=0.5)
+    array([0.25])
+    """
+    return residuals(run, p, tail_of_judged=True)

@@ -1,0 +1,144 @@
+"""Average precision of graded judgments: graded average precision and the Q-measure."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray
+from treceval_py.errors import EvaluationError
+from treceval_py.judging import Hits, JudgedRun, ratio
+from treceval_py.measures.cascade import in_rank_order
+from treceval_py.measures.gains import GainMap, check_scale, gain_of
+
+
+def graded_average_precision(run: JudgedRun, *, weights: tuple[float, ...] | None = None, max_rel: int) -> FloatArray:
+    """Graded average precision (GAP): AP where it is not certain from which grade on documents are relevant.
+
+    Formula
+    -------
+    GAP = (sum over n of (1/n) · sum over m ≤ n of d(m, n)) / (sum over grades i of R_i · G_i), n and m being ranks, R_i
+    the documents judged i, G_i = t_1 + … + t_i, and d(m, n) = G_min(g_m, g_n), 0 where one of them is not above grade
+    0. The threshold t_i is the probability that the reader takes documents for relevant from grade i on: it is the same
+    as the sum over i of t_i · (sum of precisions at level i), over the sum over i of t_i · R at level i.
+
+    Parameters
+    ----------
+    weights : floats
+        t_1, t_2, …, one for each grade from 1 to the top of the scale, each from 0 and not all 0; they are divided by
+        their sum. Without them all grades have the same.
+    max_rel : int
+        The top of the scale of judgments. Equal thresholds cancel out, so that the value does not depend on it; it is
+        checked that no judgment is higher.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when no document is relevant. With one grade it is AP.
+
+    References
+    ----------
+    Robertson, S. E., Kanoulas, E., Yilmaz, E. Extending Average Precision to Graded Relevance Judgments. SIGIR 2010.
+
+    Examples
+    --------
+    AP's sums of precisions are 1/1 + 2/2 from grade 1 on and 1/2 from grade 2 on, with R = 2 and 1:
+    (1/2 · 2 + 1/2 · 1/2) / (1/2 · 2 + 1/2 · 1)
+
+    >>> graded_average_precision(ranked_labels("1 2"), max_rel=2)
+    array([0.83333333])
+    """
+    _check_grades(run, weights, max_rel)
+    query, rank, rel = run.hits.where(run.hits.rel > 0)
+    reached, most = np.zeros(len(query)), np.zeros(run.num_queries)
+    for grade, threshold in _thresholds(run, weights):
+        from_here_on = rel >= grade
+        reached[from_here_on] += threshold * _nth(run, query[from_here_on])
+        most += threshold * run.count(run.ideal.query[run.ideal.rel >= grade])
+    return ratio(run.sum(query, reached / rank), most)
+
+
+def _check_grades(run: JudgedRun, weights: tuple[float, ...] | None, max_rel: int) -> None:
+    if weights is None:
+        check_scale(run, max_rel)
+        return
+    highest = int(run.ideal.rel.max(initial=0))
+    if highest > len(weights):
+        raise EvaluationError(
+            f"a document is judged {highest}, and there are weights for the grades 1 to {len(weights)} only",
+            "Give one weight for each grade from 1 on.",
+        )
+
+
+def _thresholds(run: JudgedRun, weights: tuple[float, ...] | None) -> list[tuple[int, float]]:
+    """Return grades and their thresholds, which need not be divided by their sum: that cancels out."""
+    if weights is not None:
+        return list(enumerate(weights, 1))
+    # Grades that no document has go with the next one above: all are whole numbers, so no query tells of the others.
+    grades = np.unique(run.ideal.rel[run.ideal.rel > 0])
+    return list(zip(grades.tolist(), np.diff(grades, prepend=0).tolist(), strict=True))
+
+
+def _nth(run: JudgedRun, hits_query: IntArray) -> IntArray:
+    """Return the place of each row in its query, from 1."""
+    starts = np.searchsorted(hits_query, np.arange(run.num_queries))
+    nth: IntArray = np.arange(1, len(hits_query) + 1) - starts[hits_query]
+    return nth
+
+
+def q_measure(run: JudgedRun, *, beta: float = 1.0, level: int = 1, gains: GainMap = None) -> FloatArray:
+    """Q-measure: AP with the blended ratio of gains in place of precision.
+
+    Formula
+    -------
+    Q = (1/R) · sum over the ranks i of relevant documents of (C(i) + β·cg(i)) / (i + β·cg*(i)), where C(i) = relevant
+    documents at ranks 1..i, cg(i) = their gains, and cg*(i) = gains of the best possible ranking at ranks 1..i; it
+    stays as it is below its end.
+
+    Parameters
+    ----------
+    beta : float
+        How much gains count, from 0; with 0 it is AP.
+    level : int
+        Least judgment that counts as relevant; 0 is as 1. Other documents have no gain.
+    gains : mapping of int to float
+        The gain of each judgment, from 0; a judgment that is not named is its own gain.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when R = 0.
+
+    References
+    ----------
+    Sakai, T. New Performance Metrics Based on Multigrade Relevance: Their Application to Question Answering. NTCIR-4,
+    2004. Sakai, T. On the Reliability of Information Retrieval Metrics Based on Graded Relevance. IPM 43(2), 2007.
+
+    Examples
+    --------
+    The ideal ranking is 2 1. At rank 1: (1 + 1) / (1 + 2). At rank 3: (2 + 3) / (3 + 3). Over R = 2.
+
+    >>> q_measure(ranked_labels("1 0 2"))
+    array([0.75])
+    """
+    level = max(level, 1)
+    relevant = run.hits.where(run.hits.rel >= level)
+    best = run.ideal.where(run.ideal.rel >= level)
+    best_gain = gain_of(best.rel, gains)
+    best_gain = best_gain[np.lexsort((-best_gain, best.query))]
+    found, possible = _running(run, relevant, gain_of(relevant.rel, gains)), _running(run, best, best_gain)
+    starts, lengths = run.starts(best)[:-1], run.count(best.query)
+    query, rank, _ = relevant
+    at = np.minimum(rank, lengths[query]) - 1
+    blended = (_nth(run, query) + beta * found) / (rank + beta * possible[starts[query] + at])
+    return ratio(run.sum(query, blended), lengths)
+
+
+def _running(run: JudgedRun, hits: Hits, gain: FloatArray) -> FloatArray:
+    """Add up gains down to each document of its query. (H,)."""
+    totals = np.zeros(run.num_queries)
+    running = np.zeros(len(gain))
+    for rows in in_rank_order(run, hits.query):
+        here = hits.query[rows]
+        totals[here] += gain[rows]
+        running[rows] = totals[here]
+    return running

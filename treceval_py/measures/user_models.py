@@ -1,0 +1,448 @@
+"""Measures that are models of a reader: INST, INSQ, SDCG, BPM and the nearly expected reciprocal ranks.
+
+In the C/W/L framework a reader goes down a ranking from its top and, having seen the document at rank i, goes on to the
+next one with the probability C(i). The share of attention that a rank has is W(i) = V(i) / (V(1) + V(2) + …) with V(i)
+= C(1)·…·C(i-1), and the value is the gain that the reader can expect of a document, the sum over ranks of W(i)·r(i).
+
+The gain r(i) of a document is its place on the scale of grades, (rel - min_rel) / (max_rel - min_rel), and 0 for grades
+below min_rel and for documents that were not judged. As the framework has endless rankings, what is below the end of a
+ranking has the gain 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray
+from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.judging import JudgedRun, ratio
+from treceval_py.measures.gains import _discounts, check_scale
+
+DEPTH = 1000
+"""How deep readers go who never stop, cwl_eval's MAX_N."""
+
+MOST_DEPTH = 10_000_000
+"""The deepest table of weights that is made."""
+
+CELLS = 1 << 20
+"""How many gains are looked at together."""
+
+Continuation = Callable[[FloatArray, FloatArray], FloatArray]
+"""From ranks (D,) and gains (Q, D) to the probability of going on behind each of them (Q, D)."""
+
+
+class _Graded(NamedTuple):
+    """Documents graded above the foot of the scale, sorted by query and rank; steps are counted from that foot."""
+
+    query: IntArray
+    rank: IntArray
+    steps: IntArray
+    gain: FloatArray
+
+
+def _graded(run: JudgedRun, max_rel: int, min_rel: int) -> _Graded:
+    if min_rel >= max_rel:
+        raise EvaluationError(
+            f"the scale of grades ends at max_rel={max_rel}, and is to begin at min_rel={min_rel}",
+            f"Give the top of the scale, such as max_rel={min_rel + 1}, or a lower min_rel.",
+        )
+    check_scale(run, max_rel)
+
+    def make() -> _Graded:
+        query, rank, rel = run.hits.where(run.hits.rel > min_rel)
+        steps = rel - min_rel
+        return _Graded(query, rank, steps, steps / (max_rel - min_rel))
+
+    return run.once(("graded", max_rel, min_rel), make)
+
+
+def _checked(depth: int) -> int:
+    if depth > MOST_DEPTH:
+        raise MeasureError(f"ranks are weighed down to {MOST_DEPTH} at most, not to {depth}", "Give a smaller depth.")
+    return depth
+
+
+def _expected_rate(run: JudgedRun, graded: _Graded, depth: int, goes_on: Continuation) -> FloatArray:
+    """Return the gain per document that readers can expect who see no more than ``depth`` documents. (Q,)."""
+    ranks = np.arange(1, _checked(depth) + 1, dtype=np.float64)
+    within = graded.rank <= depth
+    query, place, gain = graded.query[within], graded.rank[within] - 1, graded.gain[within]
+    values = np.zeros(run.num_queries)
+    portion = max(1, CELLS // depth)
+    for first in range(0, run.num_queries, portion):
+        last = min(first + portion, run.num_queries)
+        start, stop = np.searchsorted(query, [first, last])
+        gains = np.zeros((last - first, depth))
+        gains[query[start:stop] - first, place[start:stop]] = gain[start:stop]
+        seen = np.ones_like(gains)
+        np.cumprod(goes_on(ranks, gains)[:, :-1], axis=1, out=seen[:, 1:])
+        values[first:last] = _total(seen * gains) / _total(seen)
+    return values
+
+
+def _total(terms: FloatArray) -> FloatArray:
+    """Add up each row (Q, D) in rank order. Returns (Q,)."""
+    total: FloatArray = np.add.accumulate(terms, axis=1)[:, -1]
+    return total
+
+
+def _weighed(run: JudgedRun, graded: _Graded, weights: FloatArray) -> FloatArray:
+    """Return the mean of gains under the weights of ranks (D,), which need not add up to 1. (Q,)."""
+    within = graded.rank <= len(weights)
+    gained = run.sum(graded.query[within], graded.gain[within] * weights[graded.rank[within] - 1])
+    return gained / float(np.add.accumulate(weights)[-1])
+
+
+def _inverse_squares(target: float, ranks: FloatArray) -> FloatArray:
+    """Return (2T / (i - 1 + 2T))², which is the product of ((j - 1 + 2T) / (j + 2T))² over the ranks j above i."""
+    share = target / (target + (ranks - 1.0) / 2.0)
+    return share * share
+
+
+def inst(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0, deepest: int = DEPTH) -> FloatArray:
+    """INST: readers who want T relevant documents, and lose heart as they go on and hope as they find some.
+
+    Formula
+    -------
+    C(i) = ((i - 1 + T + T(i)) / (i + T + T(i)))², T(i) = T - (r(1) + … + r(i)), what is still wanted behind rank i. The
+    value is the sum of W(i)·r(i) down to rank D.
+
+    Parameters
+    ----------
+    target : float
+        T, how much gain is wanted, from 0.5: with less, C(i) of a ranking of relevant documents is no probability.
+    max_rel : int
+        The top of the scale of grades, which has the gain 1.
+    min_rel : int
+        The foot of the scale, from 0: this grade and those below it have the gain 0.
+    deepest : int
+        D. A shorter ranking is continued with documents of gain 0, a longer one is cut. It shows in the value.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    Moffat, A., Bailey, P., Scholer, F., Thomas, P. INST: An Adaptive Metric for Information Retrieval Evaluation. ADCS
+    2015. Bailey, P., Moffat, A., Scholer, F., Thomas, P. User Variability and IR System Evaluation. SIGIR 2015. The
+    numbers are those of cwl_eval 1.0.12, ``INSTCWLMetric``: Azzopardi, L., Thomas, P., Moffat, A. cwl_eval: An
+    Evaluation Tool for Information Retrieval. SIGIR 2019.
+
+    Examples
+    --------
+    Two ranks only. Behind the first nothing more is wanted, T(1) = 0, so C(1) = (1/2)² and W(1) = 1 / (1 + 1/4).
+
+    >>> inst(ranked_labels("1 0"), max_rel=1, deepest=2)
+    array([0.8])
+    """
+    if target < 0.5:
+        raise MeasureError(f"INST needs a T of 0.5 or more, not {target:.15g}", "INSQ has no such bound.")
+
+    def goes_on(ranks: FloatArray, gains: FloatArray) -> FloatArray:
+        half = target + (ranks - np.add.accumulate(gains, axis=1)) / 2.0  # of i + T + T(i)
+        root = (half - 0.5) / half
+        return root * root
+
+    return _expected_rate(run, _graded(run, max_rel, min_rel), deepest, goes_on)
+
+
+def insq(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0, deepest: int = DEPTH) -> FloatArray:
+    """INSQ: readers who want T relevant documents; ranks weigh as the inverse of their square, whatever is found.
+
+    Formula
+    -------
+    C(i) = ((i - 1 + 2T) / (i + 2T))², so W(i) is proportional to 1 / (i - 1 + 2T)². The value is the sum of W(i)·r(i)
+    down to rank D.
+
+    Parameters
+    ----------
+    target : float
+        T, how much gain is wanted, above 0.
+    max_rel : int
+        The top of the scale of grades, which has the gain 1.
+    min_rel : int
+        The foot of the scale, from 0: this grade and those below it have the gain 0.
+    deepest : int
+        D. A shorter ranking is continued with documents of gain 0, a longer one is cut. It shows in the value.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    Moffat, A., Scholer, F., Thomas, P. Models and Metrics: IR Evaluation as a User Process. ADCS 2012. The numbers are
+    those of cwl_eval 1.0.12, ``INSQCWLMetric``.
+
+    Examples
+    --------
+    Two ranks only: C(1) = (2/3)², so W(1) = 1 / (1 + 4/9) = 9/13.
+
+    >>> insq(ranked_labels("1 0"), max_rel=1, deepest=2)
+    array([0.69230769])
+    """
+    ranks = np.arange(1, _checked(deepest) + 1, dtype=np.float64)
+    return _weighed(run, _graded(run, max_rel, min_rel), _inverse_squares(target, ranks))
+
+
+def scaled_discounted_cumulated_gain(run: JudgedRun, *, max_rel: int, min_rel: int = 0, cutoff: int) -> FloatArray:
+    """Scaled discounted cumulated gain (SDCG): DCG as a share of that of k documents of the highest grade.
+
+    Formula
+    -------
+    SDCG@k = (sum over ranks i ≤ k of r(i) / log2(i + 1)) / (sum over ranks i ≤ k of 1 / log2(i + 1)). As a model of a
+    reader, C(i) = log2(i + 1) / log2(i + 2) above rank k, and 0 there.
+
+    Parameters
+    ----------
+    max_rel : int
+        The top of the scale of grades, which has the gain 1.
+    min_rel : int
+        The foot of the scale, from 0: this grade and those below it have the gain 0.
+    cutoff : int
+        k, from 1.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]; 1 only where there are k documents of the highest grade. Empty case: 0.
+
+    References
+    ----------
+    Moffat, A., Bailey, P., Scholer, F., Thomas, P. Incorporating User Expectations and Behavior into the Measurement of
+    Search Effectiveness. ACM TOIS 35(3), 2017. The numbers are those of cwl_eval 1.0.12, ``NDCGCWLMetric``, whose
+    rankings end at rank 1000 so that a larger k is 1000 there.
+
+    Examples
+    --------
+    1 / (1 + 1/log2(3))
+
+    >>> scaled_discounted_cumulated_gain(ranked_labels("1 0"), max_rel=1, cutoff=2)
+    array([0.61314719])
+    """
+    weights = 1.0 / _discounts(np.arange(1, _checked(cutoff) + 1))
+    return _weighed(run, _graded(run, max_rel, min_rel), weights)
+
+
+def bejeweled_player_model(
+    run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0, cutoff: int
+) -> FloatArray:
+    """Bejeweled player model (BPM), the static one: precision where readers stop, satisfied or tired.
+
+    Formula
+    -------
+    BPM@k = (r(1) + … + r(s)) / s, s the first rank with r(1) + … + r(s) ≥ T, or k where there is none above k.
+
+    Parameters
+    ----------
+    target : float
+        T, the gain with which readers are satisfied (the benefit wanted, E_b in the paper), above 0.
+    max_rel : int
+        The top of the scale of grades, which has the gain 1.
+    min_rel : int
+        The foot of the scale, from 0: this grade and those below it have the gain 0.
+    cutoff : int
+        k, the rank at which readers are tired (the cost spent, E_c in the paper, each document costing 1), from 1.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    Zhang, F., Liu, Y., Li, X., Zhang, M., Xu, Y., Ma, S. Evaluating Web Search with a Bejeweled Player Model. SIGIR
+    2017. The numbers are those of cwl_eval 1.0.12, ``BPMCWLMetric(T, k)``, but for two things: there rankings end at
+    rank 1000, so that a larger k is 1000; and there rounded gains are added, so that on a scale up to 3 the gains 3 1 1
+    1 do not reach T = 2.
+
+    Examples
+    --------
+    The gains are 0.5, 0 and 1; T = 1 is reached at rank 3: (0.5 + 0 + 1) / 3.
+
+    >>> bejeweled_player_model(ranked_labels("1 0 2"), max_rel=2, cutoff=5)
+    array([0.5])
+    """
+    query, rank, steps, _ = _graded(run, max_rel, min_rel)
+    above = rank <= cutoff
+    query, rank, steps = query[above], rank[above], steps[above]
+    # Whole steps are added and divided once: a sum of rounded gains can miss the target by a last bit.
+    added = np.concatenate([[0], np.cumsum(steps)])
+    starts = np.searchsorted(query, np.arange(run.num_queries + 1))
+    gained = (added[1:] - added[starts[query]]) / (max_rel - min_rel)
+    stop = np.full(run.num_queries, cutoff, dtype=np.int64)
+    np.minimum.at(stop, query[gained >= target], rank[gained >= target])
+    total = run.sum(query, np.where(rank <= stop[query], steps, 0).astype(np.float64))
+    return ratio(total / (max_rel - min_rel), stop)
+
+
+def nearly_expected_reciprocal_rank_8(run: JudgedRun, *, max_rel: int, min_rel: int = 0, cutoff: int) -> FloatArray:
+    """Nearly expected reciprocal rank, equation 8 (NERR8): readers whom gain alone makes stop, or the end of a page.
+
+    Formula
+    -------
+    C(i) = 1 - r(i) above rank k, and 0 there. The value is the sum of W(i)·r(i). It is no normalised ERR.
+
+    Parameters
+    ----------
+    max_rel : int
+        The top of the scale of grades, which has the gain 1.
+    min_rel : int
+        The foot of the scale, from 0: this grade and those below it have the gain 0.
+    cutoff : int
+        k, from 1. A shorter ranking is continued with documents of gain 0.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    Azzopardi, L., Mackenzie, J., Moffat, A. ERR is not C/W/L: Exploring the Relationship Between Expected Reciprocal
+    Rank and Other Metrics. ICTIR 2021, equation 8. The numbers are those of cwl_eval 1.0.12, ``NERReq8CWLMetric``,
+    whose rankings end at rank 1000 so that a larger k is 1000 there.
+
+    Examples
+    --------
+    r(1) = 1/2, so C(1) = 1/2, W(1) = 1 / (1 + 1/2) and the value is 2/3 · 1/2.
+
+    >>> nearly_expected_reciprocal_rank_8(ranked_labels("1 0"), max_rel=2, cutoff=2)
+    array([0.33333333])
+    """
+    return _expected_rate(run, _graded(run, max_rel, min_rel), cutoff, lambda _, gains: 1.0 - gains)
+
+
+def nearly_expected_reciprocal_rank_9(run: JudgedRun, *, max_rel: int, min_rel: int = 0, cutoff: int) -> FloatArray:
+    """Nearly expected reciprocal rank, equation 9 (NERR9): readers whom gain makes stop, or the rank reached.
+
+    Formula
+    -------
+    C(i) = (i / (i + 1))·(1 - r(i)) above rank k, and 0 there. The value is the sum of W(i)·r(i).
+
+    Parameters
+    ----------
+    max_rel : int
+        The top of the scale of grades, which has the gain 1.
+    min_rel : int
+        The foot of the scale, from 0: this grade and those below it have the gain 0.
+    cutoff : int
+        k, from 1. A shorter ranking is continued with documents of gain 0.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    Azzopardi, L., Mackenzie, J., Moffat, A. ERR is not C/W/L: Exploring the Relationship Between Expected Reciprocal
+    Rank and Other Metrics. ICTIR 2021, equation 9. The numbers are those of cwl_eval 1.0.12, ``NERReq9CWLMetric``,
+    whose rankings end at rank 1000 so that a larger k is 1000 there.
+
+    Examples
+    --------
+    r(1) = 1/2, so C(1) = 1/2 · 1/2, W(1) = 1 / (1 + 1/4) and the value is 4/5 · 1/2.
+
+    >>> nearly_expected_reciprocal_rank_9(ranked_labels("1 0"), max_rel=2, cutoff=2)
+    array([0.4])
+    """
+
+    def goes_on(ranks: FloatArray, gains: FloatArray) -> FloatArray:
+        further: FloatArray = ranks / (ranks + 1.0) * (1.0 - gains)
+        return further
+
+    return _expected_rate(run, _graded(run, max_rel, min_rel), cutoff, goes_on)
+
+
+def nearly_expected_reciprocal_rank_10(
+    run: JudgedRun, *, p: float = 0.9, max_rel: int, min_rel: int = 0, deepest: int = DEPTH
+) -> FloatArray:
+    """Nearly expected reciprocal rank, equation 10 (NERR10): readers whom gain makes stop, or patience as in RBP.
+
+    Formula
+    -------
+    C(i) = p·(1 - r(i)). The value is the sum of W(i)·r(i) down to rank D.
+
+    Parameters
+    ----------
+    p : float
+        Probability of going on behind a document without gain, between 0 and 1.
+    max_rel : int
+        The top of the scale of grades, which has the gain 1.
+    min_rel : int
+        The foot of the scale, from 0: this grade and those below it have the gain 0.
+    deepest : int
+        D. A shorter ranking is continued with documents of gain 0, a longer one is cut. It shows where p is near 1.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    Azzopardi, L., Mackenzie, J., Moffat, A. ERR is not C/W/L: Exploring the Relationship Between Expected Reciprocal
+    Rank and Other Metrics. ICTIR 2021, equation 10. The numbers are those of cwl_eval 1.0.12, ``NERReq10CWLMetric``.
+
+    Examples
+    --------
+    Two ranks only. r(1) = 1/2, so C(1) = 0.8 · 1/2, W(1) = 1 / 1.4 and the value is 1/2 · 1/1.4.
+
+    >>> nearly_expected_reciprocal_rank_10(ranked_labels("1 0"), p=0.8, max_rel=2, deepest=2)
+    array([0.35714286])
+    """
+    return _expected_rate(run, _graded(run, max_rel, min_rel), deepest, lambda _, gains: p * (1.0 - gains))
+
+
+def nearly_expected_reciprocal_rank_11(
+    run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0, deepest: int = DEPTH
+) -> FloatArray:
+    """Nearly expected reciprocal rank, equation 11 (NERR11): readers whom gain makes stop, or patience as in INSQ.
+
+    Formula
+    -------
+    C(i) = ((i - 1 + 2T) / (i + 2T))²·(1 - r(i)). The value is the sum of W(i)·r(i) down to rank D.
+
+    Parameters
+    ----------
+    target : float
+        T, how much gain is wanted, above 0.
+    max_rel : int
+        The top of the scale of grades, which has the gain 1.
+    min_rel : int
+        The foot of the scale, from 0: this grade and those below it have the gain 0.
+    deepest : int
+        D. A shorter ranking is continued with documents of gain 0, a longer one is cut. It shows in the value.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    Azzopardi, L., Mackenzie, J., Moffat, A. ERR is not C/W/L: Exploring the Relationship Between Expected Reciprocal
+    Rank and Other Metrics. ICTIR 2021, equation 11. The numbers are those of cwl_eval 1.0.12, ``NERReq11CWLMetric``.
+
+    Examples
+    --------
+    Two ranks only. r(1) = 1/2, so C(1) = (2/3)² · 1/2, W(1) = 1 / (1 + 2/9) and the value is 9/11 · 1/2.
+
+    >>> nearly_expected_reciprocal_rank_11(ranked_labels("1 0"), max_rel=2, deepest=2)
+    array([0.40909091])
+    """
+
+    def goes_on(ranks: FloatArray, gains: FloatArray) -> FloatArray:
+        half = target + ranks / 2.0  # of i + 2T
+        root = (half - 0.5) / half
+        further: FloatArray = root * root * (1.0 - gains)
+        return further
+
+    return _expected_rate(run, _graded(run, max_rel, min_rel), deepest, goes_on)

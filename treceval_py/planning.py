@@ -1,0 +1,148 @@
+"""A plan: which measures are computed, with which parameters, under which conventions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from treceval_py.conventions import Conventions
+from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.measures import Measure, parse_measures
+from treceval_py.measures.parameters import PARAMETERS
+from treceval_py.profiles import Profile
+from treceval_py.ranking import Rules
+from treceval_py.signatures import Fingerprint, Signature
+
+__all__ = ["Plan", "Task", "plan_of_measures", "plan_of_signatures"]
+
+
+class Task(NamedTuple):
+    """One measure to compute.
+
+    Attributes
+    ----------
+    asked : Measure
+        As it was asked for.
+    resolved : Measure
+        With all its parameters.
+    conventions : Conventions
+        How its list is ranked and its values are averaged.
+    """
+
+    asked: Measure
+    resolved: Measure
+    conventions: Conventions
+
+    @property
+    def rules(self) -> Rules:
+        """How documents are ranked for it."""
+        return self.conventions.rules(tied=("ties", "average") in self.resolved.parameters)
+
+
+class Plan(NamedTuple):
+    """What is to be computed.
+
+    Attributes
+    ----------
+    tasks : tuple of Task, length M
+        The measures.
+    profile : str
+        The profile's name.
+    """
+
+    tasks: tuple[Task, ...]
+    profile: str
+
+    @property
+    def rankings(self) -> dict[Rules, list[int]]:
+        """The numbers of the tasks that share a ranking."""
+        groups: dict[Rules, list[int]] = {}
+        for number, task in enumerate(self.tasks):
+            groups.setdefault(task.rules, []).append(number)
+        return groups
+
+    @property
+    def duplicates(self) -> str:
+        """What a document that comes twice in a query does."""
+        values = {task.conventions.duplicates for task in self.tasks}
+        return "last" if values == {"last"} else "refuse"
+
+
+def plan_of_measures(
+    names: str | Measure | Iterable[str | Measure] | None,
+    profile: Profile,
+    *,
+    max_rel: int,
+    level: int | None,
+    complete: bool,
+    depth: int | None,
+    judged_only: bool,
+    collection_size: int,
+) -> Plan:
+    """Plan measures under a profile; parameters as those of `evaluation.evaluate`.
+
+    Raises
+    ------
+    MeasureError
+        A measure is unknown, or a parameter out of range.
+    """
+    rules = profile.complete if complete else profile
+    asked = parse_measures(rules.measures if names is None else names, leaves_out=rules.leaves_out)
+    defaults: dict[str, Any] = {
+        "level": PARAMETERS["level"].check(rules.level if level is None else level, "level"),
+        "max_rel": max_rel,
+        "collection_size": PARAMETERS["collection_size"].check(collection_size, "collection_size"),
+        **rules.defaults,
+    }
+    changes: dict[str, Any] = {}
+    if depth is not None:
+        changes["depth"] = depth
+    if judged_only:
+        changes["judged_only"] = True
+    tasks = []
+    for measure in asked:
+        resolved = rules.meaning_of(measure).with_defaults(defaults)
+        tasks.append(Task(measure, resolved, rules.conventions_of(resolved).changed(changes)))
+    return Plan(tuple(tasks), rules.name)
+
+
+def plan_of_signatures(
+    signatures: str | Signature | Iterable[str | Signature], fingerprint: Fingerprint, *, defaults: Mapping[str, Any]
+) -> Plan:
+    """Plan what signatures say.
+
+    Parameters
+    ----------
+    signatures : str, Signature, or iterable of them
+        Short or long ones.
+    fingerprint : Fingerprint
+        That of the judgments at hand.
+    defaults : mapping
+        Values for parameters that a hand-written signature left out.
+
+    Raises
+    ------
+    MeasureError
+        One is no signature, or two have one measure.
+    EvaluationError
+        One is of other judgments.
+    """
+    given: Sequence[str | Signature] = [signatures] if isinstance(signatures, (str, Signature)) else list(signatures)
+    found = [Signature.parse(each) if isinstance(each, str) else each for each in given]
+    if not found:
+        raise MeasureError("no signature to repeat")
+    tasks: list[Task] = []
+    for signature in found:
+        if signature.judgments != str(fingerprint):
+            raise EvaluationError(
+                f"signature '{signature.short}' is of other judgments: theirs are {signature.judgments}, these are "
+                f"{fingerprint}",
+                "Give the judgments that it was made with.",
+            )
+        resolved = signature.measure.with_defaults(defaults)
+        asked = Measure(signature.measure.family, signature.measure.parameters, asked=signature.measure.notation)
+        tasks.append(Task(asked, resolved, signature.conventions))
+    if len({task.asked.name for task in tasks}) < len(tasks):
+        raise MeasureError("two signatures have the same measure", "Repeat them one after the other.")
+    profiles = list(dict.fromkeys(signature.profile for signature in found))
+    return Plan(tuple(tasks), ", ".join(profiles))

@@ -1,0 +1,135 @@
+"""A run's values with the ranges in which they lie, under a profile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from treceval_py._types import Source
+from treceval_py.conventions import Conventions
+from treceval_py.errors import EvaluationError
+from treceval_py.evaluation import evaluate, load_judgments, load_run, selected
+from treceval_py.formats.trec import Judgments
+from treceval_py.judging import JudgedRun, judge_by
+from treceval_py.measures import Measure
+from treceval_py.measures.registry import TEXT
+from treceval_py.profiles import DEFAULT_PROFILE, Profile, profile_named
+from treceval_py.ranking import Rules
+from treceval_py.results import Results
+from treceval_py.sensitivity.ties import TieRange, tie_ranges
+from treceval_py.sensitivity.unjudged import UnjudgedRange, unjudged_ranges
+from treceval_py.tables import Qrels, Run
+
+__all__ = ["Sensitivity", "assess"]
+
+
+class Sensitivity(NamedTuple):
+    """Values, and how far they depend on what was left open.
+
+    Attributes
+    ----------
+    results : Results
+        The values.
+    ties : dict of str to TieRange
+        For each measure, by its name, the range over all orders of documents with equal scores; empty if not asked for.
+    unjudged : dict of str to UnjudgedRange
+        The range over all labels of the unjudged documents that were retrieved; empty if not asked for.
+    qids : dict of str to tuple of str
+        The queries of each measure, in the order of its ranges.
+    """
+
+    results: Results
+    ties: dict[str, TieRange]
+    unjudged: dict[str, UnjudgedRange]
+    qids: dict[str, tuple[str, ...]]
+
+
+def assess(
+    qrels: Source | Judgments | Mapping[str, Mapping[str, int]],
+    run: Source | Run | Mapping[str, Mapping[str, float]],
+    measures: str | Measure | Iterable[str | Measure] | None = None,
+    *,
+    ties: bool = True,
+    unjudged: bool = True,
+    level: int | None = None,
+    complete: bool = False,
+    depth: int | None = None,
+    judged_only: bool = False,
+    profile: str | Profile = DEFAULT_PROFILE,
+    run_format: str | None = None,
+) -> Sensitivity:
+    """Score a run and say how far its values depend on the order of ties and on unjudged documents.
+
+    Parameters
+    ----------
+    qrels, run, measures, level, complete, depth, judged_only, profile, run_format
+        As of `evaluate`.
+    ties, unjudged : bool
+        Which ranges are computed.
+
+    Raises
+    ------
+    TrecevalError
+        As of `evaluate`; and where the range of a measure is not known, or documents are not ranked by scores.
+
+    Examples
+    --------
+    >>> found = assess({"1": {"a": 1, "b": 0}}, {"1": {"a": 1.0, "b": 1.0}}, ["RR"], unjudged=False)
+    >>> found.ties["RR"].lowest_mean, found.ties["RR"].expected_mean, found.ties["RR"].highest_mean
+    (0.5, 0.75, 1.0)
+    """
+    rules = profile_named(profile) if isinstance(profile, str) else profile
+    judgments = load_judgments(qrels, duplicates=rules.conventions.duplicates)
+    table = load_run(run, run_format, duplicates=rules.conventions.duplicates)
+    if not isinstance(judgments, Qrels):
+        raise EvaluationError("ranges are known only with relevance judgments (qrels)", file=judgments.name)
+    results = evaluate(
+        judgments,
+        table,
+        measures,
+        level=level,
+        complete=complete,
+        depth=depth,
+        judged_only=judged_only,
+        profile=rules,
+    )
+    found = Sensitivity(results, {}, {}, {})
+    judging = _Judging(judgments, table)
+    for number, measure in enumerate(results.resolved):
+        if measure.family.kind == TEXT:
+            continue
+        name, conventions = results.measures[number].name, results.conventions[number]
+        if ties:
+            if conventions.order == "rank":
+                raise EvaluationError(
+                    f"the profile {rules.name} ranks documents by the rank column, in which there are no ties",
+                    "Use another profile.",
+                )
+            part = judging.judged(conventions, conventions.rules(tied=True)._replace(depth=None))
+            found.qids[name] = part.qids
+            (found.ties[name],) = tie_ranges(part, [measure], conventions.depth)
+        if unjudged:
+            part = judging.judged(conventions, conventions.rules())
+            found.qids[name] = part.qids
+            top = dict(measure.parameters).get("max_rel", judgments.max_rel)
+            (found.unjudged[name],) = unjudged_ranges(part, [measure], int(top))
+    return found
+
+
+class _Judging:
+    """A run that is judged once for each ranking."""
+
+    def __init__(self, qrels: Qrels, run: Run) -> None:
+        self._qrels = qrels
+        self._run = run
+        self._known: dict[tuple[Rules, bool], JudgedRun] = {}
+
+    def judged(self, conventions: Conventions, rules: Rules) -> JudgedRun:
+        """Return the run as judged by rules, with the queries that conventions count."""
+        key = (rules, conventions.missing != "out")
+        if key not in self._known:
+            self._known[key] = judge_by(self._qrels, self._run, rules, complete=key[1])
+        part, _, _ = selected(self._known[key], conventions, set(self._run.qids))
+        if not isinstance(part, JudgedRun):
+            raise AssertionError("a judged run has judged runs as its parts")
+        return part

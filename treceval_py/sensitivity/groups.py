@@ -1,0 +1,98 @@
+"""The documents of equal scores among which judged ones stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.judging import Hits, Tied
+
+__all__ = ["MOST_CELLS", "Groups", "groups_of", "portions"]
+
+MOST_CELLS = 1 << 20
+"""How many numbers are held at once."""
+
+
+class Groups(NamedTuple):
+    """Ties that have judged documents, sorted by query and rank; a document alone is a tie of one.
+
+    Attributes
+    ----------
+    query, first, last : (G,) int arrays
+        The query, and the ranks that the tie takes up.
+    size : (G,) int array
+        How many documents it has, judged or not.
+    of : (H,) int array
+        The tie of each hit.
+    """
+
+    query: IntArray
+    first: IntArray
+    last: IntArray
+    size: IntArray
+    of: IntArray
+
+    def tally(self, mask: BoolArray) -> IntArray:
+        """Count the hits of a mask (H,) in each tie. Returns (G,)."""
+        counts: IntArray = np.bincount(self.of[mask], minlength=len(self.size)).astype(np.int64)
+        return counts
+
+    def sum(self, each: FloatArray) -> FloatArray:
+        """Add up values (H,) in each tie. Returns (G,)."""
+        totals: FloatArray = np.bincount(self.of, weights=each, minlength=len(self.size)).astype(np.float64)
+        return totals
+
+    def above(self, counts: IntArray) -> IntArray:
+        """Add up what ties (G,) have over the ties of the same query that stand above. Returns (G,)."""
+        before = np.cumsum(counts) - counts
+        start = np.searchsorted(self.query, self.query)
+        passed: IntArray = before - before[start]
+        return passed
+
+    def inside(self, limit: int | IntArray) -> IntArray:
+        """Count the ranks of each tie that are at most ``limit``. Returns (G,)."""
+        ranks: IntArray = np.clip(limit - self.first + 1, 0, self.size)
+        return ranks
+
+
+def groups_of(hits: Hits, tied: Tied) -> Groups:
+    """Find the ties of judged documents.
+
+    Parameters
+    ----------
+    hits : Hits
+        The judged documents, sorted by query and rank.
+    tied : Tied
+        Between which ranks each can stand.
+    """
+    new = np.ones(len(hits.query), dtype=bool)
+    new[1:] = (hits.query[1:] != hits.query[:-1]) | (tied.first[1:] != tied.first[:-1])
+    first, last = tied.first[new], tied.last[new]
+    return Groups(hits.query[new], first, last, last - first + 1, np.cumsum(new) - 1)
+
+
+def portions(widths: IntArray) -> Iterator[IntArray]:
+    """Divide rows into portions of about the same width that fit in memory as rectangles.
+
+    Parameters
+    ----------
+    widths : (N,) int array
+        How many numbers each row has.
+
+    Yields
+    ------
+    (M,) int array
+        Rows.
+    """
+    order = np.argsort(widths, kind="stable")
+    ordered = widths[order]
+    start = 0
+    while start < len(order):
+        near = int(np.searchsorted(ordered, 2 * int(ordered[start]) + 8, side="right"))
+        most = max(MOST_CELLS // (int(ordered[near - 1]) + 1), 1)
+        stop = min(near, start + most)
+        yield order[start:stop]
+        start = stop

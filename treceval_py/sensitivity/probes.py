@@ -1,0 +1,126 @@
+"""What a measure makes of single documents, found by asking the measure: no formula stands here a second time."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray
+from treceval_py.judging import Hits, JudgedRun, Tied
+from treceval_py.measures.registry import Measure
+
+__all__ = ["Shares", "has", "parameter", "rank_weights", "shares", "single", "values", "with_fixed_ideal"]
+
+
+def has(measure: Measure, name: str) -> bool:
+    """Tell whether a measure has a parameter of that name."""
+    return measure.family.takes(name)
+
+
+def parameter(measure: Measure, name: str, absent: Any = None) -> Any:
+    """Return the value of a parameter: as given, else the function's default; ``absent`` if it has no such one."""
+    given = dict(measure.parameters)
+    if name in given:
+        return given[name]
+    known = inspect.signature(measure.family.function).parameters
+    if name not in known or known[name].default is inspect.Parameter.empty:
+        return absent
+    return known[name].default
+
+
+def with_fixed_ideal(measure: Measure) -> Measure:
+    """Return the measure with an ideal of all judged documents, which single documents do not change."""
+    if not has(measure, "ideal"):
+        return measure
+    return Measure(measure.family, tuple({**dict(measure.parameters), "ideal": "judged"}.items()))
+
+
+def values(measure: Measure, judged: JudgedRun) -> FloatArray:
+    """Compute a measure of numbers. Returns (Q,)."""
+    found: FloatArray = np.asarray(measure(judged), dtype=np.float64)
+    return found
+
+
+def single(measure: Measure, rel: IntArray, rank: IntArray, judged: IntArray, num_ret: int) -> FloatArray:
+    """Return the value of rankings in which one document alone is judged.
+
+    Parameters
+    ----------
+    measure : Measure
+        What to compute.
+    rel, rank : (N,) int arrays
+        The document's judgment and rank; at rank 0 there is none.
+    judged : (J,) int array
+        The judgments of the query, the same for all N.
+    num_ret : int
+        How many documents were retrieved.
+    """
+    count = len(rel)
+    there = rank > 0
+    query = np.arange(count)
+    best = np.sort(judged)[::-1]
+    ideal = Hits(np.repeat(query, len(best)), np.tile(np.arange(1, len(best) + 1), count), np.tile(best, count))
+    hits = Hits(query[there], rank[there], rel[there])
+    num = np.full(count, num_ret, dtype=np.int64)
+    return values(measure, JudgedRun(("",) * count, hits, ideal, num, "", Tied(hits.rank, hits.rank)))
+
+
+class Shares(NamedTuple):
+    """What labels are worth to a measure that adds up a value for each document.
+
+    Attributes
+    ----------
+    labels : (L,) int array
+        Judgments, ascending.
+    worth : (L,) float array
+        What a document with each of them adds at rank 1, up to a factor.
+    """
+
+    labels: IntArray
+    worth: FloatArray
+
+    @property
+    def top(self) -> int:
+        """The label that counts most, up or down."""
+        return int(self.labels[np.argmax(np.abs(self.worth))])
+
+    def of(self, rel: IntArray) -> FloatArray:
+        """Return what documents are worth, the top label being worth 1 (all 0 if no label counts)."""
+        most = self.worth[np.argmax(np.abs(self.worth))]
+        if most == 0:
+            return np.zeros(len(rel))
+        share: FloatArray = self.worth[np.searchsorted(self.labels, rel)] / most
+        return share
+
+
+def shares(measure: Measure, labels: IntArray, deepest: int = 1) -> Shares:
+    """Find what labels are worth to a measure.
+
+    Parameters
+    ----------
+    measure : Measure
+        A measure that adds up a value for each document.
+    labels : (L,) int array
+        The judgments.
+    deepest : int
+        The longest ranking at hand.
+    """
+    known = np.unique(labels) if len(labels) else np.zeros(1, dtype=np.int64)
+    rel = np.append(known, 0)
+    rank = np.append(np.ones(len(known), dtype=np.int64), 0)
+    found = single(measure, rel, rank, np.maximum(known, 0), deepest + 1)
+    return Shares(known, found[:-1] - found[-1])
+
+
+def rank_weights(measure: Measure, of: Shares, deepest: int) -> FloatArray:
+    """Return what ranks 1..deepest weigh to a measure, rank 1 having the weight 1. Returns (deepest,)."""
+    rank = np.arange(deepest + 1, dtype=np.int64)
+    rel = np.full(deepest + 1, of.top, dtype=np.int64)
+    found = single(measure, rel, rank, np.maximum(of.labels, 0), deepest + 1)
+    added = found[1:] - found[0]
+    if deepest == 0 or added[0] == 0:
+        return np.zeros(deepest)
+    weights: FloatArray = added / added[0]
+    return weights

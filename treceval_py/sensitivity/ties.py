@@ -1,0 +1,298 @@
+"""How far values depend on the order of documents with equal scores.
+
+Every order of the documents of a tie is as good as another. The lowest and the highest value come from two orders:
+where a document that has more of what the measure promotes never does harm further up, the documents of each tie are
+put in descending order of that, and in ascending order. Both rankings are made for all queries at once, and the measure
+itself is computed on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.judging import Hits, JudgedRun, Tied
+from treceval_py.measures.gains import gain_of
+from treceval_py.measures.registry import BOTH, GAIN, JUDGMENT, NOTHING, PREFERENCE, Measure
+from treceval_py.ranking import limit_of
+from treceval_py.sensitivity.expected import expected_values
+from treceval_py.sensitivity.groups import groups_of
+from treceval_py.sensitivity.probes import parameter, values
+
+__all__ = ["TieRange", "TiedDocuments", "tie_ranges", "tied_documents"]
+
+ROUNDING = 1e-12
+"""Two values whose relative difference is less than this are one value, computed in another order."""
+
+
+class TieRange(NamedTuple):
+    """Between what a measure lies, over all orders of documents with equal scores.
+
+    Attributes
+    ----------
+    measure : Measure
+        The measure.
+    lowest, expected, highest : (Q,) float arrays
+        The least, the average and the greatest value of each query. The average is NaN where it is not known.
+    lowest_mean, expected_mean, highest_mean : float
+        What the measure's own average makes of them; a sum for counts, a geometric mean for ``gm_map``.
+    touched : (Q,) bool array
+        For which queries the order of ties makes a difference.
+    """
+
+    measure: Measure
+    lowest: FloatArray
+    expected: FloatArray
+    highest: FloatArray
+    lowest_mean: float
+    expected_mean: float
+    highest_mean: float
+    touched: BoolArray
+
+    @property
+    def num_touched(self) -> int:
+        """For how many queries the order of ties makes a difference."""
+        return int(self.touched.sum())
+
+
+class TiedDocuments(NamedTuple):
+    """How many documents share their score with others, at least one of which is judged.
+
+    Attributes
+    ----------
+    tied : (Q,) int array
+        How many of the documents retrieved for each query are so.
+    num_ret : (Q,) int array
+        How many were retrieved.
+    """
+
+    tied: IntArray
+    num_ret: IntArray
+
+    @property
+    def num_queries(self) -> int:
+        """For how many queries there are such documents."""
+        return int((self.tied > 0).sum())
+
+    @property
+    def share(self) -> float:
+        """The share of all documents retrieved that are such; 0 if nothing was retrieved."""
+        return float(self.tied.sum() / max(int(self.num_ret.sum()), 1))
+
+
+def tied_documents(judged: JudgedRun) -> TiedDocuments:
+    """Count the documents that share their score with others, at least one of which is judged.
+
+    Ties among unjudged documents alone change no value and are not counted.
+
+    Parameters
+    ----------
+    judged : JudgedRun
+        Judged with ``tied=True``.
+
+    Raises
+    ------
+    EvaluationError
+        It was judged without.
+
+    Examples
+    --------
+    >>> from treceval_py import Qrels, judge
+    >>> run = Run({"1": {"a": 1.0, "b": 1.0, "c": 0.5, "d": 0.0, "e": 0.0}})
+    >>> tied_documents(judge(Qrels({"1": {"a": 1, "c": 1}}), run, tied=True)).share
+    0.4
+    """
+    tied = _tied_of(judged)
+    rated = judged.hits.rel >= 0
+    groups = groups_of(judged.hits.where(rated), tied.where(rated))
+    several = groups.size > 1
+    sizes = np.bincount(groups.query[several], weights=groups.size[several], minlength=judged.num_queries)
+    return TiedDocuments(sizes.astype(np.int64), judged.num_ret)
+
+
+def tie_ranges(judged: JudgedRun, measures: Sequence[Measure], depth: int | None = None) -> list[TieRange]:
+    """Compute between what values measures lie, over all orders of documents with equal scores.
+
+    Lowest and highest values are exact. So is the average over all orders, which are taken to be equally likely: for
+    most measures there is a closed form, for others all distinct orders are tried where these are few, and where they
+    are many the average is NaN.
+
+    Parameters
+    ----------
+    judged : JudgedRun
+        Judged with ``tied=True`` and without ``depth``.
+    measures : sequence of Measure
+        Measures with values for all their parameters.
+    depth : int, optional
+        How many documents of each query count, after they were ordered; of a tie that straddles this depth some
+        documents count in one order and others in another.
+
+    Returns
+    -------
+    list of TieRange
+        One for each measure.
+
+    Raises
+    ------
+    EvaluationError
+        The run was judged without ``tied=True``.
+    MeasureError
+        For a measure it is not known which orders give the extremes.
+    DataError
+        `depth` is below 0.
+
+    References
+    ----------
+    McSherry, F., Najork, M. Computing Information Retrieval Performance Measures Efficiently in the Presence of Tied
+    Scores. ECIR 2008. Cabanac, G., Hubert, G., Boughanem, M., Chrisment, C. Tie-Breaking Bias: Effect of an
+    Uncontrolled Parameter on Information Retrieval Evaluation. CLEF 2010.
+
+    Examples
+    --------
+    Of three documents with one score one is relevant: its rank is 1, 2 or 3.
+
+    >>> from treceval_py import Qrels, judge, parse_measures
+    >>> judged = judge(Qrels({"1": {"b": 1}}), Run({"1": {"a": 1.0, "b": 1.0, "c": 1.0}}), tied=True)
+    >>> found, = tie_ranges(judged, parse_measures("recip_rank"))
+    >>> [round(float(values[0]), 4) for values in (found.lowest, found.expected, found.highest)]
+    [0.3333, 0.6111, 1.0]
+    """
+    _tied_of(judged)
+    limit = limit_of(depth)
+    return [_range(judged, measure, None if depth is None else limit) for measure in measures]
+
+
+def _tied_of(judged: JudgedRun) -> Tied:
+    if judged.tied is not None:
+        return judged.tied
+    if len(judged.hits.query):
+        raise EvaluationError("the judged run does not say which documents are tied", "Judge it with tied=True.")
+    return Tied(judged.hits.rank, judged.hits.rank)
+
+
+def _range(judged: JudgedRun, measure: Measure, depth: int | None) -> TieRange:
+    _check(measure, depth)
+    if parameter(measure, "norm") == "retrieved" and (depth is not None or parameter(measure, "cutoff")):
+        lowest, highest = _extremes_of_shares(judged, measure, depth)
+    else:
+        key = promoted(judged.hits.rel, measure)
+        down = values(measure, arranged_by(judged, key, depth))
+        up = values(measure, arranged_by(judged, -key, depth))
+        lowest, highest = np.minimum(down, up), np.maximum(down, up)
+    touched = highest - lowest > ROUNDING * np.maximum(np.abs(lowest), np.abs(highest))
+    expected = lowest.copy()
+    if touched.any():
+        key = promoted(judged.hits.rel, measure)
+        found = expected_values(judged.select(touched), measure, key[touched[judged.hits.query]], depth)
+        # A sum in another order may lie a rounding error beyond the extremes; NaN stays.
+        expected[touched] = np.clip(found, lowest[touched], highest[touched])
+    average, count = measure.family.average, judged.num_queries
+    means = [average(column, count) for column in (lowest, expected, highest)]
+    return TieRange(measure, lowest, expected, highest, means[0], means[1], means[2], touched)
+
+
+def _check(measure: Measure, depth: int | None) -> None:
+    """Check that it is known which orders give the extremes."""
+    if not measure.family.promotes:
+        raise MeasureError(
+            f"for {measure.name} it is not known which order of ties is the best or the worst",
+            "Ask for others, such as map, P_10, recip_rank or ndcg_cut_10.",
+        )
+    if depth is not None and parameter(measure, "ideal") == "retrieved":
+        raise MeasureError(
+            f"for {measure.name} cut at a depth it is not known which order of ties is the best or the worst",
+            "Leave out the depth, or ask for ideal=judged.",
+        )
+
+
+def promoted(rel: IntArray, measure: Measure) -> FloatArray:
+    """Return how much documents have of what a measure promotes; unjudged ones have 0.
+
+    Parameters
+    ----------
+    rel : (H,) int array
+        Their judgments.
+    measure : Measure
+        A measure whose family says what it promotes.
+    """
+    kind = measure.family.promotes
+    level = max(int(parameter(measure, "level", 1)), 0)
+    if kind == NOTHING:
+        return np.zeros(len(rel))
+    if kind == JUDGMENT:
+        return (rel >= 0).astype(np.float64)
+    if kind in (GAIN, BOTH):
+        gain = gain_of(rel, parameter(measure, "gains"), parameter(measure, "gain", "linear"))
+        if kind == GAIN:
+            return gain
+        return np.where(rel >= max(level, 1), 1.0 + gain, 0.0)
+    relevant = (rel >= level).astype(np.float64)
+    return relevant - ((rel >= 0) & (rel < level)) if kind == PREFERENCE else relevant
+
+
+def arranged_by(judged: JudgedRun, key: FloatArray, depth: int | None = None) -> JudgedRun:
+    """Order the documents of each tie by a descending key, and cut the ranking.
+
+    Parameters
+    ----------
+    judged : JudgedRun
+        The run, with ties.
+    key : (H,) float array
+        The key of each hit. Documents without a row have 0.
+    depth : int, optional
+        How many documents of each query count.
+    """
+    tied = _tied_of(judged)
+    order = np.lexsort((-key, tied.first, judged.hits.query))
+    query, rel = judged.hits.query, judged.hits.rel[order]  # a tie is within a query and its rows stand together
+    first, last = tied
+    groups = groups_of(judged.hits, tied)
+    starts = np.searchsorted(groups.of, np.arange(len(groups.size) + 1))
+    rows = np.arange(len(query))
+    # What is worse than unjudged documents stands below them, at the end of the tie.
+    below = key[order] < 0
+    rank = np.where(below, last - (starts[groups.of + 1] - 1 - rows), first + rows - starts[groups.of])
+    return _cut(judged, Hits(query, rank, rel), Tied(first, last), depth)
+
+
+def _cut(judged: JudgedRun, hits: Hits, tied: Tied, depth: int | None) -> JudgedRun:
+    num_ret = judged.num_ret
+    if depth is not None:
+        within = hits.rank <= depth
+        hits, tied, num_ret = hits.where(within), tied.where(within), np.minimum(num_ret, depth)
+    return JudgedRun(judged.qids, hits, judged.ideal, num_ret, judged.tag, tied)
+
+
+def _extremes_of_shares(judged: JudgedRun, measure: Measure, depth: int | None) -> tuple[FloatArray, FloatArray]:
+    """Return the extremes of AP over the relevant documents found, of which more or fewer can be found.
+
+    For any number of relevant documents that come in from the tie that straddles the last rank that counts, the best
+    order has them first, and the worst order last.
+    """
+    last_rank = min(each for each in (depth, parameter(measure, "cutoff")) if each is not None)
+    found = promoted(judged.hits.rel, measure) > 0
+    hits, tied = judged.hits.where(found), _tied_of(judged).where(found)
+    judged = JudgedRun(judged.qids, hits, judged.ideal, judged.num_ret, judged.tag, tied)
+    straddling = (tied.first <= last_rank) & (tied.last > last_rank)
+    rows = np.flatnonzero(straddling)
+    query, first = hits.query[rows], tied.first[rows]
+    nth = np.arange(len(rows)) - np.searchsorted(query, query)
+    count, size, inside = (np.zeros(judged.num_queries, dtype=np.int64) for _ in range(3))
+    count += judged.count(query)
+    size[query], inside[query] = tied.last[rows] - first + 1, last_rank - first + 1
+    fewest, most = np.maximum(count - (size - inside), 0), np.minimum(count, inside)
+    lowest, highest = np.full(judged.num_queries, np.inf), np.full(judged.num_queries, -np.inf)
+    for number in range(int(fewest.min(initial=0)), int(most.max(initial=0)) + 1):
+        come_in = np.clip(number, fewest, most)[query]
+        for best in (True, False):
+            arranged = arranged_by(judged, np.full(len(hits.query), 1.0 if best else -1.0))
+            rank = arranged.hits.rank.copy()
+            top = first if best else last_rank - come_in + 1
+            rank[rows] = np.where(nth < come_in, top + nth, last_rank + 1 + nth - come_in)
+            shares = values(measure, _cut(judged, arranged.hits._replace(rank=rank), tied, depth))
+            lowest, highest = np.minimum(lowest, shares), np.maximum(highest, shares)
+    return lowest, highest

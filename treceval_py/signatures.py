@@ -1,0 +1,271 @@
+"""Signatures: how a number was made, in one line that can be read back and repeated.
+
+A signature has two forms. The long one names everything::
+
+    AP(norm=relevant,rel=1)|order:score|width:64|ties:docid-desc|self:keep|unjudged:keep|depth:all|dup:refuse|
+    missing:out|norel:in|queries:30|set:1f0c93ab|qrels:7b3b1f3e|version:0.1.0|profile:trec_eval-10
+
+The short one names the profile, and only those conventions that differ from it::
+
+    AP(rel=1)|p:trec_eval-10|#:30|q:7b3b1f3e|v:0.1.0
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from treceval_py.conventions import CONVENTIONS, Conventions
+from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.measures import Measure, parse_measures
+from treceval_py.profiles import PROFILES, profile_named
+from treceval_py.tables import JudgmentGroups, Preferences, Qrels, encode
+
+if TYPE_CHECKING:
+    from treceval_py.results import Results
+
+__all__ = ["Fingerprint", "Signature", "check_comparable", "fingerprint_of_queries"]
+
+DIGITS = 8
+"""Hexadecimal digits of a hash: enough to tell apart the judgments that one person meets."""
+
+_BY_KEY = {each.key: each for each in CONVENTIONS.values()}
+_LONG = {"queries": "queries", "set": "query_set", "qrels": "judgments", "version": "version", "profile": "profile"}
+_SHORT = {"#": "queries", "q": "judgments", "v": "version", "p": "profile"}
+
+
+class Signature(NamedTuple):
+    """How a number was made.
+
+    Attributes
+    ----------
+    measure : Measure
+        What was computed, with its parameters.
+    conventions : Conventions
+        How the list was ranked and queries were averaged.
+    queries : int
+        How many queries were averaged.
+    judgments : str
+        The first 8 hexadecimal digits of the SHA-256 of the judgments, as `Fingerprint` writes them.
+    version : str
+        The version of treceval_py.
+    profile : str
+        The profile under which it was asked for.
+    query_set : str
+        The same digits of the SHA-256 of the ids of the averaged queries, each on a line, in the order of their bytes;
+        empty in what was read from a short signature.
+
+    Examples
+    --------
+    >>> import treceval_py as te
+    >>> results = te.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, ["AP"])
+    >>> print(results.signatures["AP"].short)
+    AP(rel=1)|p:trec_eval-10|#:1|q:fff4dd91|v:0.1.0
+    >>> Signature.parse(results.signatures["AP"].short).conventions.ties
+    'docid-desc'
+    """
+
+    measure: Measure
+    conventions: Conventions
+    queries: int
+    judgments: str
+    version: str
+    profile: str
+    query_set: str = ""
+
+    @property
+    def short(self) -> str:
+        """The short form: the profile, and what differs from it."""
+        named = PROFILES.get(self.profile)
+        usual = Conventions() if named is None else named.conventions_of(self.measure)
+        differing = [
+            f"{each.key}:{each.show(getattr(self.conventions, each.name))}"
+            for each in usual.differences(self.conventions)
+        ]
+        parts = [
+            f"{key}:{getattr(self, name)}" for key, name in (("#", "queries"), ("q", "judgments"), ("v", "version"))
+        ]
+        return "|".join([self.measure.notation, f"p:{self.profile}", *differing, *parts])
+
+    @property
+    def long(self) -> str:
+        """The long form: every parameter and every convention."""
+        parts = [f"{key}:{text}" for key, text in self.conventions.texts().items()]
+        parts += [f"{key}:{getattr(self, name)}" for key, name in _LONG.items()]
+        return "|".join([explicit(self.measure).notation, *parts])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parts of the long form by their keys."""
+        others = {key: getattr(self, name) for key, name in _LONG.items()}
+        return {"measure": explicit(self.measure).notation, **self.conventions.texts(), **others}
+
+    def __str__(self) -> str:
+        return self.short
+
+    @classmethod
+    def parse(cls, text: str) -> Signature:
+        """Return the signature that was written, in either form.
+
+        Raises
+        ------
+        MeasureError
+            It is no signature, or one of a measure, profile or convention that is not known here.
+        """
+        name, *parts = text.strip().split("|")
+        fields: dict[str, str] = {}
+        for part in parts:
+            key, colon, value = part.partition(":")
+            if not colon or key in fields:
+                raise MeasureError(f"'{text}' is no signature: '{part}' is not of the form key:value, or comes twice")
+            fields[key] = value
+        for long, name_of_field in _LONG.items():
+            short = next((key for key, field in _SHORT.items() if field == name_of_field), None)
+            if short in fields and long not in fields:
+                fields[long] = fields.pop(short)
+        lacks = [key for key in ("profile", "queries", "qrels", "version") if key not in fields]
+        if lacks:
+            raise MeasureError(f"'{text}' is no signature: it has no {lacks[0]}", "Copy all of it.")
+        unknown = [key for key in fields if key not in _LONG and key not in _BY_KEY]
+        if unknown:
+            raise MeasureError(f"signature '{text}' has the unknown part '{unknown[0]}'", "Is it of a later version?")
+        measures = parse_measures(name)
+        if len(measures) != 1:
+            raise MeasureError(f"'{text}' is no signature: '{name}' is not one measure")
+        profile = profile_named(fields["profile"])
+        changes = {_BY_KEY[key].name: _BY_KEY[key].parse(value) for key, value in fields.items() if key in _BY_KEY}
+        if not fields["queries"].isdecimal():
+            raise MeasureError(f"'{text}' is no signature: '{fields['queries']}' is no number of queries")
+        return cls(
+            Measure(measures[0].family, measures[0].parameters),
+            profile.conventions_of(measures[0]).changed(changes),
+            int(fields["queries"]),
+            fields["qrels"],
+            fields["version"],
+            profile.name,
+            fields.get("set", ""),
+        )
+
+    def differences(self, other: Signature) -> list[str]:
+        """Say in what two numbers were made differently, but for the run's own queries; empty when they compare."""
+        found = []
+        mine, others = explicit(self.measure), explicit(other.measure)
+        if mine != others:
+            found.append(f"{mine.notation} and {others.notation}")
+        for convention in self.conventions.differences(other.conventions):
+            here, there = (convention.show(getattr(each.conventions, convention.name)) for each in (self, other))
+            found.append(f"{convention.key} {here} and {there}")
+        for name in ("judgments", "version"):
+            here, there = getattr(self, name), getattr(other, name)
+            if here != there:
+                found.append(f"{name} {here} and {there}")
+        return found
+
+
+def explicit(measure: Measure) -> Measure:
+    """Return a measure with those of its parameters spelled out that have their function's default."""
+    given = dict(measure.parameters)
+    defaults = inspect.signature(measure.family.function).parameters
+    for parameter in measure.family.parameters:
+        default = defaults[parameter.name].default
+        if parameter.name not in given and default is not None and default is not inspect.Parameter.empty:
+            given[parameter.name] = default
+    return Measure(measure.family, tuple(given.items()))
+
+
+class Fingerprint:
+    """A hash of judgments, made when it is asked for.
+
+    Judgments are written one a line as ``qid docid rel``, with a group or sub-group before the document where they have
+    one, lines in the order of their bytes; of that text it is the beginning of the SHA-256.
+    """
+
+    __slots__ = ("_judgments", "_text")
+
+    def __init__(self, judgments: Qrels | JudgmentGroups | Preferences | str) -> None:
+        self._text = judgments if isinstance(judgments, str) else None
+        self._judgments = None if isinstance(judgments, str) else judgments
+
+    def __str__(self) -> str:
+        if self._text is None:
+            self._text = _hash(sorted(_lines(self._judgments)))
+        return self._text
+
+    def same_table(self, other: Fingerprint) -> bool:
+        """Tell whether both are of one table, without looking into it."""
+        return self is other or (self._judgments is not None and self._judgments is other._judgments)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Fingerprint, (str(self),))
+
+
+def _lines(judgments: Qrels | JudgmentGroups | Preferences | None) -> Iterator[bytes]:
+    if isinstance(judgments, Qrels):
+        for row, qid in enumerate(judgments.qids):
+            query = encode(qid)
+            start, stop = judgments.span(row)
+            rels = judgments.rels[start:stop].tolist()
+            for docid, rel in zip(judgments.docids.raw(start, stop), rels, strict=True):
+                yield b"%s %s %d\n" % (query, docid, rel)
+    elif isinstance(judgments, JudgmentGroups):
+        for qid, groups in judgments.groups.items():
+            lines = ((group, docid, rel) for group, labels in groups.items() for docid, rel in labels.items())
+            yield from (b"%s %s %s %d\n" % (encode(qid), *line) for line in lines)
+    elif isinstance(judgments, Preferences):
+        for qid, rows in judgments.rows.items():
+            levels = (repr(each.level).encode() for each in rows)
+            parts = ((each.group, each.subgroup, each.docid) for each in rows)
+            yield from (
+                b"%s %s %s %s %s\n" % (encode(qid), *part, level) for part, level in zip(parts, levels, strict=True)
+            )
+
+
+def _hash(lines: Iterable[bytes]) -> str:
+    import hashlib
+
+    return hashlib.sha256(b"".join(lines)).hexdigest()[:DIGITS]
+
+
+def fingerprint_of_queries(qids: Iterable[str]) -> str:
+    """Return a hash of query ids."""
+    return _hash([encode(qid) + b"\n" for qid in sorted(qids, key=encode)])
+
+
+def check_comparable(results: Iterable[Results], *, force: bool = False) -> None:
+    """Refuse to set side by side values that were made differently.
+
+    Parameters
+    ----------
+    results : iterable of Results
+        Results with the same measures by name.
+    force : bool
+        Whether to set them side by side all the same.
+
+    Raises
+    ------
+    EvaluationError
+        Signatures differ in more than the queries of the runs. Measures that only one of them has are not compared.
+    """
+    first, *others = results
+    for other in others:
+        if force:
+            return
+        for number, measure in enumerate(first.measures):
+            if measure.name not in other.names:
+                continue
+            place = other.names.index(measure.name)
+            if number in first.texts or place in other.texts:
+                continue
+            alike = (
+                first.resolved[number] == other.resolved[place]
+                and first.conventions[number] == other.conventions[place]
+                and first.version == other.version
+                and first.fingerprint.same_table(other.fingerprint)
+            )
+            found = [] if alike else first.signature(number).differences(other.signature(place))
+            if found:
+                raise EvaluationError(
+                    f"{measure.name} of {first.run_name} and of {other.run_name} were made differently: "
+                    + "; ".join(found),
+                    "Score both in the same way, or force the comparison.",
+                )
