@@ -307,7 +307,7 @@ def test_a_file_with_commas_is_named_as_such(folder: Folder) -> None:
 
 
 def test_a_run_of_ms_marco_that_is_to_be_trec_s_is_named_as_such(folder: Folder) -> None:
-    assert folder.refused("-T", "trec_results", run=b"1\ta\t1\n1\tb\t2\n") == (
+    assert folder.refused("-T", "trec_results", "qrels", "run", run=b"1\ta\t1\n1\tb\t2\n") == (
         "run:1: 3 fields, but a run's line has at least 6 (qid Q0 docid rank score tag). "
         "This looks like an MS MARCO run (qid docid rank), whose format is msmarco."
     )
