@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test lint types check clean
+.PHONY: demo test lint types check docs clean
 
 demo: $(VENV)/installed
 	@$(BIN)/treceval -m map -m recip_rank -m ndcg -m ndcg_cut.10 data/qrels.tsv data/runs/jaccard.txt data/runs/bm25.txt data/runs/minilm.txt
@@ -21,6 +21,10 @@ types: $(VENV)/installed-dev
 	$(BIN)/mypy
 
 check: test lint types
+
+# docs/measures.md and docs/profiles.md, made from what is declared; a test fails where they are stale.
+docs: $(VENV)/installed
+	$(BIN)/python docs/make.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -13,6 +13,7 @@ __all__ = [
     "InputError",
     "MeasureError",
     "OutputError",
+    "RepeatedDocumentError",
     "TrecevalError",
     "UnknownMeasureError",
     "visible",
@@ -73,6 +74,10 @@ def _escaped(character: str) -> str:
 
 class InputError(TrecevalError):
     """A file that cannot be read, or a line of it that is malformed."""
+
+
+class RepeatedDocumentError(InputError):
+    """A file in which a document comes twice in a query."""
 
 
 class DataError(TrecevalError, ValueError):

@@ -10,7 +10,7 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, Source
 from treceval_py.conventions import Conventions
-from treceval_py.errors import EvaluationError, MeasureError, TrecevalError
+from treceval_py.errors import EvaluationError, MeasureError, RepeatedDocumentError, TrecevalError
 from treceval_py.formats.lines import QRELS, RUN
 from treceval_py.formats.named import RUN_FORMATS, format_named, read_judgments, recognised
 from treceval_py.formats.rows import gathered
@@ -178,33 +178,59 @@ class _Reader:
         self._run = run
         self._threads = threads
         self._watch = watch
+        self._last_counts = plan.duplicates == "last"
         self.retrieved = Retrieved((), "", "", RankContradictions())
+        self.replaced = 0
         if isinstance(run, Mapping):
             return
         rereadable = isinstance(run, (str, os.PathLike)) and os.path.isfile(run)
         name, self._run = recognised(_source(run), "run") if run_format is None else (run_format, run)
-        once = len(plan.rankings) > 1 and not rereadable
-        if once or plan.duplicates == "last" or name != "trec_results" or not isinstance(judgments, Qrels):
+        once = not rereadable and (len(plan.rankings) > 1 or self._last_counts)
+        if name != "trec_results" or not isinstance(judgments, Qrels):
             self._run = load_run(self._run, name, duplicates=plan.duplicates)
+        elif once:
+            self._load_table()
+
+    def _load_table(self) -> None:
+        """Read a run of TREC's format whole."""
+        rows = gathered(_source(self._run), RUN)
+        self._run = rows.run(duplicates="last" if self._last_counts else "refuse")
+        self.replaced = len(rows) - len(self._run.docids)
 
     def judged(self, rules: Rules, *, complete: bool) -> Judged:
         """Judge the run, with all judged queries or only with those that it has."""
-        judgments, run = self._judgments, self._run
+        judgments = self._judgments
         if isinstance(judgments, Qrels):
-            if isinstance(run, Mapping):
-                judged: Judged = judge_by(judgments, run, rules, complete=complete)
-                self.retrieved = _retrieved(run)
-            else:
-                judged, self.retrieved = judge_file(
-                    judgments, _source(run), complete=complete, rules=rules, threads=self._threads, watch=self._watch
-                )
+            judged: Judged = self._of_qrels(judgments, rules, complete=complete)
         else:
-            table_of_run = load_run(run)
-            self.retrieved = _retrieved(table_of_run)
+            table = load_run(self._run)
+            self.retrieved = _retrieved(table)
             function: Any = judge_groups if isinstance(judgments, JudgmentGroups) else judge_preferences
-            judged = function(judgments, table_of_run, complete=complete, rules=rules)
+            judged = function(judgments, table, complete=complete, rules=rules)
         _check_common(judgments, self.retrieved, complete)
         return judged
+
+    def _of_qrels(self, judgments: Qrels, rules: Rules, *, complete: bool) -> JudgedRun:
+        if not isinstance(self._run, Mapping):
+            try:
+                judged, self.retrieved = judge_file(
+                    *(judgments, _source(self._run)),
+                    complete=complete,
+                    rules=rules,
+                    threads=self._threads,
+                    watch=self._watch,
+                )
+            except RepeatedDocumentError:
+                if not self._last_counts:
+                    raise
+                self._load_table()  # only now, as hardly a run has such documents
+            else:
+                return judged
+        run = self._run
+        if not isinstance(run, Mapping):
+            raise AssertionError("a run that was not judged from its file is a table")
+        self.retrieved = _retrieved(run)
+        return judge_by(judgments, run, rules, complete=complete)
 
 
 class _Columns(NamedTuple):
@@ -265,6 +291,7 @@ def _carried_out(plan: Plan, judgments: Judgments, fingerprint: Fingerprint, rea
         run_name=retrieved.name,
         tag=retrieved.tag,
         fingerprint=fingerprint,
+        replaced=reader.replaced,
     )
 
 

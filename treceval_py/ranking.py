@@ -175,9 +175,11 @@ def arrange(run: Run, rules: Rules) -> Arranged:
     tie = np.zeros(len(query), dtype=bool)  # whether a document at a place has the score of the one before
     if rules.order == "score":
         scores = narrowed(run.scores, rules.score_type)
-        order = np.lexsort((-scores, query))  # of equal scores the earlier line stays first
+        within = query[1:] == query[:-1]
+        if (within & (scores[1:] > scores[:-1])).any():  # most runs stand in order already
+            order = np.lexsort((-scores, query))  # of equal scores the earlier line stays first
         ordered = scores[order]
-        tie[1:] = (ordered[1:] == ordered[:-1]) & (query[1:] == query[:-1])
+        tie[1:] = (ordered[1:] == ordered[:-1]) & within
         if rules.ties != "line":
             _order_ties(run, order, tie, later_first=rules.ties == "docid-desc")
     places = np.arange(len(order))

@@ -103,6 +103,8 @@ class Results(Mapping[str, ByMeasure]):
         Where the judgments and the run come from, and the run's tag.
     fingerprint : Fingerprint
         What the judgments are.
+    replaced : int
+        How many lines of the run were replaced by later ones of the same document, where the profile takes the last.
     version : str
         The version of treceval_py.
     standardised : bool
@@ -127,6 +129,7 @@ class Results(Mapping[str, ByMeasure]):
     run_name: str
     tag: str
     fingerprint: Fingerprint
+    replaced: int = 0
     version: str = __version__
     standardised: bool = False
     _rows: dict[str, int] = field(default_factory=dict, repr=False)

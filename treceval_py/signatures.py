@@ -132,17 +132,19 @@ class Signature(NamedTuple):
         measures = parse_measures(name)
         if len(measures) != 1:
             raise MeasureError(f"'{text}' is no signature: '{name}' is not one measure")
-        profile = profile_named(fields["profile"])
         changes = {_BY_KEY[key].name: _BY_KEY[key].parse(value) for key, value in fields.items() if key in _BY_KEY}
         if not fields["queries"].isdecimal():
             raise MeasureError(f"'{text}' is no signature: '{fields['queries']}' is no number of queries")
+        # A profile of somebody's own is not known here, but a long signature says all of it.
+        said = len(changes) == len(CONVENTIONS)
+        usual = Conventions() if said else profile_named(fields["profile"]).conventions_of(measures[0])
         return cls(
             Measure(measures[0].family, measures[0].parameters),
-            profile.conventions_of(measures[0]).changed(changes),
+            usual.changed(changes),
             int(fields["queries"]),
             fields["qrels"],
             fields["version"],
-            profile.name,
+            fields["profile"],
             fields.get("set", ""),
         )
 

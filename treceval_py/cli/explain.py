@@ -136,7 +136,9 @@ def _by_value(rows: list[Row]) -> list[str]:
             groups.setdefault(key, []).append(variant.name.replace(" with all judged queries (-c)", " -c"))
     lines = ["  value   queries  given by"]
     for (value, queries), names in sorted(groups.items(), key=lambda item: item[0], reverse=True):
-        lines.append(f"  {value:7} {queries:7}  {', '.join(names)}")
+        # Where no judged query is missing, -c changes nothing and need not be said.
+        said = [name for name in names if name.removesuffix(" -c") == name or name.removesuffix(" -c") not in names]
+        lines.append(f"  {value:7} {queries:7}  {', '.join(said)}")
     return lines
 
 

@@ -7,25 +7,32 @@ import inspect
 import click
 
 from treceval_py.cli.printing import put
-from treceval_py.measures import FAMILIES, NICKNAMES, Family, parse_measures
+from treceval_py.measures import FAMILIES, NICKNAMES, Family, by_section, parse_measures
 
 __all__ = ["measures"]
 
 
 @click.command("measures", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", metavar="[NAME]…", nargs=-1)
-def measures(names: tuple[str, ...]) -> None:
+@click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import measures from a Python module.")
+def measures(names: tuple[str, ...], plugins: tuple[str, ...]) -> None:
     """List the measures, or explain those that are named: formula, parameters, value of the empty case, reference."""
+    for plugin in plugins:
+        from treceval_py.plugins import load_plugin
+
+        load_plugin(plugin)
     put(_listing() if not names else "\n".join(_explained(name) for name in names), None)
 
 
 def _listing() -> str:
     width = max(map(len, FAMILIES))
-    lines = [f"{family.name:{width}}  {_written(family):16}  {family.title}" for family in FAMILIES.values()]
+    lines = [f"{'measure':{width}}  {'also written':16}  what it is"]
+    for title, families in by_section().items():
+        lines += ["", f"{title}:"]
+        lines += [f"{family.name:{width}}  {_written(family):16}  {family.title}" for family in families]
     sets = [f"{name:{width}}  {', '.join(members)}" for name, members in NICKNAMES.items()]
     return "\n".join(
         [
-            f"{'measure':{width}}  {'also written':16}  what it is",
             *lines,
             "",
             "Sets of measures:",

@@ -363,7 +363,27 @@ def _notes(results: Results) -> None:
         have = "query of the run has" if count == 1 else "queries of the run have"
         are = "is" if count == 1 else "are"
         note(f"{results.run_name}: {count} {have} no judgments ({first_of(results.unjudged)}) and {are} not scored.")
+    if results.replaced:
+        lines = "1 line is" if results.replaced == 1 else f"{results.replaced} lines are"
+        note(f"{results.run_name}: {lines} replaced by a later one of the same document, as in {results.profile}.")
     _about_ranks(results)
+    _about_scale(results)
+
+
+def _about_scale(results: Results) -> None:
+    """Say which top of the scale was taken from the judgments."""
+    profile = PROFILES.get(results.profile)
+    taken = []
+    for measure, resolved in zip(results.measures, results.resolved, strict=True):
+        meant = measure if profile is None else profile.meaning_of(measure)
+        if "max_rel" in dict(resolved.parameters) and "max_rel" not in dict(meant.parameters):
+            taken.append((measure.name, dict(resolved.parameters)["max_rel"]))
+    if taken:
+        names = ", ".join(name for name, _ in taken)
+        note(
+            f"{results.judgments_name}: judgments go up to {taken[0][1]}, which is taken for the top of the scale in "
+            f"{names}; max_rel={taken[0][1]} says so."
+        )
 
 
 def _about_ranks(results: Results) -> None:

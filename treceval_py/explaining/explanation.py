@@ -252,7 +252,10 @@ def _explained(
     changes = [each for task in (start, complete) for each in variants_of(task, situation)]
     if claim.digits == 0 and "." not in claim.text and claim.value in (0.0, 1.0):
         changes = []  # half of all ways give 0 or 1 without decimals
-    found = [*rows, *_rows(scorer, changes)]
+    unchanged = {row.outcome.mean for row in _rows(scorer, [Variant("", start), Variant("", complete)]) if row.outcome}
+    # What changes nothing would only repeat what was said before it.
+    made = [row for row in _rows(scorer, changes) if row.outcome is None or row.outcome.mean not in unchanged]
+    found = [*rows, *made]
     matches = _matches(claim, found)
     if not matches and len(scorer.run.docids) <= MOST_ROWS_FOR_PAIRS:
         found += _rows(scorer, pairs_of(start, situation))
@@ -278,9 +281,14 @@ def _matches(claim: Claim, rows: Sequence[Row]) -> list[Match]:
     ]
     found.sort(key=lambda match: (match.how != "exactly", match.variant.cost))
     kept: dict[tuple[object, ...], Match] = {}
-    for match in found:  # what two words say of one thing is said once, but a program is named each time
-        variant = match.variant
-        kept.setdefault((variant.profile, variant.task, variant.run, variant.all_of_run, match.how), match)
+    for match in found:
+        # What two words say of one thing is said once. A program is named each time, but with an option only where that
+        # makes a difference.
+        variant, outcome = match.variant, match.outcome
+        same = (
+            (variant.profile, outcome.mean, outcome.queries) if variant.profile else variant._replace(name="", cost=0)
+        )
+        kept.setdefault((same, match.how), match)
     return list(kept.values())
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
-from treceval_py.errors import InputError
+from treceval_py.errors import InputError, RepeatedDocumentError
 from treceval_py.formats.lines import QRELS, RUN, Layout, no_data, read_block
 from treceval_py.formats.source import name_of, numbered
 from treceval_py.scanner import scanner
@@ -318,7 +318,7 @@ class Rows:
         query, *rows = twice
         first, second = (self._line_of(row if grouping.order is None else int(grouping.order[row])) for row in rows)
         qid = quoted(encode(grouping.qids[query]))
-        raise InputError(
+        raise RepeatedDocumentError(
             f"document {quoted(encode(docids[rows[1]]))} occurs twice in query {qid} (first on line {first})",
             "Keep one of the two lines.",
             file=self.name,

@@ -23,6 +23,7 @@ from treceval_py.measures.parameters import pairs, whole
 from treceval_py.measures.registry import (
     BOTH,
     COUNT,
+    FAMILIES,
     GAIN,
     GEOMETRIC,
     JUDGMENT,
@@ -33,6 +34,7 @@ from treceval_py.measures.registry import (
     RELEVANCE,
     SUM,
     TEXT,
+    Family,
     declare,
 )
 
@@ -159,3 +161,30 @@ NICKNAMES.update(
         }.items()
     }
 )
+
+SECTIONS: dict[str, str] = {
+    "counts": "Counts and texts",
+    "precision": "Precision, recall and their kin",
+    "incomplete": "Incomplete judgments",
+    "gains": "Cumulated gain",
+    "cascade": "Cascade and rank-biased models",
+    "graded": "Graded average precision",
+    "user_models": "User models (C/W/L)",
+    "agreement": "Agreement of rankings",
+    "sets": "Sets",
+    "diversity": "Subtopics",
+    "groups": "Groups of judgments",
+    "preferences": "Preferences",
+}
+"""The titles of the modules that have the measures, in the order in which documentation lists them."""
+
+OTHERS = "Measures from outside"
+
+
+def by_section() -> dict[str, list[Family]]:
+    """Return all families under the title of their module."""
+    found: dict[str, list[Family]] = {title: [] for title in (*SECTIONS.values(), OTHERS)}
+    for family in FAMILIES.values():
+        package, _, module = str(family.function.__module__).rpartition(".")
+        found[SECTIONS.get(module, OTHERS) if package == "treceval_py.measures" else OTHERS].append(family)
+    return {title: families for title, families in found.items() if families}

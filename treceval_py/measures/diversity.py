@@ -25,7 +25,7 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.judging import GroupJudgments, JudgedGroups, ratio
-from treceval_py.measures.gains import _discounts, powers
+from treceval_py.measures.gains import discounts, powers
 
 BLOCK = 4000
 """Ranks whose bound is added up at a time: the table of logarithms reaches that far."""
@@ -233,8 +233,8 @@ def alpha_discounted_cumulated_gain(
     >>> alpha_discounted_cumulated_gain(judge_groups(groups, Run({"q": {"a": 2.0, "b": 1.0}})), cutoff=2)
     array([0.73981247])
     """
-    cumulated = _cumulated(run, _found(run, level, alpha), _discounts, cutoff)
-    return ratio(cumulated, _subtopics(run, level) * _bound(_discounts, alpha, cutoff))
+    cumulated = _cumulated(run, _found(run, level, alpha), discounts, cutoff)
+    return ratio(cumulated, _subtopics(run, level) * _bound(discounts, alpha, cutoff))
 
 
 def alpha_normalized_discounted_cumulated_gain(
@@ -277,8 +277,8 @@ def alpha_normalized_discounted_cumulated_gain(
     >>> alpha_normalized_discounted_cumulated_gain(judged, cutoff=2)
     array([0.84060642])
     """
-    cumulated = _cumulated(run, _found(run, level, alpha), _discounts, cutoff)
-    return ratio(cumulated, _cumulated(run, _ideal(run, level, alpha, cutoff), _discounts, cutoff))
+    cumulated = _cumulated(run, _found(run, level, alpha), discounts, cutoff)
+    return ratio(cumulated, _cumulated(run, _ideal(run, level, alpha, cutoff), discounts, cutoff))
 
 
 def intent_aware_expected_reciprocal_rank(

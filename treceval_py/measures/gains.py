@@ -76,7 +76,7 @@ def _discount_table(size: int, discount: _Discount) -> FloatArray:
     return np.array([discount.of(rank) for rank in range(size)], dtype=np.float64)
 
 
-def _discounts(ranks: IntArray, discount: _Discount = _LOG2) -> FloatArray:
+def discounts(ranks: IntArray, discount: _Discount = _LOG2) -> FloatArray:
     """Return what the gain at each rank is divided by."""
     deepest = int(ranks.max(initial=0))
     if deepest < 4096:
@@ -89,7 +89,7 @@ def _discounts(ranks: IntArray, discount: _Discount = _LOG2) -> FloatArray:
 @functools.lru_cache(maxsize=4)
 def _summed_weights(size: int, discount: _Discount) -> FloatArray:
     """Return for each rank below ``size`` the sum of 1 / discount over all ranks down to it."""
-    return np.cumsum(np.concatenate([[0.0], 1.0 / _discounts(np.arange(1, size), discount)]))
+    return np.cumsum(np.concatenate([[0.0], 1.0 / discounts(np.arange(1, size), discount)]))
 
 
 def gain_of(rels: IntArray, gains: GainMap, gain: str = "linear") -> FloatArray:
@@ -157,7 +157,7 @@ def _cumulated(run: JudgedRun, gained: _Gained, cutoff: int | None = None, disco
     if cutoff is not None:
         within = rank <= cutoff
         query, rank, gain = query[within], rank[within], gain[within]
-    return run.sum(query, gain / _discounts(rank, discount))
+    return run.sum(query, gain / discounts(rank, discount))
 
 
 def _cumulated_over_ties(
@@ -177,7 +177,7 @@ def _cumulated_over_ties(
     end = last if cutoff is None else np.minimum(last, cutoff)
     summed = _summed_weights(1 << max(12, int(end.max(initial=0)).bit_length()), discount)
     averaged = values[some] * ((summed[end] - summed[first - 1]) / (last - first + 1))
-    return run.sum(query, np.where(first == last, values[some] / _discounts(rank, discount), averaged))
+    return run.sum(query, np.where(first == last, values[some] / discounts(rank, discount), averaged))
 
 
 def _cumulated_gain(
@@ -464,8 +464,8 @@ def ndcg_averaged_over_relevant(run: JudgedRun, *, gains: GainMap = None) -> Flo
     for query, ((rank, gain), (best_rank, best_gain)) in enumerate(pairs):
         if not len(rank):
             continue
-        ideal = np.cumsum(best_gain / _discounts(best_rank))
-        here = np.cumsum(gain / _discounts(rank))
+        ideal = np.cumsum(best_gain / discounts(best_rank))
+        here = np.cumsum(gain / discounts(rank))
         total = np.add.accumulate(here / ideal[np.minimum(rank, len(ideal)) - 1])[-1]
         missed = len(ideal) - len(rank)
         values[query] = (total + missed * here[-1] / ideal[-1]) / len(ideal)
@@ -508,7 +508,7 @@ def ndcg_averaged_over_levels(run: JudgedRun, *, level: int = 1, gains: GainMap 
     pairs = zip(_by_query(run, _retrieved(run, gains)), _by_query(run, _ideal(run, gains)), strict=True)
     for query, ((rank, gain), (best_rank, best_gain)) in enumerate(pairs):
         if relevant[query] and len(best_gain):
-            ideal = np.cumsum(best_gain / _discounts(best_rank))
+            ideal = np.cumsum(best_gain / discounts(best_rank))
             values[query] = _mean_at_changes(rank, gain, best_gain, ideal, int(run.num_ret[query]))
     return values
 
@@ -516,7 +516,7 @@ def ndcg_averaged_over_levels(run: JudgedRun, *, level: int = 1, gains: GainMap 
 def _mean_at_changes(
     rank: IntArray, gain: FloatArray, best_gain: FloatArray, ideal: FloatArray, retrieved: int
 ) -> float:
-    here = np.concatenate([[0.0], np.cumsum(gain / _discounts(rank))])
+    here = np.concatenate([[0.0], np.cumsum(gain / discounts(rank))])
     last = len(ideal)
     changes = [*(np.flatnonzero(np.diff(best_gain)) + 1).tolist(), last]
     shares = [float(here[np.searchsorted(rank, at, side="right")] / ideal[at - 1]) for at in changes]
@@ -563,7 +563,7 @@ def normalized_g(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
         cost = rank + more[np.minimum(rank, len(best_gain))]
         # At least 2 but for rounding: at each rank the cost so far is no less than the gains so far.
         logs = [math.log2(max(excess, 2.0)) for excess in (2.0 + cost - np.cumsum(gain)).tolist()]
-        values[query] = sum((gain / np.array(logs)).tolist(), start=0.0)
+        values[query] = np.add.accumulate(gain / np.array(logs))[-1] if len(gain) else 0.0
     return ratio(values, run.sum(_ideal(run, gains).query, _ideal(run, gains).gain))
 
 
@@ -596,7 +596,7 @@ def binary_g(run: JudgedRun, *, level: int = 1) -> FloatArray:
     array([0.75])
     """
     found = run.found(level)
-    return ratio(run.sum(found.query, 1.0 / _discounts(found.rank - found.nth + 1)), run.num_rel(level))
+    return ratio(run.sum(found.query, 1.0 / discounts(found.rank - found.nth + 1)), run.num_rel(level))
 
 
 def rank_biased_precision(run: JudgedRun, *, p: float = 0.9, gains: GainMap = None) -> FloatArray:

@@ -19,7 +19,7 @@ import numpy as np
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.judging import JudgedRun, ratio
-from treceval_py.measures.gains import _discounts, check_scale
+from treceval_py.measures.gains import check_scale, discounts
 
 DEPTH = 1000
 """How deep readers go who never stop, cwl_eval's MAX_N."""
@@ -226,7 +226,7 @@ def scaled_discounted_cumulated_gain(run: JudgedRun, *, max_rel: int, min_rel: i
     >>> scaled_discounted_cumulated_gain(ranked_labels("1 0"), max_rel=1, cutoff=2)
     array([0.61314719])
     """
-    weights = 1.0 / _discounts(np.arange(1, _checked(cutoff) + 1))
+    weights = 1.0 / discounts(np.arange(1, _checked(cutoff) + 1))
     return _weighed(run, _graded(run, max_rel, min_rel), weights)
 
 
