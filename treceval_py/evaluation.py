@@ -135,7 +135,8 @@ def evaluate(
     rules = profile_named(profile) if isinstance(profile, str) else profile
     named = _named(measures, signature, rules)
     duplicates = rules.conventions.duplicates if signature is None else "refuse"
-    judgments = load_judgments(qrels, format_for(named), duplicates=duplicates)
+    table = isinstance(qrels, (Qrels, JudgmentGroups, Preferences, Mapping))
+    judgments = load_judgments(qrels, None if table else format_for(named), duplicates=duplicates)
     fingerprint = Fingerprint(judgments)
     if signature is not None:
         options = (measures, level, depth) != (None, None, None) or complete or judged_only or collection_size
@@ -392,13 +393,26 @@ def _named(
 
 
 def format_for(measures: Sequence[Measure]) -> str | None:
-    """Return the format of judgments without which some measures cannot be computed; None where any will do."""
+    """Return the format of judgments without which some measures cannot be computed; None where any will do.
+
+    Raises
+    ------
+    EvaluationError
+        Some need judgments by subtopics and some do not.
+    """
     # Not for trec_eval's own measures of groups, which it refuses when the format is not named.
     of_groups = [name for name in NICKNAMES["qrels_jg"] if FAMILIES[name].judged is JudgedGroups]
     needing = [measure.family for measure in measures if measure.family.judged in _NEEDS]
     if any(family.name in of_groups for family in needing):
         return None
-    return "qrels_jg" if {family.judged for family in needing} == {JudgedGroups} else None
+    by_kind = {family.judged: family.name for family in needing}
+    if JudgedGroups in by_kind and len(by_kind) > 1:
+        other = next(kind for kind in by_kind if kind is not JudgedGroups)
+        raise EvaluationError(
+            f"measure {by_kind[JudgedGroups]} needs {_NEEDS[JudgedGroups]}, and {by_kind[other]} {_NEEDS[other]}",
+            "Compute them in two commands.",
+        )
+    return "qrels_jg" if set(by_kind) == {JudgedGroups} else None
 
 
 def load_judgments(

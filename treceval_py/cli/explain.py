@@ -108,18 +108,24 @@ def _about_claim(each: Explained) -> list[str]:
     if not each.matches:
         lines = [f"{claim.text} is given by none of the {each.tried} ways that were tried. Nearest:"]
         return lines + [f"  {match.outcome.mean:.6f}  {match.variant.name}" for match in each.nearest]
+    from treceval_py.explaining.variants import OPTION, PAIR
+
     best = each.matches[0].variant.cost
     lines = [f"{claim.text} is given by"]
-    lines += [f"  {_matched(match)}" for match in each.matches if match.variant.cost <= max(best, 1)]
-    more = [match for match in each.matches if match.variant.cost > max(best, 1)]
+    lines += [f"  {_matched(match)}" for match in each.matches if match.variant.cost <= max(best, OPTION)]
+    more = [match for match in each.matches if match.variant.cost > max(best, OPTION)]
     if more:
         lines += ["and also by", *(f"  {_matched(match)}" for match in more)]
+    if best == PAIR:
+        lines.append(f"{each.tried} ways were tried: a number with so few digits may be met by chance.")
     return lines
 
 
 def _matched(match: Match) -> str:
+    from treceval_py.explaining.variants import CHANGE, MISTAKE, PAIR
+
     how = "" if match.how == "exactly" else f" ({match.how})"
-    kind = {2: "one change: ", 3: "a mistake: ", 4: "two changes: "}.get(match.variant.cost, "")
+    kind = {CHANGE: "one change: ", MISTAKE: "a mistake: ", PAIR: "two changes: "}.get(match.variant.cost, "")
     return f"{kind}{match.variant.name}{how}: {match.outcome.mean:.6f} over {_queries(match.outcome.queries)}"
 
 

@@ -11,7 +11,7 @@ from treceval_py._types import Source
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.evaluation import load_judgments, load_run
 from treceval_py.explaining.scoring import Outcome, Scorer
-from treceval_py.explaining.variants import AS_IS, Variant, pairs_of, profile_variants, task_of, variants_of
+from treceval_py.explaining.variants import AS_IS, PAIR, Variant, pairs_of, profile_variants, task_of, variants_of
 from treceval_py.explaining.walking import Step, walk
 from treceval_py.formats.trec import Judgments
 from treceval_py.measures import Measure, parse_measures
@@ -249,7 +249,9 @@ def _explained(
     if claim is None:
         return Explained(measure, rows, None, [], len(rows), [], walks)
     complete = task_of(measure, ours, situation, level=level, complete=True)
-    changes = [each for task in (start, complete) for each in variants_of(task, situation)]
+    changes = variants_of(start, situation)
+    if complete != start:
+        changes += [each._replace(name=f"{each.name} (-c)") for each in variants_of(complete, situation)]
     if claim.digits == 0 and "." not in claim.text and claim.value in (0.0, 1.0):
         changes = []  # half of all ways give 0 or 1 without decimals
     unchanged = {row.outcome.mean for row in _rows(scorer, [Variant("", start), Variant("", complete)]) if row.outcome}
@@ -278,6 +280,8 @@ def _matches(claim: Claim, rows: Sequence[Row]) -> list[Match]:
         Match(variant, outcome, how)
         for variant, outcome in rows
         if outcome is not None and (how := claim.met(outcome.mean)) is not None
+        # Of hundreds of pairs of changes some come near any number.
+        if variant.cost < PAIR or how == "exactly"
     ]
     found.sort(key=lambda match: (match.how != "exactly", match.variant.cost))
     kept: dict[tuple[object, ...], Match] = {}

@@ -13,13 +13,30 @@ from treceval_py.planning import Task
 from treceval_py.profiles import PROFILES, Profile
 from treceval_py.ranking import FLOAT32
 
-__all__ = ["Situation", "Variant", "pairs_of", "profile_variants", "task_of", "variants_of"]
+__all__ = [
+    "CHANGE",
+    "DEFAULT",
+    "MISTAKE",
+    "OPTION",
+    "PAIR",
+    "Situation",
+    "Variant",
+    "pairs_of",
+    "profile_variants",
+    "task_of",
+    "variants_of",
+]
 
 DEPTHS = (10, 20, 50, 100, 200, 500, 1000)
 CUTOFFS = (1, 3, 5, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
 
 AS_IS, ASCENDING, DOCIDS = "as it is", "ascending", "docids"
 """What is done to the run first: nothing; the lowest score stands first; the document ids are read as scores."""
+
+
+DEFAULT, OPTION, CHANGE, MISTAKE, PAIR = range(5)
+"""How far a way of making a number is from what a program does by itself: its default, an option of it, one change, a
+mistake, two changes."""
 
 
 class Situation(NamedTuple):
@@ -55,8 +72,7 @@ class Variant(NamedTuple):
     profile : str
         The profile whose number this is; empty for a change of somebody's own.
     cost : int
-        How far this is from what a program does by itself: 0 a program's default, 1 with an option of it, 2 one
-        change, 3 a mistake, 4 two changes.
+        How far this is from what a program does by itself: `DEFAULT`, `OPTION`, `CHANGE`, `MISTAKE` or `PAIR`.
     run : str
         What is done to the run first: ``"as it is"``, ``"ascending"``, ``"docids"``.
     all_of_run : bool
@@ -66,7 +82,7 @@ class Variant(NamedTuple):
     name: str
     task: Task
     profile: str = ""
-    cost: int = 0
+    cost: int = DEFAULT
     run: str = AS_IS
     all_of_run: bool = False
 
@@ -98,29 +114,33 @@ def profile_variants(measure: Measure, situation: Situation, *, level: int | Non
         found.append(Variant(profile.name, task, profile.name))
         if task.conventions.missing == "out":
             complete = task_of(measure, profile, situation, level=level, complete=True)
-            found.append(Variant(f"{profile.name} with all judged queries (-c)", complete, profile.name, cost=1))
+            found.append(Variant(f"{profile.name} with all judged queries (-c)", complete, profile.name, cost=OPTION))
     return found
 
 
 def variants_of(task: Task, situation: Situation) -> list[Variant]:
     """Return what one change makes of a task: of a convention, of the measure, or by a mistake."""
     found = [
-        Variant(_changed_words(name, value), task._replace(conventions=task.conventions.changed({name: value})), cost=2)
+        Variant(
+            _changed_words(name, value), task._replace(conventions=task.conventions.changed({name: value})), cost=CHANGE
+        )
         for name, value in _other_conventions(task.conventions, situation)
     ]
     found += [
-        Variant(words, task._replace(resolved=measure), cost=2)
+        Variant(words, task._replace(resolved=measure), cost=CHANGE)
         for words, measure in _other_measures(task.resolved, situation)
     ]
-    found.append(Variant("sorted by ascending score", task, cost=3, run=ASCENDING))
+    found.append(Variant("sorted by ascending score", task, cost=MISTAKE, run=ASCENDING))
     if situation.has_numbers:
-        found.append(Variant("document ids taken for scores", task, cost=3, run=DOCIDS))
+        found.append(Variant("document ids taken for scores", task, cost=MISTAKE, run=DOCIDS))
         retrieved = _with(task.resolved, ideal="retrieved", ties="average")
         if retrieved is not None:
             words = "document ids taken for scores, ideal from the retrieved documents, grades as 0 and 1"
             binary = _with(retrieved, gains=_binary(situation))
-            found.append(Variant(words, task._replace(resolved=binary or retrieved), cost=3, run=DOCIDS))
-    found.append(Variant("divided by the number of queries in the run, judged or not", task, cost=3, all_of_run=True))
+            found.append(Variant(words, task._replace(resolved=binary or retrieved), cost=MISTAKE, run=DOCIDS))
+    found.append(
+        Variant("divided by the number of queries in the run, judged or not", task, cost=MISTAKE, all_of_run=True)
+    )
     return found
 
 
@@ -134,14 +154,14 @@ def pairs_of(task: Task, situation: Situation) -> list[Variant]:
         for other, another in conventions[at + 1 :]:
             if other != name:
                 words = f"{_changed_words(name, value)}; {_changed_words(other, another)}"
-                found.append(Variant(words, task._replace(conventions=once.changed({other: another})), cost=4))
+                found.append(Variant(words, task._replace(conventions=once.changed({other: another})), cost=PAIR))
         for words, measure in measures:
             both = f"{_changed_words(name, value)}; {words}"
-            found.append(Variant(both, task._replace(resolved=measure, conventions=once), cost=4))
+            found.append(Variant(both, task._replace(resolved=measure, conventions=once), cost=PAIR))
     for at, (words, measure) in enumerate(measures):
         for more, again in list(_other_measures(measure, situation)):
             if more != words and again != task.resolved and more in [each for each, _ in measures[at + 1 :]]:
-                found.append(Variant(f"{words}; {more}", task._replace(resolved=again), cost=4))
+                found.append(Variant(f"{words}; {more}", task._replace(resolved=again), cost=PAIR))
     return found
 
 
