@@ -1,4 +1,4 @@
-"""Every example in the README prints what the README shows."""
+"""Every example in the README, and in the page on conventions, prints what is shown."""
 
 from __future__ import annotations
 
@@ -14,17 +14,24 @@ import pytest
 from treceval_py.measures import FAMILIES
 
 HOME = Path(__file__).parent.parent
-README = (HOME / "README.md").read_text("utf-8")
-CONSOLE = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
+PAGES = {name: (HOME / name).read_text("utf-8") for name in ("README.md", "docs/conventions.md")}
+
+
+def blocks(page: str, kind: str) -> list[str]:
+    """Return the code blocks of a kind on a page."""
+    return re.findall(rf"```{kind}\n(.*?)```", PAGES[page], re.DOTALL)
+
+
 EXAMPLES = [
-    (command, shown)
-    for block in CONSOLE
+    pytest.param(command, shown, id=f"{page}: {command}")
+    for page in PAGES
+    for block in blocks(page, "console")
     for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
 ]
 
 
 def printed(command: str) -> str:
-    """Run a command as the README means it, with `treceval` being the one of this environment."""
+    """Run a command as a page means it, with `treceval` being the one of this environment."""
     if command == "make demo":  # what it does after the installation, which has been done
         recipe = subprocess.run(["make", "-n", "demo"], cwd=HOME, capture_output=True, text=True, check=True)
         command = next(line for line in recipe.stdout.splitlines() if "/treceval " in line)
@@ -42,20 +49,22 @@ def printed(command: str) -> str:
     return done.stdout.decode("utf-8")
 
 
-def test_the_readme_has_examples() -> None:
-    assert len(EXAMPLES) >= 9
+@pytest.mark.parametrize(("page", "least"), [("README.md", 9), ("docs/conventions.md", 8)])
+def test_a_page_has_examples(page: str, least: int) -> None:
+    assert sum(str(example.id).startswith(page) for example in EXAMPLES) >= least
+    assert blocks(page, "pycon")
 
 
-@pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
-def test_a_command_prints_what_the_readme_shows(command: str, shown: str) -> None:
+@pytest.mark.parametrize(("command", "shown"), EXAMPLES)
+def test_a_command_prints_what_is_shown(command: str, shown: str) -> None:
     pattern = "(?:.*\n)*".join(map(re.escape, shown.split("…\n")))
     assert re.fullmatch(pattern, printed(command)), printed(command)
 
 
-def test_the_python_examples_print_what_the_readme_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", list(PAGES))
+def test_the_python_examples_print_what_is_shown(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(HOME)
-    blocks = "\n".join(re.findall(r"```pycon\n(.*?)```", README, re.DOTALL))
-    test = doctest.DocTestParser().get_doctest(blocks, {}, "README.md", "README.md", 0)
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "pycon")), {}, page, page, 0)
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     try:
         assert runner.run(test).failed == 0

@@ -78,6 +78,18 @@ class Profile(NamedTuple):
             changes.update(self.exceptions.get(f"{name}:{parameter}={value}", _NONE))
         return self.conventions.changed(changes)
 
+    @property
+    def kinds_of_exceptions(self) -> list[tuple[list[str], Mapping[str, Any]]]:
+        """The exceptions, with the families that have the same one together."""
+        groups: list[tuple[list[str], Mapping[str, Any]]] = []
+        for family, changes in self.exceptions.items():
+            alike = next((names for names, known in groups if dict(known) == dict(changes)), None)
+            if alike is None:
+                groups.append(([family], changes))
+            else:
+                alike.append(family)
+        return groups
+
     def meaning_of(self, measure: Measure) -> Measure:
         """Return what a measure that is named without parameters means here; one with parameters means itself."""
         text = self.meanings.get(measure.family.name)

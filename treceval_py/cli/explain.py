@@ -8,7 +8,7 @@ import click
 
 from treceval_py.cli.printing import put
 from treceval_py.errors import visible
-from treceval_py.profiles import DEFAULT_PROFILE
+from treceval_py.profiles import DEFAULT_PROFILE, PROFILES
 
 if TYPE_CHECKING:
     from treceval_py.explaining import Arithmetic, Explanation, Match, Step
@@ -97,7 +97,8 @@ def _about(each: Explained, profile: str) -> str:
         lines += [*_about_claim(each), ""]
     lines += [*_by_value(each.rows), ""]
     for walk in each.walks:
-        lines += [f"From {profile} to {walk.to}:", *_walked(walk.steps), ""]
+        to = f"From {profile} to {walk.to}" if walk.to in PROFILES else f"From {profile}, step by step"
+        lines += [f"{to}:", *_walked(walk.steps), ""]
     return "\n".join(lines)
 
 
@@ -181,19 +182,19 @@ def _arithmetic(found: Arithmetic) -> str:
         f"  {found.formula}",
         "",
     ]
-    width = max([5, *(len(visible(term.docid)) for term in found.terms)])
+    ids = [visible(term.docid) for term in found.terms]
+    scores = [repr(term.score) for term in found.terms]
+    width, wide = max([5, *map(len, ids)]), max([5, *map(len, scores)])
+    sums = "     adds       sum" if found.apart else ""
+    lines.append(f"  rank  {'docid':{width}}  {'score':>{wide}}  judged{sums}")
+    for term, docid, score in zip(found.terms, ids, scores, strict=True):
+        calculation = f"  {term.value:.6f}  {term.total:.6f}  {term.how}" if found.apart else ""
+        lines.append(f"  {term.rank:4}  {docid:{width}}  {score:>{wide}}  {_label(term.label):>6}{calculation}")
+    if not found.terms:
+        lines.append("  no document adds anything" if found.apart else "  no judged document was retrieved")
     if found.apart:
-        lines.append(f"  rank  {'docid':{width}}       score  judged     adds       sum")
-        for term in found.terms:
-            head = f"  {term.rank:4}  {visible(term.docid):{width}}  {term.score:10.6g}  {_label(term.label):>6}"
-            lines.append(f"{head}  {term.value:.6f}  {term.total:.6f}  {term.how}")
-        if not found.terms:
-            lines.append("  no document adds anything")
         lines += ["", f"  {found.closing} = {found.value:.6f}"]
     else:
-        lines.append(f"  rank  {'docid':{width}}       score  judged")
-        for term in found.terms:
-            lines.append(f"  {term.rank:4}  {visible(term.docid):{width}}  {term.score:10.6g}  {_label(term.label):>6}")
         lines += ["", "  The value of this measure is not taken apart; 'treceval measures' has a worked example."]
     return "\n".join([*lines, ""])
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import click
 
 from treceval_py.cli.printing import put
@@ -31,7 +28,8 @@ def _side_by_side() -> str:
     for profile in PROFILES.values():
         texts = profile.conventions.texts()
         rows.append([profile.name, *texts.values(), profile.when_complete, str(profile.level)])
-        for families, changes in _exceptions(profile):
+        for names, changes in profile.kinds_of_exceptions:
+            families = ", ".join(names)
             cells = [CONVENTIONS[name].show(changes[name]) if name in changes else "" for name in CONVENTIONS]
             rows.append([f"  {families}", *cells, "", ""])
     widths = [max(len(row[at]) for row in rows) for at in range(1, len(header))]
@@ -59,19 +57,6 @@ def _side_by_side() -> str:
     )
 
 
-def _exceptions(profile: Profile) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the families that have the same exceptions together."""
-    groups: list[tuple[list[str], Mapping[str, Any]]] = []
-    for family, changes in profile.exceptions.items():
-        for names, known in groups:
-            if dict(known) == dict(changes):
-                names.append(family)
-                break
-        else:
-            groups.append(([family], changes))
-    return [(", ".join(names), changes) for names, changes in groups]
-
-
 def _explained(profile: Profile) -> str:
     lines = [f"{profile.name}: {profile.title}", ""]
     for convention in CONVENTIONS.values():
@@ -83,8 +68,8 @@ def _explained(profile: Profile) -> str:
     if profile.conventions.missing == "out":
         says = CONVENTIONS["missing"].says(profile.when_complete)
         lines.append(f"  {'-c:' + profile.when_complete:18}with -c, a judged query that the run lacks {says}")
-    for families, changes in _exceptions(profile):
-        lines += ["", f"  For {families}:"]
+    for names, changes in profile.kinds_of_exceptions:
+        lines += ["", f"  For {', '.join(names)}:"]
         for name, value in changes.items():
             convention = CONVENTIONS[name]
             lines.append(

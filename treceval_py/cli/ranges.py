@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treceval_py.cli.printing import note, put
+from treceval_py.cli.notes import about
+from treceval_py.cli.printing import put
 from treceval_py.output.options import Options
 from treceval_py.output.ranges import RANGE_FORMATS, ranges_text
 from treceval_py.sensitivity import assess
@@ -52,6 +53,4 @@ def print_ranges(
     ]
     put(ranges_text(found, options, name), output)
     for each in found:
-        left_out = len(each.results.missing) if not each.results.complete else 0
-        if left_out:
-            note(f"{each.results.run_name}: {left_out} judged queries are missing and left out; -c counts them.")
+        about(each.results)

@@ -1,0 +1,412 @@
+"""Write measures.md and profiles.md from what the package declares.
+
+    python docs/make.py            write both
+    python docs/make.py --check    write nothing; exit with 1 where one of them is not what would be written
+
+All that is said of a measure, a parameter, a convention or a profile stands in the package; here is only how it is
+laid out.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from treceval_py.conventions import CONVENTIONS, Convention
+from treceval_py.errors import MeasureError
+from treceval_py.judging import JudgedGroups, JudgedRun
+from treceval_py.measures import FAMILIES, NICKNAMES, Family, by_section, parse_measures
+from treceval_py.measures.parameters import PARAMETERS, Parameter
+from treceval_py.measures.registry import LEAST_GEOMETRIC
+from treceval_py.preferences import JudgedPreferences
+from treceval_py.profiles import DEFAULT_PROFILE, PROFILES, Profile
+
+HERE = Path(__file__).parent
+
+MADE = "<!-- Made by docs/make.py from what the package declares: change that, and run it again. -->"
+
+JUDGED: Mapping[object, str] = {
+    JudgedRun: "relevance judgments",
+    JudgedGroups: "judgments of groups or subtopics",
+    JudgedPreferences: "preference judgments",
+}
+
+
+class Described(NamedTuple):
+    """A docstring, taken apart."""
+
+    title: str
+    formula: str
+    parameters: Mapping[str, str]
+    value: str
+    references: str
+    example: list[str]
+
+
+def described(function: Callable[..., Any]) -> Described:
+    """Take the docstring of a measure's function apart."""
+    text = inspect.getdoc(function) or ""
+    title, *rest = re.split(r"^(\S.*)\n-{3,}\n", text, flags=re.MULTILINE)
+    sections = {name: body.strip("\n") for name, body in zip(rest[::2], rest[1::2], strict=True)}
+    parameters = re.findall(r"^(\w+) : .*\n((?:    .*\n?)+)", sections.get("Parameters", ""), re.MULTILINE)
+    return Described(
+        title.strip(),
+        sections["Formula"],
+        {name: joined(body) for name, body in parameters},
+        joined(sections["Returns"].partition("\n")[2]),
+        sections["References"],
+        re.split(r"\n\n", sections["Examples"]),
+    )
+
+
+# From text to Markdown.
+
+
+def joined(text: str) -> str:
+    """Return a wrapped paragraph as one line, so that none of its lines can be taken for a list or a heading."""
+    return " ".join(text.split())
+
+
+def prose(text: str) -> str:
+    """Return a paragraph of a docstring as Markdown: code stays code, ``*words*`` stay emphasis, all else is plain."""
+    plain, marked = r"[\\*\[\]<>|]|(?<!\w)_|_(?!\w)", r"``.+?``|`[^`]+`|(?<![\w*])\*\w[^*]*\*(?![\w*])"
+
+    def written(found: re.Match[str]) -> str:
+        piece = found[0]
+        if piece.startswith("`"):
+            return code(piece.strip("`"))
+        return piece if len(piece) > 1 else "\\" + piece
+
+    return re.sub(f"{marked}|{plain}", written, joined(text))
+
+
+def code(text: object) -> str:
+    """Return text as a code span, also fit for a table."""
+    return "`" + str(text).replace("|", "\\|") + "`"
+
+
+def paragraphs(text: str) -> str:
+    """Return the paragraphs of a docstring as Markdown."""
+    return "\n\n".join(prose(each) for each in text.strip().split("\n\n"))
+
+
+def anchor(title: str) -> str:
+    """Return the anchor that GitHub gives to a heading."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def link(title: str, page: str = "") -> str:
+    """Return a link to a heading."""
+    return f"[{title}]({page}#{anchor(title)})"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return a table."""
+    cells = [header, ["---"] * len(header), *rows]
+    return ["| " + " | ".join(row) + " |" for row in cells]
+
+
+# Measures.
+
+
+def measures() -> str:
+    """Return the page of the measures."""
+    lines = [
+        "# Measures",
+        "",
+        MADE,
+        "",
+        f"{len(FAMILIES)} measures, each with its names: trec_eval's, with what follows the dot there, then those in",
+        "the notation of ir_measures, where a cutoff follows `@` and parameters stand in parentheses:",
+        "`nDCG(gain=exp)@10`. `treceval measures NAME` prints what stands here of one.",
+        "",
+        "R is the number of relevant documents of the query. In examples, `ranked_labels` makes a ranking of documents",
+        "with these judgments, `-` being an unjudged one, and `missed` are judgments of documents not retrieved.",
+        "",
+    ]
+    for title, families in by_section().items():
+        names = ", ".join(link(family.name) for family in families)
+        lines.append(f"* **{link(title)}**: {names}")
+    lines += [f"* **{link(title)}**" for title in ("Sets of measures", "Parameters")]
+    for title, families in by_section().items():
+        module = inspect.getmodule(families[0].function)
+        lines += ["", f"## {title}", "", paragraphs(inspect.getdoc(module) or "")]
+        for family in families:
+            lines += ["", *_family(family)]
+    lines += ["", "## Sets of measures", "", *_sets(), "", "## Parameters", "", *_parameters()]
+    return "\n".join(lines) + "\n"
+
+
+def _family(family: Family) -> list[str]:
+    found = described(family.function)
+    lines = [f"### {family.name}", "", prose(found.title), "", f"{_names(family)}", ""]
+    lines += [f"> {prose(each)}\n" for each in found.formula.split("\n\n")]
+    if family.parameters:
+        rows = [_parameter(family, parameter, found.parameters[parameter.name]) for parameter in family.parameters]
+        lines += [*table(["parameter", "range", "default", "what it is"], rows), ""]
+    lines.append(f"* **Value:** {prose(found.value)}")
+    lines.append(f"* **Over queries:** {_averaged(family)}")
+    if family.cutoffs:
+        lines.append(f"* **Named alone:** {', '.join(code(each.name) for each in family.measures())}.")
+    lines.append(f"* **Computed from:** {_judgments(family)}.")
+    lines.append(f"* **Reference:** {prose(found.references)}")
+    return [*lines, "", *_example(found.example)]
+
+
+def _names(family: Family) -> str:
+    notation = [each + _only_with(family, each) + _at(family) for each in family.notation]
+    return " · ".join(map(code, [family.name, *_with_dot(family), *notation]))
+
+
+def _at(family: Family) -> str:
+    """Return what follows a name, with the letter that its docstring has for it: ``@k``, or ``@x``."""
+    if family.at is None:
+        return ""
+    return "@" + described(family.function).parameters[family.at.name].split(",")[0].rstrip(".")
+
+
+def _only_with(family: Family, notation: str) -> str:
+    """Return the parameter with which a name means this family, where alone it means one declared before."""
+    for other in FAMILIES.values():
+        if other is family:
+            return ""
+        if notation in other.notation and (other.at is None) == (family.at is None):
+            (key, *_) = [each.key for each in family.parameters if not other.takes(each.name)]
+            return f"({key}=…)"
+    raise AssertionError(f"{family.name} is not declared")
+
+
+def _with_dot(family: Family) -> list[str]:
+    """Return how trec_eval's notation gives parameters."""
+    if family.at is not None:
+        return [f"{family.name}.{','.join(family.at.show(each) for each in family.cutoffs[:2])}"]
+    if family.tail is None:
+        return []
+    usual = inspect.signature(family.function).parameters
+    pairs = [f"{each.key}={each.show(usual[each.name].default)}" for each in family.parameters]
+    shown = []
+    for sample in ("1=3,2=9", *pairs, "1", "1,2,3,4"):
+        try:
+            ((name, _),) = family.tail(sample).items()
+        except MeasureError:
+            continue
+        shown.append(f"{family.name}.{sample if '=' in sample else f'<{PARAMETERS[name].key}>'}")
+    if not shown:
+        raise AssertionError(f"{family.name} reads its parameters in a way that is not described here")
+    return list(dict.fromkeys(shown))
+
+
+def _parameter(family: Family, parameter: Parameter, what: str) -> list[str]:
+    at = family.at is not None and parameter.name == family.at.name
+    key = "@" if at else f"{parameter.key}="
+    return [code(key), prose(parameter.range), prose(_default(family, parameter)), prose(what)]
+
+
+def _default(family: Family, parameter: Parameter) -> str:
+    usual = inspect.signature(family.function).parameters[parameter.name].default
+    if family.at is not None and parameter.name == family.at.name:
+        return "those named below"
+    if parameter.name == "level":
+        return f"`-l`, {PROFILES[DEFAULT_PROFILE].level}"
+    if parameter.name == "max_rel":
+        return "the highest judgment of the qrels"
+    if parameter.name == "collection_size":
+        return f"`-N`, {parameter.show(usual)}"
+    if any(parameter.name in profile.defaults for profile in PROFILES.values()):
+        return f"the profile's, {parameter.show(PROFILES[DEFAULT_PROFILE].defaults[parameter.name])}"
+    return "none" if usual is None else parameter.show(usual)
+
+
+def _averaged(family: Family) -> str:
+    if family.average.name == "none":
+        return "not averaged." if family.summary else "not averaged, and not printed for all queries."
+    least = f", values below {LEAST_GEOMETRIC:.5f} counting as that" if family.average.name.startswith("geo") else ""
+    where = "" if family.per_query else "; printed for all queries only"
+    return f"{family.average.name}{least}{where}."
+
+
+def _judgments(family: Family) -> str:
+    kinds = [words for kind, words in JUDGED.items() if family.judged == kind]
+    return kinds[0] if kinds else "any judgments"
+
+
+def _example(blocks: Iterable[str]) -> list[str]:
+    lines: list[str] = []
+    for block in blocks:
+        lines += ["```pycon", block, "```", ""] if block.startswith(">>>") else [prose(block), ""]
+    return lines[:-1]
+
+
+def _sets() -> list[str]:
+    rows = [[code(name), ", ".join(link(each) for each in members)] for name, members in NICKNAMES.items()]
+    lines = ["These names stand for several families.", ""]
+    return lines + table(["name", "stands for"], rows)
+
+
+def _parameters() -> list[str]:
+    used = {name: [family.name for family in FAMILIES.values() if family.takes(name)] for name in PARAMETERS}
+    rows = [
+        [code("@" if each.key == "@" else f"{each.key}="), code(name), prose(each.range), _some(used[name])]
+        for name, each in PARAMETERS.items()
+        if used[name]
+    ]
+    lines = ["What a measure's parameters are called in notation, and as keywords of its Python function.", ""]
+    return lines + table(["in notation", "in Python", "range", "measures"], rows)
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(link(name) for name in names[:4])
+    return shown if len(names) <= 4 else f"{shown} and {len(names) - 4} more"
+
+
+# Profiles.
+
+
+def profiles() -> str:
+    """Return the page of the profiles."""
+    lines = [
+        "# Profiles",
+        "",
+        MADE,
+        "",
+        "A profile is how a program ranks a list and averages queries, and what its names of measures mean.",
+        "`treceval --profile NAME` scores under one, `treceval profiles` prints what stands here, and",
+        "[conventions.md](conventions.md) shows with an example what difference it makes.",
+        "",
+        *_side_by_side(),
+        "",
+        f"**Bold** is what differs from `{DEFAULT_PROFILE}`, the default. In italics, below a profile, are the",
+        "measures that its program treats differently, and what differs for them.",
+        "",
+        *[f"* {link(each.name)}: {prose(each.title)}" for each in PROFILES.values()],
+        "",
+        "## What each convention decides",
+        "",
+        "Names are those in [signatures](conventions.md#what-to-report); the last two are options of the command.",
+        "",
+        *_decided(),
+    ]
+    for profile in PROFILES.values():
+        lines += ["", *_profile(profile)]
+    return "\n".join(lines) + "\n"
+
+
+def _side_by_side() -> list[str]:
+    usual = _cells(PROFILES[DEFAULT_PROFILE])
+    rows = []
+    for profile in PROFILES.values():
+        cells = [value if value == here else f"**{value}**" for value, here in zip(_cells(profile), usual, strict=True)]
+        rows.append([link(profile.name), *cells])
+        for families, changes in profile.kinds_of_exceptions:
+            changed = [
+                f"**{each.show(changes[each.name])}**" if each.name in changes else "" for each in CONVENTIONS.values()
+            ]
+            rows.append([f"*{', '.join(map(prose, families))}*", *changed, "", ""])
+    return table(["profile", *(code(each.key) for each in CONVENTIONS.values()), code("-c"), code("-l")], rows)
+
+
+def _cells(profile: Profile) -> list[str]:
+    return [*profile.conventions.texts().values(), profile.when_complete, str(profile.level)]
+
+
+def _decided() -> list[str]:
+    rows = []
+    for each in CONVENTIONS.values():
+        values = [f"{code(value)}: {prose(meaning)}" for value, meaning in each.meanings.items()]
+        if not values:
+            values = [f"{code(each.show(value))}: {prose(each.says(value))}" for value in _in_use(each)]
+        rows.append([code(each.key), f"{prose(each.question)} …", "<br>".join(values)])
+    missing = CONVENTIONS["missing"].meanings
+    values = [f"{code(value)}: {prose(says)}" for value, says in missing.items() if value != "out"]
+    rows.append([code("-c"), f"with `-c`, {prose(CONVENTIONS['missing'].question)} …", "<br>".join(values)])
+    rows.append(
+        [
+            code("-l"),
+            "relevant are documents judged at least …",
+            "a whole number from 0, unless `-l` or `rel=` says otherwise",
+        ]
+    )
+    return table(["name", "what it decides", "values"], rows)
+
+
+def _in_use(convention: Convention) -> list[Any]:
+    """Return the values of a convention that profiles have."""
+    return list(dict.fromkeys(getattr(profile.conventions, convention.name) for profile in PROFILES.values()))
+
+
+def _rule(convention: Convention, value: Any) -> str:
+    mark = code(f"{convention.key}:{convention.show(value)}")
+    return f"* {mark} {prose(convention.question)} {prose(convention.says(value))}"
+
+
+def _profile(profile: Profile) -> list[str]:
+    lines = [f"## {profile.name}", "", f"Stands for {prose(profile.title)}.", ""]
+    lines += [_rule(each, getattr(profile.conventions, each.name)) for each in CONVENTIONS.values()]
+    if profile.conventions.missing == "out":
+        says = CONVENTIONS["missing"].says(profile.when_complete)
+        mark = code(f"-c:{profile.when_complete}")
+        lines.append(f"* {mark} with `-c`, {prose(CONVENTIONS['missing'].question)} {prose(says)}")
+    lines.append(f"* {code(f'-l:{profile.level}')} documents judged {profile.level} or more are relevant")
+    for families, changes in profile.kinds_of_exceptions:
+        lines += ["", f"For {', '.join(map(_treated, families))}:", ""]
+        lines += [_rule(CONVENTIONS[name], value) for name, value in changes.items()]
+    if profile.meanings:
+        meant = [_meaning(*pair) for pair in profile.meanings.items()]
+        lines += ["", "What names mean here when they stand without parameters:", "", *meant]
+    if profile.defaults:
+        given = [
+            f"{code(f'{PARAMETERS[name].key}={PARAMETERS[name].show(value)}')} for {_takers(name)}"
+            for name, value in profile.defaults.items()
+        ]
+        lines += ["", f"Parameters unless given: {'; '.join(given)}."]
+    lines += ["", f"Computed unless measures are named: {', '.join(map(code, profile.measures))}."]
+    if profile.leaves_out:
+        names = [link(name, "measures.md") for name in FAMILIES if name in profile.leaves_out]
+        lines.append(f"Sets of measures leave out {', '.join(names)}.")
+    if profile.computes:
+        names = [link(name, "measures.md") for name in FAMILIES if name in profile.computes]
+        lines.append(f"The program has {', '.join(names)}; other measures are computed under these rules all the same.")
+    if profile.remarks:
+        lines += ["", *(f"* Note: {prose(remark)}." for remark in profile.remarks)]
+    return lines
+
+
+def _treated(key: str) -> str:
+    name, _, parameter = key.partition(":")
+    return link(name, "measures.md") + (f" with {code(parameter)}" if parameter else "")
+
+
+def _takers(name: str) -> str:
+    return ", ".join(link(family.name, "measures.md") for family in FAMILIES.values() if family.takes(name))
+
+
+def _meaning(name: str, text: str) -> str:
+    family = FAMILIES[name]
+    asked = (family.notation[0] if family.notation else name) + _at(family)
+    (meant,) = parse_measures(text + ("@1" if family.at is not None else ""))
+    return f"* {code(asked)} is {code(text + _at(family))}, of {link(meant.family.name, 'measures.md')}"
+
+
+PAGES: Mapping[str, Callable[[], str]] = {"measures.md": measures, "profiles.md": profiles}
+
+
+def main(arguments: Sequence[str]) -> str | None:
+    """Write the pages, or check them; return what is wrong."""
+    if arguments not in ([], ["--check"]):
+        return __doc__
+    stale = []
+    for name, made in PAGES.items():
+        page, text = HERE / name, made()
+        if arguments and (not page.exists() or page.read_text("utf-8") != text):
+            stale.append(f"docs/{name}")
+        elif not arguments:
+            page.write_text(text, "utf-8")
+    return f"{' and '.join(stale)}: not up to date. Run python docs/make.py." if stale else None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
