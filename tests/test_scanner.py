@@ -985,12 +985,12 @@ def test_a_run_comes_to_the_same_whatever_reads_it_in_whatever_pieces(data: byte
 
 def test_the_cases_of_runs_are_what_their_names_say() -> None:
     twice = (
-        "InputError <file>:10: document 'd7' occurs twice in query 'q10' (first on line 7). Keep one of the two lines."
+        "RepeatedDocumentError <file>:10: document 'd7' occurs twice in query 'q10' (first on line 7). Keep one of the two lines."
     )
     expected = {
         "a duplicate": twice,
         "several duplicates": twice,
-        "a duplicate across pieces": "InputError <file>:94: document 'd0' occurs twice in query 'q2' (first on line 4). "
+        "a duplicate across pieces": "RepeatedDocumentError <file>:94: document 'd0' occurs twice in query 'q2' (first on line 4). "
         "Keep one of the two lines.",
         "a malformed line after a duplicate": "InputError <file>:43: 4 fields, but a run's line has at least 6 (qid Q0 docid "
         "rank score tag). This looks like the judgments: are the arguments swapped? The order is QRELS RUN.",
