@@ -1,0 +1,64 @@
+"""Notes on standard error about results: what was left out, replaced or assumed."""
+
+from __future__ import annotations
+
+from treceval_py.cli.printing import note
+from treceval_py.profiles import PROFILES
+from treceval_py.results import Results
+from treceval_py.tables import first_of
+
+__all__ = ["about"]
+
+
+def about(results: Results) -> None:
+    """Write notes on what was left out, replaced or assumed."""
+    if results.missing:
+        count = len(results.missing)
+        are = "judged query is" if count == 1 else "judged queries are"
+        if results.complete:
+            what = "and counts as an empty ranking" if count == 1 else "and count as empty rankings"
+        else:
+            what = "and left out; -c counts " + ("it" if count == 1 else "them")
+        if not set(results.qids) - set(results.missing):
+            note(
+                f"{results.run_name}: no query of the run is judged in {results.judgments_name}; is it the right file?"
+            )
+        note(f"{results.run_name}: {count} {are} missing ({first_of(results.missing)}), {what}.")
+    if results.unjudged:
+        count = len(results.unjudged)
+        have = "query of the run has" if count == 1 else "queries of the run have"
+        are = "is" if count == 1 else "are"
+        note(f"{results.run_name}: {count} {have} no judgments ({first_of(results.unjudged)}) and {are} not scored.")
+    if results.replaced:
+        lines = "1 line is" if results.replaced == 1 else f"{results.replaced} lines are"
+        note(f"{results.run_name}: {lines} replaced by a later one of the same document, as in {results.profile}.")
+    _about_ranks(results)
+    _about_scale(results)
+
+
+def _about_scale(results: Results) -> None:
+    """Say which top of the scale was taken from the judgments."""
+    profile = PROFILES.get(results.profile)
+    taken = []
+    for measure, resolved in zip(results.measures, results.resolved, strict=True):
+        meant = measure if profile is None else profile.meaning_of(measure)
+        if "max_rel" in dict(resolved.parameters) and "max_rel" not in dict(meant.parameters):
+            taken.append((measure.name, dict(resolved.parameters)["max_rel"]))
+    if taken:
+        names = ", ".join(name for name, _ in taken)
+        note(
+            f"{results.judgments_name}: judgments go up to {taken[0][1]}, which is taken for the top of the scale in "
+            f"{names}; max_rel={taken[0][1]} says so."
+        )
+
+
+def _about_ranks(results: Results) -> None:
+    found = results.contradictions
+    if not found:
+        return
+    queries = len(results.unjudged) + len(set(results.qids) - set(results.missing))
+    where = f"{results.run_name}: in {len(found.qids)} of {queries} queries ({first_of(found.qids)})"
+    if found.reversed:
+        note(f"{where} scores grow with the rank. If they are distances, give their negatives: more is better.")
+    else:
+        note(f"{where} the rank column contradicts the scores, which decide.")
