@@ -984,9 +984,7 @@ def test_a_run_comes_to_the_same_whatever_reads_it_in_whatever_pieces(data: byte
 
 
 def test_the_cases_of_runs_are_what_their_names_say() -> None:
-    twice = (
-        "RepeatedDocumentError <file>:10: document 'd7' occurs twice in query 'q10' (first on line 7). Keep one of the two lines."
-    )
+    twice = "RepeatedDocumentError <file>:10: document 'd7' occurs twice in query 'q10' (first on line 7). Keep one of the two lines."
     expected = {
         "a duplicate": twice,
         "several duplicates": twice,

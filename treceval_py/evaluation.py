@@ -34,7 +34,16 @@ from treceval_py.signatures import Fingerprint, Signature
 from treceval_py.streaming import MOST_THREADS, Retrieved, judge_file
 from treceval_py.tables import DEFAULT_TAG, RUN_NAME, JudgmentGroups, Preferences, Qrels, Run, first_of
 
-__all__ = ["DEFAULT_MEASURES", "evaluate", "evaluate_plan", "format_for", "load_judgments", "load_run", "selected"]
+__all__ = [
+    "DEFAULT_MEASURES",
+    "evaluate",
+    "evaluate_plan",
+    "duplicates_of",
+    "format_for",
+    "load_judgments",
+    "load_run",
+    "selected",
+]
 
 Judged = JudgedRun | JudgedGroups | JudgedPreferences
 AnyRun: TypeAlias = "Source | Run | Mapping[str, Mapping[str, float]]"
@@ -133,8 +142,10 @@ def evaluate(
     if threads is not None and not 1 <= threads <= MOST_THREADS:
         raise MeasureError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
     rules = profile_named(profile) if isinstance(profile, str) else profile
+    if signature is not None and not isinstance(signature, (str, Signature)):
+        signature = tuple(signature)
     named = _named(measures, signature, rules)
-    duplicates = rules.conventions.duplicates if signature is None else "refuse"
+    duplicates = rules.conventions.duplicates if signature is None else duplicates_of(signature)
     table = isinstance(qrels, (Qrels, JudgmentGroups, Preferences, Mapping))
     judgments = load_judgments(qrels, None if table else format_for(named), duplicates=duplicates)
     fingerprint = Fingerprint(judgments)
@@ -288,6 +299,7 @@ def _carried_out(plan: Plan, judgments: Judgments, fingerprint: Fingerprint, rea
         contradictions=retrieved.contradictions,
         complete=all(each.missing != "out" for each in conventions) if conventions else False,
         profile=plan.profile,
+        profiles=tuple(task.profile for task in plan.tasks),
         judgments_name=judgments.name,
         run_name=retrieved.name,
         tag=retrieved.tag,
@@ -327,7 +339,7 @@ def _fill(columns: _Columns, plan: Plan, numbers: Sequence[int], judged: Judged,
             texts = [""] * judged.num_queries
             for row, text in zip(np.flatnonzero(kept).tolist(), found, strict=False):
                 texts[row] = str(text)
-            columns.texts[number] = tuple(texts) if len(found) else ()
+            columns.texts[number] = tuple(texts)
             continue
         column: FloatArray = np.asarray(found, dtype=np.float64)
         if as_zero.any() and measure.family.name not in ("num_q", "num_rel"):
@@ -363,6 +375,8 @@ def _computed(measure: Measure, judged: Judged) -> Any:
         return measure(judged)
     try:
         found = measure(judged)
+        if measure.family.kind != TEXT:
+            found = np.asarray(found, dtype=np.float64)
     except TrecevalError:
         raise
     except Exception as error:
@@ -390,6 +404,13 @@ def _named(
         return parse_measures(profile.measures if measures is None else measures, leaves_out=profile.leaves_out)
     given = [signature] if isinstance(signature, (str, Signature)) else list(signature)
     return [(Signature.parse(each) if isinstance(each, str) else each).measure for each in given]
+
+
+def duplicates_of(signature: str | Signature | Iterable[str | Signature]) -> str:
+    """Return what signatures say of documents that come twice."""
+    given = [signature] if isinstance(signature, (str, Signature)) else list(signature)
+    found = [Signature.parse(each) if isinstance(each, str) else each for each in given]
+    return "last" if found and all(each.conventions.duplicates == "last" for each in found) else "refuse"
 
 
 def format_for(measures: Sequence[Measure]) -> str | None:

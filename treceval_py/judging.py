@@ -15,7 +15,18 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
-from treceval_py.ranking import FLOAT32, FLOAT64, PLAIN, Arranged, Rules, arrange, arranged, documents, limit_of
+from treceval_py.ranking import (
+    FLOAT32,
+    FLOAT64,
+    PLAIN,
+    Arranged,
+    Rules,
+    arrange,
+    arranged,
+    documents,
+    limit_of,
+    without_self,
+)
 from treceval_py.scanner import scanner
 from treceval_py.tables import DEFAULT_TAG, JudgmentGroups, Qrels, Run, encode
 
@@ -424,6 +435,8 @@ def locate(qrels: Qrels, run: Run, rules: Rules = PLAIN) -> Located:
     rows = np.array([-1 if (row := qrels.row_of(qid)) is None else row for qid in run.qids], dtype=np.int64)
     if rules.plain:
         return _located(qrels, run, rows, rules)
+    if rules.drop_self:
+        run, rules = without_self(run), rules._replace(drop_self=False)
     if rules.judged_only and rules.tied:
         # Which of the tied documents are left when the others are taken out decides where these can stand.
         run, rules = _judged_part(qrels, run, rows, rules), rules._replace(depth=None)
@@ -433,12 +446,16 @@ def locate(qrels: Qrels, run: Run, rules: Rules = PLAIN) -> Located:
     found = _located(qrels, ordered.run, rows, Rules(depth, rules.judged_only, FLOAT64))
     if ordered.ranks is None and ordered.first is None:
         return found
+    if ordered.ranks is not None and rules.tied and not by_column:
+        return found._replace(tied=Tied(found.hits.rank, found.hits.rank))
     query = np.full(len(qrels), -1, dtype=np.int64)
     query[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
     place = ordered.run.offsets[query[found.hits.query]] + found.hits.rank - 1
     if by_column and ordered.ranks is not None:
         hits = found.hits._replace(rank=ordered.ranks[place])
-        return _cut(found._replace(hits=hits), ordered, limit_of(rules.depth))
+        cut = _cut(found._replace(hits=hits), ordered, limit_of(rules.depth))
+        # No two documents have one rank: each can stand only where it does.
+        return cut._replace(tied=Tied(cut.hits.rank, cut.hits.rank)) if rules.tied else cut
     if ordered.first is None or ordered.last is None:
         return found
     return found._replace(tied=Tied(ordered.first[place], ordered.last[place]))
@@ -469,7 +486,9 @@ def _judged_part(qrels: Qrels, run: Run, rows: IntArray, rules: Rules) -> Run:
         lengths.append(len(here))
     at = np.array(kept, dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return Run.from_columns(run.qids, offsets, run.docids.take(at), run.scores[at], tag=run.tag, name=run.name)
+    ranks = None if run.ranks is None else run.ranks[at]
+    docids, scores = run.docids.take(at), run.scores[at]
+    return Run.from_columns(run.qids, offsets, docids, scores, tag=run.tag, name=run.name, ranks=ranks)
 
 
 def _located(qrels: Qrels, run: Run, rows: IntArray, rules: Rules) -> Located:

@@ -11,7 +11,7 @@ from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.parameters import PARAMETERS
 from treceval_py.profiles import Profile
 from treceval_py.ranking import Rules
-from treceval_py.signatures import Fingerprint, Signature
+from treceval_py.signatures import Fingerprint, Signature, concise
 
 __all__ = ["Plan", "Task", "plan_of_measures", "plan_of_signatures"]
 
@@ -27,11 +27,14 @@ class Task(NamedTuple):
         With all its parameters.
     conventions : Conventions
         How its list is ranked and its values are averaged.
+    profile : str
+        The profile under which it is asked for.
     """
 
     asked: Measure
     resolved: Measure
     conventions: Conventions
+    profile: str = ""
 
     @property
     def rules(self) -> Rules:
@@ -102,7 +105,9 @@ def plan_of_measures(
     tasks = []
     for measure in asked:
         resolved = rules.meaning_of(measure).with_defaults(defaults)
-        tasks.append(Task(measure, resolved, rules.conventions_of(resolved).changed(changes)))
+        if "max_rel" in dict(resolved.parameters):
+            PARAMETERS["max_rel"].check(dict(resolved.parameters)["max_rel"])
+        tasks.append(Task(measure, resolved, rules.conventions_of(resolved).changed(changes), rules.name))
     return Plan(tuple(tasks), rules.name)
 
 
@@ -140,8 +145,9 @@ def plan_of_signatures(
                 "Give the judgments that it was made with.",
             )
         resolved = signature.measure.with_defaults(defaults)
-        asked = Measure(signature.measure.family, signature.measure.parameters, asked=signature.measure.notation)
-        tasks.append(Task(asked, resolved, signature.conventions))
+        measure = concise(signature.measure)
+        asked = Measure(measure.family, measure.parameters, asked=measure.notation)
+        tasks.append(Task(asked, resolved, signature.conventions, signature.profile))
     if len({task.asked.name for task in tasks}) < len(tasks):
         raise MeasureError("two signatures have the same measure", "Repeat them one after the other.")
     profiles = list(dict.fromkeys(signature.profile for signature in found))

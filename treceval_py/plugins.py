@@ -34,7 +34,7 @@ def load_plugin(name: str) -> None:
         importlib.import_module(name)
     except TrecevalError as error:
         raise MeasureError(f"plugin '{name}': {error.what}", error.todo) from None
-    except Exception as error:  # whatever somebody else's module may raise
+    except (Exception, SystemExit) as error:  # whatever somebody else's module may raise
         raise MeasureError(
             f"plugin '{name}' cannot be imported: {type(error).__name__}: {error}",
             "Give the name of a module or the path of a .py file that calls treceval_py.declare.",

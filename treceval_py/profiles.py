@@ -241,7 +241,7 @@ _ALL = (
         measures=("MRR@10",),
         computes=frozenset({"recip_rank_cut"}),
         remarks=(
-            "every judged document is relevant, whatever its label: the script does not read labels",
+            "every document judged 0 or more is relevant: the script reads no labels, and counts negative ones too",
             "the script fills missing ranks with passage 0 and moves rank 0 to the end; here rank 0 is refused",
         ),
     ),

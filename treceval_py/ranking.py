@@ -32,6 +32,7 @@ __all__ = [
     "limit_of",
     "rank_contradictions",
     "ranking",
+    "without_self",
 ]
 
 FLOAT32 = "float32"
@@ -167,7 +168,7 @@ def arrange(run: Run, rules: Rules) -> Arranged:
         It is ranked by ranks that it has not.
     """
     if rules.drop_self:
-        run = _without_self(run)
+        run = without_self(run)
     query = np.repeat(np.arange(len(run.qids)), np.diff(run.offsets))
     if rules.order == "rank":
         return _arranged_by_rank(run, query)
@@ -205,15 +206,16 @@ def _order_ties(run: Run, order: IntArray, tie: BoolArray, *, later_first: bool)
         order[first : last + 1] = sorted(rows, key=ids.__getitem__, reverse=later_first)
 
 
-def _without_self(run: Run) -> Run:
+def without_self(run: Run) -> Run:
     """Take out the documents whose id is that of the query."""
     buffer, cuts = run.docids.buffer, run.docids.offsets
+    names = [encode(qid) for qid in run.qids]
+    query = np.repeat(np.arange(len(names)), np.diff(run.offsets))
+    long = np.fromiter(map(len, names), dtype=np.int64, count=len(names))
     keep = np.ones(len(run.docids), dtype=bool)
-    for number, qid in enumerate(run.qids):
-        name = encode(qid)
-        start, stop = run.span(number)
-        at = np.flatnonzero(np.diff(cuts[start : stop + 1]) == len(name)) + start
-        keep[[row for row in at.tolist() if buffer[cuts[row] : cuts[row + 1]] == name]] = False
+    alike = np.flatnonzero(np.diff(cuts) == long[query])  # only ids of that length need be looked at
+    for row, number in zip(alike.tolist(), query[alike].tolist(), strict=True):
+        keep[row] = buffer[cuts[row] : cuts[row + 1]] != names[number]
     return run if keep.all() else run.where(keep)
 
 

@@ -12,7 +12,7 @@ from treceval_py._types import BoolArray, FloatArray
 from treceval_py.conventions import Conventions
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.ranking import RankContradictions
-from treceval_py.signatures import Fingerprint, Signature, fingerprint_of_queries
+from treceval_py.signatures import Fingerprint, Signature, explicit, fingerprint_of_queries
 from treceval_py.version import __version__
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ class Results(Mapping[str, ByMeasure]):
         Whether missing queries count.
     profile : str
         The profile's name.
+    profiles : tuple of str, length M
+        The profile under which each measure was asked for; results of several signatures can have several.
     judgments_name, run_name, tag : str
         Where the judgments and the run come from, and the run's tag.
     fingerprint : Fingerprint
@@ -125,6 +127,7 @@ class Results(Mapping[str, ByMeasure]):
     contradictions: RankContradictions
     complete: bool
     profile: str
+    profiles: tuple[str, ...]
     judgments_name: str
     run_name: str
     tag: str
@@ -156,12 +159,12 @@ class Results(Mapping[str, ByMeasure]):
         counted = self.counted[:, number]
         qids = [self.qids[row] for row in np.flatnonzero(counted).tolist()]
         return Signature(
-            Measure(self.resolved[number].family, self.resolved[number].parameters),
+            explicit(self.resolved[number]),
             self.conventions[number],
             len(qids),
             str(self.fingerprint),
             self.version,
-            self.profile,
+            self.profiles[number],
             fingerprint_of_queries(qids),
         )
 

@@ -13,6 +13,7 @@ The short one names the profile, and only those conventions that differ from it:
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,7 +26,7 @@ from treceval_py.tables import JudgmentGroups, Preferences, Qrels, encode
 if TYPE_CHECKING:
     from treceval_py.results import Results
 
-__all__ = ["Fingerprint", "Signature", "check_comparable", "fingerprint_of_queries"]
+__all__ = ["Fingerprint", "Signature", "check_comparable", "concise", "fingerprint_of_queries"]
 
 DIGITS = 8
 """Hexadecimal digits of a hash: enough to tell apart the judgments that one person meets."""
@@ -41,7 +42,7 @@ class Signature(NamedTuple):
     Attributes
     ----------
     measure : Measure
-        What was computed, with its parameters.
+        What was computed, with all its parameters.
     conventions : Conventions
         How the list was ranked and queries were averaged.
     queries : int
@@ -86,7 +87,7 @@ class Signature(NamedTuple):
         parts = [
             f"{key}:{getattr(self, name)}" for key, name in (("#", "queries"), ("q", "judgments"), ("v", "version"))
         ]
-        return "|".join([self.measure.notation, f"p:{self.profile}", *differing, *parts])
+        return "|".join([concise(self.measure).notation, f"p:{self.profile}", *differing, *parts])
 
     @property
     def long(self) -> str:
@@ -112,7 +113,9 @@ class Signature(NamedTuple):
         MeasureError
             It is no signature, or one of a measure, profile or convention that is not known here.
         """
-        name, *parts = text.strip().split("|")
+        # What stands before it where signatures are printed may be copied with it.
+        text = re.sub(r"^\s*(# )?([^|]*: (?=\S))?", "", text).strip()
+        name, *parts = text.split("|")
         fields: dict[str, str] = {}
         for part in parts:
             key, colon, value = part.partition(":")
@@ -133,13 +136,15 @@ class Signature(NamedTuple):
         if len(measures) != 1:
             raise MeasureError(f"'{text}' is no signature: '{name}' is not one measure")
         changes = {_BY_KEY[key].name: _BY_KEY[key].parse(value) for key, value in fields.items() if key in _BY_KEY}
-        if not fields["queries"].isdecimal():
+        if not re.fullmatch("[0-9]{1,18}", fields["queries"]):
             raise MeasureError(f"'{text}' is no signature: '{fields['queries']}' is no number of queries")
+        if not re.fullmatch(r"[0-9]+(\.[0-9A-Za-z]+)+", fields["version"]):
+            raise MeasureError(f"'{text}' is no signature: '{fields['version']}' is no version", "Copy all of it.")
         # A profile of somebody's own is not known here, but a long signature says all of it.
         said = len(changes) == len(CONVENTIONS)
         usual = Conventions() if said else profile_named(fields["profile"]).conventions_of(measures[0])
         return cls(
-            Measure(measures[0].family, measures[0].parameters),
+            explicit(measures[0]),
             usual.changed(changes),
             int(fields["queries"]),
             fields["qrels"],
@@ -162,6 +167,13 @@ class Signature(NamedTuple):
             if here != there:
                 found.append(f"{name} {here} and {there}")
         return found
+
+
+def concise(measure: Measure) -> Measure:
+    """Return a measure without those of its parameters that have their function's default, but with its level."""
+    defaults = inspect.signature(measure.family.function).parameters
+    kept = [(name, value) for name, value in measure.parameters if name == "level" or defaults[name].default != value]
+    return Measure(measure.family, tuple(kept))
 
 
 def explicit(measure: Measure) -> Measure:
@@ -252,6 +264,10 @@ def check_comparable(results: Iterable[Results], *, force: bool = False) -> None
     for other in others:
         if force:
             return
+        if first.standardised != other.standardised:
+            raise EvaluationError(
+                f"the values of one of {first.run_name} and {other.run_name} are z-scores", "Standardise both, or none."
+            )
         for number, measure in enumerate(first.measures):
             if measure.name not in other.names:
                 continue

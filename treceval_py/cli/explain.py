@@ -85,7 +85,8 @@ def explain(
 def _report(found: Explanation) -> str:
     judged, retrieved, both = found.queries
     head = (
-        f"{visible(found.run_name)} against {visible(found.judgments_name)}: {judged} judged queries, "
+        f"{visible(found.run_name)} against {visible(found.judgments_name)}: {judged} judged "
+        f"{'query' if judged == 1 else 'queries'}, "
         f"{retrieved} in the run, {both} in both\n"
     )
     return "\n".join([head, *(_about(each, found.profile) for each in found.measures)])
@@ -142,7 +143,7 @@ def _by_value(rows: list[Row]) -> list[str]:
             key = (f"{outcome.mean:.4f}", outcome.queries)
             groups.setdefault(key, []).append(variant.name.replace(" with all judged queries (-c)", " -c"))
     lines = ["  value   queries  given by"]
-    for (value, queries), names in sorted(groups.items(), key=lambda item: item[0], reverse=True):
+    for (value, queries), names in sorted(groups.items(), key=lambda item: float(item[0][0]), reverse=True):
         # Where no judged query is missing, -c changes nothing and need not be said.
         said = [name for name in names if name.removesuffix(" -c") == name or name.removesuffix(" -c") not in names]
         lines.append(f"  {value:7} {queries:7}  {', '.join(said)}")

@@ -17,6 +17,15 @@ def about(results: Results) -> None:
         are = "judged query is" if count == 1 else "judged queries are"
         if results.complete:
             what = "and counts as an empty ranking" if count == 1 else "and count as empty rankings"
+        elif any(each.missing != "out" for each in results.conventions):
+            left = [
+                measure.name
+                for measure, each in zip(results.measures, results.conventions, strict=True)
+                if each.missing == "out"
+            ]
+            what = f"and left out of {', '.join(left[:3])}{', …' if len(left) > 3 else ''}; -c counts " + (
+                "it" if count == 1 else "them"
+            )
         else:
             what = "and left out; -c counts " + ("it" if count == 1 else "them")
         if not set(results.qids) - set(results.missing):

@@ -13,14 +13,14 @@ from treceval_py.cli.notes import about
 from treceval_py.cli.printing import put
 from treceval_py.cli.progress import progress
 from treceval_py.errors import MeasureError
-from treceval_py.evaluation import check_kinds, evaluate, format_for, load_judgments
+from treceval_py.evaluation import check_kinds, duplicates_of, evaluate, format_for, load_judgments
 from treceval_py.formats.named import JUDGMENT_FORMATS, RUN_FORMATS
 from treceval_py.formats.source import Watch
 from treceval_py.formats.trec import Judgments
 from treceval_py.measures import Measure, in_print_order, parse_measures
 from treceval_py.measures.parameters import integer
 from treceval_py.output import FORMATS, Options
-from treceval_py.profiles import DEFAULT_PROFILE, PROFILES, Profile, profile_named
+from treceval_py.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, PROFILES, Profile, profile_named
 from treceval_py.results import Results
 from treceval_py.scanner import reader_name
 from treceval_py.signatures import Signature
@@ -35,6 +35,9 @@ Callback: TypeAlias = Callable[..., Any]
 
 MOST_DIGITS = 60
 """A float64 has at most 17 significant digits; more are only zeros and what binary makes of a decimal."""
+
+RANGED = ("map", "recip_rank", "ndcg", "ndcg_cut.10")
+"""What is computed with --ties and --unjudged unless something else is asked for."""
 
 HELP = """Score RUNs against the judgments in QRELS, with trec_eval's measures and numbers.
 
@@ -218,30 +221,35 @@ def score(
         from treceval_py.plugins import load_plugin
 
         load_plugin(plugin)
-    rules = profile_named(profile or ("coursework" if judged_rankings else DEFAULT_PROFILE))
     given = {
-        "-m": measures,
+        "-m": bool(measures),
         "-c": complete,
         "-l": level is not None,
         "-M": depth is not None,
         "-J": judged_only,
-        "-N": collection_size,
-        "--profile": profile,
+        "-N": bool(collection_size),
+        "--profile": profile is not None,
+        "-Z": norms is not None,
+        "-R": judgment_format is not None,
+        "-T": run_format is not None,
+        "--judged-ranking": bool(judged_rankings),
+        "--repeat": bool(signatures),
+        "--signature": signature or long_signature,
     }
-    if signatures and any(given.values()):
-        option = next(name for name, value in given.items() if value)
-        raise click.UsageError(f"--repeat says how to score; leave out {option}.")
-    wanted = in_print_order(parse_measures(measures or rules.measures, leaves_out=rules.leaves_out))
+    _check_together({name for name, there in given.items() if there}, ranges=ties or unjudged)
+    rules = profile_named(("coursework" if judged_rankings else DEFAULT_PROFILE) if profile is None else profile)
+    usual = RANGED if (ties or unjudged) and rules.measures == DEFAULT_MEASURES else rules.measures
+    wanted = in_print_order(parse_measures(measures or usual, leaves_out=rules.leaves_out))
     colour = output is None and sys.stdout is not None and sys.stdout.isatty()
     form = "long" if long_signature else "short" if signature else ""
     options = Options(per_query=per_query, summary=not no_summary, digits=digits, colour=colour, signature=form)
+    if judged_rankings:  # each has judgments of its own
+        options = options._replace(force=True)
     job = Job(
         wanted, rules, level, complete, depth, judged_only, collection_size, signatures, run_format, threads,
         judgment_format,
     )  # fmt: skip
     if ties or unjudged:
-        if norms is not None or signatures or signature or long_signature or judged_rankings or collection_size:
-            raise click.UsageError("--ties and --unjudged go with measures and a profile only.")
         from treceval_py.cli.ranges import print_ranges
 
         print_ranges(job, qrels or "", runs, options, output_format, output, ties=ties, unjudged=unjudged)
@@ -276,6 +284,25 @@ def _check_arguments(qrels: str | None, runs: tuple[str, ...], judged_rankings: 
         files = [qrels, *runs]
     if files.count("-") > 1:
         raise click.UsageError("Standard input (-) can be read only once.")
+
+
+def _check_together(given: set[str], *, ranges: bool) -> None:
+    """Refuse options that do not go together."""
+
+    def refuse(others: Sequence[str], why: str) -> None:
+        for option in others:
+            if option in given:
+                raise click.UsageError(why.format(option))
+
+    if "--repeat" in given:
+        refuse(["-m", "-c", "-l", "-M", "-J", "-N", "--profile"], "--repeat says how to score; leave out {}.")
+    if "-Z" in given:
+        refuse(["--repeat", "--signature"], "Signatures are those of values, not of z-scores; leave out -Z.")
+    if "--judged-ranking" in given:
+        refuse(["-R", "-T"], "--judged-ranking has a format of its own; leave out {}.")
+    if ranges:
+        others = ["-Z", "--repeat", "--signature", "--judged-ranking", "-N"]
+        refuse(others, "--ties and --unjudged go with measures and a profile only; leave out {}.")
 
 
 class Job(NamedTuple):
@@ -313,7 +340,7 @@ class Job(NamedTuple):
         if named is None:
             measures = [Signature.parse(each).measure for each in self.signatures] if self.signatures else self.measures
             named = format_for(measures)
-        duplicates = "refuse" if self.signatures else self.profile.conventions.duplicates
+        duplicates = duplicates_of(self.signatures) if self.signatures else self.profile.conventions.duplicates
         judgments = load_judgments(qrels, named, duplicates=duplicates)
         if not self.signatures:
             check_kinds(self.measures, judgments)

@@ -11,7 +11,16 @@ from treceval_py._types import Source
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.evaluation import load_judgments, load_run
 from treceval_py.explaining.scoring import Outcome, Scorer
-from treceval_py.explaining.variants import AS_IS, PAIR, Variant, pairs_of, profile_variants, task_of, variants_of
+from treceval_py.explaining.variants import (
+    AS_IS,
+    PAIR,
+    Variant,
+    has_number,
+    pairs_of,
+    profile_variants,
+    task_of,
+    variants_of,
+)
 from treceval_py.explaining.walking import Step, walk
 from treceval_py.formats.trec import Judgments
 from treceval_py.measures import Measure, parse_measures
@@ -22,6 +31,7 @@ __all__ = ["Claim", "Explained", "Explanation", "Match", "Row", "Walk", "explain
 
 DEFAULT_MEASURES = ("RR@10", "nDCG@10", "AP")
 MOST_MATCHES = 12
+MOST_DIGITS = 20
 MOST_ROWS_FOR_PAIRS = 300_000
 """Above so many documents two changes at once are not tried, which would take minutes."""
 
@@ -39,17 +49,22 @@ class Claim(NamedTuple):
         The number.
     digits : int
         Its decimals.
+    percent : bool
+        Whether it was written with a percent sign.
     """
 
     measure: Measure
     text: str
     value: float
     digits: int
+    percent: bool = False
 
     def met(self, value: float) -> str | None:
         """Say how a value gives this number: ``"exactly"``, or in which way otherwise; None where it does not."""
         if not math.isfinite(value):
             return None
+        if self.percent:
+            return "as a percentage" if self._same(100 * value) else None
         if self._same(value):
             return "exactly"
         if self._same(100 * value):
@@ -154,7 +169,10 @@ def read_claim(text: str) -> Claim:
     if more:
         raise MeasureError(f"claim '{text}' is about {1 + len(more)} measures", "Name one, such as P@10.")
     plain = written.rstrip("%")
-    return Claim(measure, written, float(plain), len(plain.partition(".")[2]))
+    digits = len(plain.partition(".")[2])
+    if digits > MOST_DIGITS or not math.isfinite(float(plain)):
+        raise MeasureError(f"claim '{text[:40]}…' has more digits than a number can have", "Give fewer.")
+    return Claim(measure, written, float(plain), digits, percent=written.endswith("%"))
 
 
 def explain(
@@ -212,7 +230,7 @@ def explain(
         asked = parse_measures(DEFAULT_MEASURES)
     wanted += [(measure, None) for measure in asked if measure not in [each for each, _ in wanted]]
     for measure, _ in wanted:
-        if not _has_number(measure):
+        if not has_number(measure):
             raise MeasureError(f"measure {measure.name} has no number to explain", "Choose another one.")
     both = len(set(judgments.qids) & set(table.qids))
     return Explanation(
@@ -222,13 +240,6 @@ def explain(
         (len(judgments), len(table), both),
         [_explained(scorer, measure, claim, ours, others, level) for measure, claim in wanted],
     )
-
-
-def _has_number(measure: Measure) -> bool:
-    from treceval_py.judging import JudgedRun
-    from treceval_py.measures.registry import TEXT
-
-    return measure.family.kind != TEXT and measure.family.judged is JudgedRun
 
 
 def _explained(
@@ -245,6 +256,10 @@ def _explained(
     if start.conventions.order == "rank" and not situation.has_ranks:
         raise EvaluationError(f"{scorer.run.name} has no rank column from 1 on, by which {ours.name} ranks")
     rows = [Row(variant, found) for variant, found in zip(variants, scorer.scored(variants), strict=True)]
+    if not any(row.outcome for row in rows):
+        scorer.raise_for(start)  # with the reason why not even one of them can be computed
+    for other in others:
+        scorer.raise_for(task_of(measure, other, situation, level=level))
     walks = [Walk(other.name, walk(scorer, start, task_of(measure, other, situation, level=level))) for other in others]
     if claim is None:
         return Explained(measure, rows, None, [], len(rows), [], walks)
@@ -252,21 +267,20 @@ def _explained(
     changes = variants_of(start, situation)
     if complete != start:
         changes += [each._replace(name=f"{each.name} (-c)") for each in variants_of(complete, situation)]
-    if claim.digits == 0 and "." not in claim.text and claim.value in (0.0, 1.0):
-        changes = []  # half of all ways give 0 or 1 without decimals
     unchanged = {row.outcome.mean for row in _rows(scorer, [Variant("", start), Variant("", complete)]) if row.outcome}
     # What changes nothing would only repeat what was said before it.
     made = [row for row in _rows(scorer, changes) if row.outcome is None or row.outcome.mean not in unchanged]
     found = [*rows, *made]
     matches = _matches(claim, found)
-    if not matches and len(scorer.run.docids) <= MOST_ROWS_FOR_PAIRS:
+    # Of hundreds of pairs of changes some give any number that has no decimals.
+    if not matches and claim.digits and len(scorer.run.docids) <= MOST_ROWS_FOR_PAIRS:
         found += _rows(scorer, pairs_of(start, situation))
         matches = _matches(claim, found)
     if matches and not others:
         first = matches[0].variant
         if first.run == AS_IS and not first.all_of_run and first.task != start:
             walks.append(Walk(first.name, walk(scorer, start, first.task)))
-    nearest = [] if matches else _nearest(claim, found)
+    nearest = [] if matches else _nearest(claim.value / 100 if claim.percent else claim.value, found)
     return Explained(measure, rows, claim, matches[:MOST_MATCHES], len(found), nearest, walks)
 
 
@@ -296,9 +310,9 @@ def _matches(claim: Claim, rows: Sequence[Row]) -> list[Match]:
     return list(kept.values())
 
 
-def _nearest(claim: Claim, rows: Sequence[Row]) -> list[Match]:
+def _nearest(value: float, rows: Sequence[Row]) -> list[Match]:
     scored = [Match(variant, outcome, "nearly") for variant, outcome in rows if outcome is not None]
-    scored.sort(key=lambda match: (abs(match.outcome.mean - claim.value), match.variant.cost))
+    scored.sort(key=lambda match: (abs(match.outcome.mean - value), match.variant.cost))
     kept: dict[str, Match] = {}
     for match in scored:
         kept.setdefault(f"{match.outcome.mean:.9f}", match)

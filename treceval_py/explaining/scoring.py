@@ -10,7 +10,7 @@ import numpy as np
 from treceval_py._types import BoolArray, FloatArray
 from treceval_py.errors import TrecevalError
 from treceval_py.evaluation import evaluate_plan
-from treceval_py.explaining.variants import AS_IS, ASCENDING, Situation, Variant
+from treceval_py.explaining.variants import AS_IS, ASCENDING, MOST_GRADES, Situation, Variant
 from treceval_py.planning import Plan, Task
 from treceval_py.tables import Qrels, Run
 
@@ -62,7 +62,8 @@ class Scorer:
         lengths = np.diff(run.offsets)
         has_ranks = run.ranks is not None and len(run.ranks) > 0 and int(run.ranks.min()) >= 1
         numbers = [docid.isascii() and docid.isdigit() and len(docid) < 16 for docid in run.docids.raw()]
-        self.situation = Situation(qrels.max_rel, has_ranks, all(numbers), int(lengths.max(initial=0)))
+        grades = np.unique(qrels.rels[qrels.rels > 0])[:MOST_GRADES].tolist()
+        self.situation = Situation(qrels.max_rel, tuple(grades), has_ranks, all(numbers), int(lengths.max(initial=0)))
 
     def scored(self, variants: Sequence[Variant]) -> list[Outcome | None]:
         """Return what variants come to; None where one cannot be computed, as on a scale that is too short."""
@@ -73,6 +74,11 @@ class Scorer:
         for kind, tasks in wanted.items():
             self._score(kind, list(dict.fromkeys(tasks)))
         return [self._outcome(variant) for variant in variants]
+
+    def raise_for(self, task: Task) -> None:
+        """Raise the error with which a task cannot be carried out, if there is one."""
+        if self.scored([Variant("", task)])[0] is None:
+            evaluate_plan(Plan((task,), ""), self.qrels, self.run)
 
     def _outcome(self, variant: Variant) -> Outcome | None:
         found = self._known[variant.run, variant.task]

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import IntArray, Source
-from treceval_py.errors import EvaluationError
+from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.evaluation import evaluate_plan, load_judgments, load_run
-from treceval_py.explaining.variants import Situation, task_of
+from treceval_py.explaining.variants import Situation, has_number, task_of
 from treceval_py.formats.trec import Judgments
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.planning import Plan, Task
@@ -134,12 +134,20 @@ def arithmetic(
     judgments, table = load_judgments(qrels), load_run(run)
     if not isinstance(judgments, Qrels):
         raise EvaluationError("only relevance judgments (qrels) can be explained", file=judgments.name)
+    measures = parse_measures(measure)
+    if len(measures) > 1:
+        raise MeasureError(
+            f"'{measure}' is {len(measures)} measures, and the arithmetic is that of one", "Name one, such as P@10."
+        )
+    if not has_number(measures[0]):
+        raise MeasureError(f"measure {measures[0].name} has no number to explain", "Choose another one.")
     row = judgments.row_of(qid)
     if row is None:
         raise EvaluationError(f"query '{qid}' is not judged", "Choose one that is.", file=judgments.name)
     rules = profile_named(profile) if isinstance(profile, str) else profile
-    (wanted, *_) = parse_measures(measure)
-    task = task_of(wanted, rules, Situation(judgments.max_rel, True, False, 0), level=level)
+    task = task_of(
+        measures[0], rules, Situation(judgments.max_rel, (), has_ranks=True, has_numbers=False, longest=0), level=level
+    )
     task = task._replace(conventions=task.conventions._replace(missing="empty", unrelevant="in"))
     alone = Qrels({qid: judgments[qid]})
     results = evaluate_plan(Plan((task,), rules.name), alone, table)
@@ -148,7 +156,10 @@ def arithmetic(
     formula = _formula(task.resolved)
     for names, taken in _TAKEN_APART.items():
         if task.resolved.family.name in names.split():
-            terms, closing, total = taken(query, dict(task.resolved.parameters))
+            try:
+                terms, closing, total = taken(query, dict(task.resolved.parameters))
+            except OverflowError:  # grades that only the measure itself can be computed with
+                break
             if math.isclose(total, value, rel_tol=1e-9, abs_tol=1e-12):
                 return Arithmetic(qid, task.resolved, formula, terms, closing, value, True)
     plain = [Term(*document, "", 0.0, 0.0) for document in query.documents if document.label is not None]

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 from treceval_py.conventions import CONVENTIONS, Conventions
 from treceval_py.errors import MeasureError
+from treceval_py.judging import JudgedRun
 from treceval_py.measures import FAMILIES, Measure
 from treceval_py.measures.parameters import Gains
+from treceval_py.measures.registry import TEXT
 from treceval_py.planning import Task
 from treceval_py.profiles import PROFILES, Profile
 from treceval_py.ranking import FLOAT32
@@ -20,6 +22,7 @@ __all__ = [
     "OPTION",
     "PAIR",
     "Situation",
+    "has_number",
     "Variant",
     "pairs_of",
     "profile_variants",
@@ -28,6 +31,9 @@ __all__ = [
 ]
 
 DEPTHS = (10, 20, 50, 100, 200, 500, 1000)
+MOST_GRADES = 100
+"""Grades that are tried as levels, and named in a gain map."""
+
 CUTOFFS = (1, 3, 5, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
 
 AS_IS, ASCENDING, DOCIDS = "as it is", "ascending", "docids"
@@ -46,6 +52,8 @@ class Situation(NamedTuple):
     ----------
     max_rel : int
         The highest judgment.
+    grades : tuple of int
+        The judgments above 0 that occur, ascending; the lowest ones, where there are very many.
     has_ranks : bool
         Whether there is a rank column from 1 on.
     has_numbers : bool
@@ -55,9 +63,15 @@ class Situation(NamedTuple):
     """
 
     max_rel: int
+    grades: tuple[int, ...]
     has_ranks: bool
     has_numbers: bool
     longest: int
+
+    @property
+    def binary(self) -> bool:
+        """Whether the grades are few enough to be named one by one, as all of them having the gain 1."""
+        return 0 < len(self.grades) < MOST_GRADES
 
 
 class Variant(NamedTuple):
@@ -99,6 +113,11 @@ def task_of(
     return Task(measure, resolved, rules.conventions_of(resolved))
 
 
+def has_number(measure: Measure) -> bool:
+    """Tell whether a measure is a number that is computed from relevance judgments."""
+    return measure.family.kind != TEXT and measure.family.judged is JudgedRun
+
+
 def possible(task: Task, situation: Situation) -> bool:
     """Tell whether a run has what a task needs."""
     return task.conventions.order != "rank" or situation.has_ranks
@@ -136,7 +155,7 @@ def variants_of(task: Task, situation: Situation) -> list[Variant]:
         retrieved = _with(task.resolved, ideal="retrieved", ties="average")
         if retrieved is not None:
             words = "document ids taken for scores, ideal from the retrieved documents, grades as 0 and 1"
-            binary = _with(retrieved, gains=_binary(situation))
+            binary = _with(retrieved, gains=_binary(situation)) if situation.binary else None
             found.append(Variant(words, task._replace(resolved=binary or retrieved), cost=MISTAKE, run=DOCIDS))
     found.append(
         Variant("divided by the number of queries in the run, judged or not", task, cost=MISTAKE, all_of_run=True)
@@ -209,18 +228,18 @@ def _other_measures(measure: Measure, situation: Situation) -> Iterator[tuple[st
 def _parameter_changes(given: Mapping[str, Any], situation: Situation) -> Iterator[tuple[str, dict[str, Any]]]:
     level = given.get("level")
     if isinstance(level, int):
-        for other in range(situation.max_rel + 1):
-            if other != level:
+        for other in sorted({0, 1, level - 1, level + 1, *situation.grades}):
+            if other != level and other >= 0:
                 yield f"relevant from judgment {other} instead of {level}", {"level": other}
     yield "gain 2^rel - 1 instead of rel", {"gain": "exp"}
     yield "gain rel instead of 2^rel - 1", {"gain": "linear"}
-    if situation.max_rel > 1:
+    if situation.max_rel > 1 and situation.binary:
         yield "grades as 0 and 1", {"gains": _binary(situation)}
     yield "discount of Järvelin and Kekäläinen 2002, base 2", {"discount": "jk", "base": 2.0}
     yield "ideal from the retrieved documents", {"ideal": "retrieved"}
     yield "tied documents averaged", {"ties": "average"}
     yield "tied documents averaged, ideal from the retrieved documents", {"ties": "average", "ideal": "retrieved"}
-    if situation.max_rel > 1:
+    if situation.max_rel > 1 and situation.binary:
         changes = {"ties": "average", "ideal": "retrieved", "gains": _binary(situation)}
         yield "tied documents averaged, ideal from the retrieved documents, grades as 0 and 1", changes
     yield "divided by the relevant documents found", {"norm": "retrieved"}
@@ -228,7 +247,7 @@ def _parameter_changes(given: Mapping[str, Any], situation: Situation) -> Iterat
 
 
 def _binary(situation: Situation) -> Gains:
-    return Gains(dict.fromkeys(range(1, situation.max_rel + 1), 1.0))
+    return Gains(dict.fromkeys(situation.grades, 1.0))
 
 
 _KIN = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from treceval_py._types import Source
+from treceval_py.errors import InputError
 from treceval_py.formats.lines import QRELS
 from treceval_py.formats.rows import gathered
 from treceval_py.tables import DEFAULT_TAG, Qrels, Run
@@ -33,7 +34,14 @@ def read_judged_ranking(source: Source) -> tuple[Qrels, Run]:
     InputError
         The file cannot be read, a line is malformed, a document stands twice in a query.
     """
-    qrels = gathered(source, QRELS).qrels()
+    try:
+        qrels = gathered(source, QRELS).qrels()
+    except InputError as error:
+        if "QRELS RUN" not in error.todo:
+            raise
+        raise InputError(
+            error.what, "This looks like a run, which has no judgments.", file=error.file, line=error.line
+        ) from None
     ranks = np.arange(1, len(qrels.docids) + 1) - np.repeat(qrels.offsets[:-1], np.diff(qrels.offsets))
     run = Run.from_columns(
         qrels.qids,

@@ -173,7 +173,8 @@ def _cumulated_over_ties(
         some &= tied.first <= cutoff
     query, rank, _ = run.hits.where(some)
     first, last = tied.where(some)
-    last = np.minimum(last, run.num_ret[query])  # of a ranking that was cut there are no ranks below
+    # Of a ranking that was cut there are no ranks below; ranks of a rank column may have gaps, and then go beyond.
+    last = np.maximum(np.minimum(last, run.num_ret[query]), first)
     end = last if cutoff is None else np.minimum(last, cutoff)
     summed = _summed_weights(1 << max(12, int(end.max(initial=0)).bit_length()), discount)
     averaged = values[some] * ((summed[end] - summed[first - 1]) / (last - first + 1))

@@ -75,7 +75,10 @@ def number(text: str) -> float:
 
 
 def _shown(value: Any) -> str:
-    return f"{value:.15g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    short = f"{value:.15g}"  # 0.1, where repr would do, and 2 rather than 2.0
+    return short if float(short) == value else repr(value)
 
 
 class Parameter(NamedTuple):

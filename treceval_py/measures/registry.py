@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -315,6 +316,9 @@ def declare(
     """
     if name in FAMILIES or name in NICKNAMES:
         raise MeasureError(f"there is already a measure called '{name}'", "Choose another name.")
+    for each in (name, *notation):
+        if not re.fullmatch(r"[^\s()@.,:|=#]+", each):
+            raise MeasureError(f"'{each}' cannot be the name of a measure", "Use letters, digits and underscores.")
     first, *rest = inspect.signature(function).parameters
     unknown = [each for each in rest if each not in PARAMETERS]
     if unknown:

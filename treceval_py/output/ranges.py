@@ -45,7 +45,7 @@ def _ties(found: Sequence[Sensitivity], options: Options) -> list[Record]:
     for each in found:
         for name, tied in each.ties.items():
             head = _head(found, each, name)
-            queries = enumerate(each.qids[name]) if options.per_query else ()
+            queries = enumerate(each.qids[name]) if options.per_query and _by_query(each, name) else ()
             for row, qid in queries:
                 columns = (tied.lowest, tied.expected, tied.highest)
                 lowest, expected, highest = (float(column[row]) for column in columns)
@@ -65,7 +65,7 @@ def _unjudged(found: Sequence[Sensitivity], options: Options) -> list[Record]:
     for each in found:
         for name, unjudged in each.unjudged.items():
             head = _head(found, each, name)
-            queries = enumerate(each.qids[name]) if options.per_query else ()
+            queries = enumerate(each.qids[name]) if options.per_query and _by_query(each, name) else ()
             for row, qid in queries:
                 columns = (unjudged.lowest, unjudged.highest, unjudged.judged)
                 lowest, highest, judged = (float(column[row]) for column in columns)
@@ -80,6 +80,11 @@ def _unjudged(found: Sequence[Sensitivity], options: Options) -> list[Record]:
     return rows
 
 
+def _by_query(each: Sensitivity, name: str) -> bool:
+    """Tell whether a measure has values by query."""
+    return each.results.measures[each.results.names.index(name)].family.per_query
+
+
 def _head(found: Sequence[Sensitivity], each: Sensitivity, name: str) -> Record:
     return {"run": each.results.run_name, "measure": name} if len(found) > 1 else {"measure": name}
 
@@ -90,6 +95,8 @@ def _columns(rows: Sequence[Record], options: Options) -> list[str]:
 
 
 def _plain(cell: Cell) -> Any:
+    if isinstance(cell, str):  # JSON is Unicode: a byte that is not UTF-8 is shown, not lost
+        return cell.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return None if isinstance(cell, float) and math.isnan(cell) else cell
 
 

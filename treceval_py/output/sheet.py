@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from treceval_py.errors import EvaluationError
 from treceval_py.measures.registry import COUNT, Measure
 from treceval_py.output.options import Options
 from treceval_py.results import Results
@@ -50,7 +51,7 @@ def sheet_of(runs: Sequence[Results], options: Options) -> Sheet:
     EvaluationError
         They were scored in different ways.
     """
-    check_comparable(runs, force=options.force)
+    _check_alike(runs, force=options.force)
     rows: list[Row] = []
     measures = runs[0].measures
     names = [_name(measure, number, runs[0]) for number, measure in enumerate(measures)]
@@ -69,6 +70,18 @@ def sheet_of(runs: Sequence[Results], options: Options) -> Sheet:
             if measure.family.summary:
                 rows.append(Row(ALL, names[number], tuple(_cell(run, number, None) for run in runs)))
     return Sheet(column_names(runs), rows)
+
+
+def _check_alike(runs: Sequence[Results], *, force: bool) -> None:
+    if not runs:
+        raise EvaluationError("there are no results to print", "Give those of one run at least.")
+    for run in runs[1:]:
+        if run.measures != runs[0].measures:
+            raise EvaluationError(
+                f"{runs[0].run_name} and {run.run_name} were scored with different measures, or in another order",
+                "Ask for the same measures in the same order.",
+            )
+    check_comparable(runs, force=force)
 
 
 def signature_lines(runs: Sequence[Results], options: Options) -> list[str]:

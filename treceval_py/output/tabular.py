@@ -76,6 +76,8 @@ def _run(name: str, results: Results, options: Options) -> dict[str, Any]:
     queries: dict[str, dict[str, Cell]] = {}
     summary = len([measure for measure in results.measures if measure.family.summary]) if options.summary else 0
     for row in sheet.rows[: len(sheet.rows) - summary]:
+        if row.cells[0] is None:  # the query does not count for this measure
+            continue
         queries.setdefault(_text(row.query), {})[row.measure] = _rounded(row.cells[0], options)
     for row in sheet.rows[len(sheet.rows) - summary :]:
         averages[row.measure] = _rounded(row.cells[0], options)

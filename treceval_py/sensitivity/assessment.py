@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from treceval_py._types import Source
+import numpy as np
+
+from treceval_py._types import BoolArray, FloatArray, Source
 from treceval_py.conventions import Conventions
 from treceval_py.errors import EvaluationError
 from treceval_py.evaluation import evaluate, load_judgments, load_run, selected
@@ -105,14 +107,23 @@ def assess(
                     f"the profile {rules.name} ranks documents by the rank column, in which there are no ties",
                     "Use another profile.",
                 )
-            part = judging.judged(conventions, conventions.rules(tied=True)._replace(depth=None))
+            if conventions.judged_only and conventions.depth is not None:
+                raise EvaluationError(
+                    "which unjudged documents are taken out depends on the order of ties where there is a depth",
+                    "Give the depth, or take unjudged documents out, but not both.",
+                )
+            part, as_zero = judging.judged(conventions, conventions.rules(tied=True)._replace(depth=None))
             found.qids[name] = part.qids
             (found.ties[name],) = tie_ranges(part, [measure], conventions.depth)
+            if as_zero.any():
+                found.ties[name] = _ties_with_zeros(found.ties[name], as_zero)
         if unjudged:
-            part = judging.judged(conventions, conventions.rules())
+            part, as_zero = judging.judged(conventions, conventions.rules())
             found.qids[name] = part.qids
             top = dict(measure.parameters).get("max_rel", judgments.max_rel)
             (found.unjudged[name],) = unjudged_ranges(part, [measure], int(top))
+            if as_zero.any():
+                found.unjudged[name] = _labels_with_zeros(found.unjudged[name], as_zero)
     return found
 
 
@@ -124,12 +135,33 @@ class _Judging:
         self._run = run
         self._known: dict[tuple[Rules, bool], JudgedRun] = {}
 
-    def judged(self, conventions: Conventions, rules: Rules) -> JudgedRun:
-        """Return the run as judged by rules, with the queries that conventions count."""
+    def judged(self, conventions: Conventions, rules: Rules) -> tuple[JudgedRun, BoolArray]:
+        """Return the run as judged by rules, with the queries that conventions count, and which of them count 0."""
         key = (rules, conventions.missing != "out")
         if key not in self._known:
             self._known[key] = judge_by(self._qrels, self._run, rules, complete=key[1])
-        part, _, _ = selected(self._known[key], conventions, set(self._run.qids))
+        part, kept, as_zero = selected(self._known[key], conventions, set(self._run.qids))
         if not isinstance(part, JudgedRun):
             raise AssertionError("a judged run has judged runs as its parts")
-        return part
+        return part, as_zero[kept]
+
+
+def _zeroed(measure: Measure, values: FloatArray, as_zero: BoolArray) -> tuple[FloatArray, float]:
+    """Return values with 0 for some queries, and their average."""
+    if measure.family.name not in ("num_q", "num_rel"):
+        values = np.where(as_zero, 0.0, values)
+    return values, measure.family.average(values, len(values))
+
+
+def _ties_with_zeros(found: TieRange, as_zero: BoolArray) -> TieRange:
+    (lowest, low), (expected, middle), (highest, high) = (
+        _zeroed(found.measure, values, as_zero) for values in (found.lowest, found.expected, found.highest)
+    )
+    return TieRange(found.measure, lowest, expected, highest, low, middle, high, found.touched & ~as_zero)
+
+
+def _labels_with_zeros(found: UnjudgedRange, as_zero: BoolArray) -> UnjudgedRange:
+    (lowest, low), (highest, high) = (
+        _zeroed(found.measure, values, as_zero) for values in (found.lowest, found.highest)
+    )
+    return found._replace(lowest=lowest, highest=highest, lowest_mean=low, highest_mean=high)

@@ -1,0 +1,886 @@
+"""Explain: who could have made a number how, the steps between two numbers, and the arithmetic of one query."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import Done, treceval
+from random_runs import random_pair
+from test_profiles import PROFILE_OF, QRELS, ROWS, RUN, Row, expressible, label
+
+import treceval_py as te
+from treceval_py import CONVENTIONS, PROFILES, Profile
+from treceval_py.errors import EvaluationError, MeasureError, TrecevalError
+from treceval_py.explaining import Claim, Match, read_claim
+from treceval_py.explaining.explanation import Explained
+
+MESSY = te.read_qrels(QRELS), te.read_run(RUN)
+
+
+def claimed(qrels: Any, run: Any, claim: str, **options: Any) -> Explained:
+    (found,) = te.explain(qrels, run, claims=[claim], **options).measures
+    return found
+
+
+def first_group(found: Explained) -> list[Match]:
+    """Return the matches that the report names before "and also by"."""
+    best = found.matches[0].variant.cost
+    return [match for match in found.matches if match.variant.cost <= max(1, best) and match.how == "exactly"]
+
+
+def names(found: Explained) -> list[str]:
+    return [match.variant.name for match in found.matches]
+
+
+# --- what the tools printed for the messy pair ---
+
+
+@pytest.mark.parametrize("row", expressible(), ids=label)
+def test_a_number_that_a_tool_printed_is_given_by_its_profile(row: Row) -> None:
+    found = claimed(*MESSY, f"{row['measure']}={row['value']:.4f}")
+    group = {(match.variant.profile, match.outcome.queries) for match in first_group(found)}
+    assert (PROFILE_OF[row["tool"]], row["queries"]) in group
+
+
+ALONE = [
+    ("ir_measures", "RR@10"), ("ir_measures", "ERR@10"), ("ir_measures", "ERR@20"), ("MS MARCO script", "RR@10"),
+    ("gdeval.pl (in ir_measures)", "nDCG(dcg='exp-log2')@20"), ("gdeval.pl (in ir_measures)", "ERR@20"),
+    ("gdeval.pl (TREC Web)", "ERR@10"), ("gdeval.pl (TREC Web)", "nDCG(dcg='exp-log2')@10"),
+    ("ranx", "nDCG@10"), ("ranx", "nDCG"), ("ranx", "AP@10"), ("ranx", "Rprec"), ("scikit-learn", "nDCG@10"),
+]  # fmt: skip
+"""Tools and measures of which no other profile has the number."""
+
+
+@pytest.mark.parametrize(("tool", "measure"), ALONE)
+def test_a_number_that_one_tool_alone_has_is_its_own_first(tool: str, measure: str) -> None:
+    row = next(
+        row for row in ROWS if (row["tool"], row["measure"]) == (tool, measure) and " -c " not in row["how"]
+    )  # fmt: skip
+    found = claimed(*MESSY, f"{measure}={row['value']:.4f}")
+    first = found.matches[0]
+    assert (first.variant.profile, first.variant.cost, first.how) == (PROFILE_OF[tool], 0, "exactly")
+    assert {match.variant.profile for match in first_group(found) if match.variant.cost == 0} == {PROFILE_OF[tool]}
+
+
+def test_every_profile_has_a_row_unless_it_lacks_the_measure() -> None:
+    (found,) = te.explain(*MESSY, "nDCG@10").measures
+    named = {row.variant.profile for row in found.rows}
+    assert named == {
+        name for name, profile in PROFILES.items() if not profile.computes or "ndcg_cut" in profile.computes
+    }
+    for variant, outcome in found.rows:
+        assert outcome is not None
+        complete = variant.name.endswith("(-c)")
+        results = te.evaluate(QRELS, RUN, "nDCG@10", profile=variant.profile, complete=complete)
+        assert outcome.mean == results.mean["nDCG@10"]
+        assert outcome.queries == int(results.counted.sum())
+
+
+# --- mistakes, on a run made for them ---
+
+LABELS = {"q1": {"a": 2, "b": 1, "c": 0, "d": 1}, "q2": {"a": 1, "b": 3}, "q3": {"a": 1}}
+"""q3 is not in the run."""
+
+LISTS = {
+    "q1": {"x": 5.0, "a": 4.0, "b": 3.0, "c": 2.0, "y": 1.0},
+    "q2": {"c": 3.0, "b": 2.0, "a": 1.0},
+    "q4": {"a": 1.0},
+    "q5": {"a": 1.0},
+}
+"""q4 and q5 are not judged."""
+
+AP_1, AP_2 = (1 / 2 + 2 / 3) / 3, (1 / 2 + 2 / 3) / 2
+"""q1 has relevant documents at ranks 2 and 3 and a third one not retrieved; q2 has its two at ranks 2 and 3."""
+
+
+class TestMistakes:
+    """Each claim is what somebody would get who made the mistake, by hand."""
+
+    def test_the_number_itself(self) -> None:
+        found = claimed(LABELS, LISTS, f"AP={(AP_1 + AP_2) / 2:.4f}")
+        assert found.matches[0].variant.profile == "trec_eval-10"
+        assert (found.matches[0].how, found.matches[0].outcome.queries) == ("exactly", 2)
+        assert found.walks == []
+
+    def test_only_queries_that_were_retrieved(self) -> None:
+        found = claimed(LABELS, LISTS, f"AP={(AP_1 + AP_2) / 2:.4f}", profile="ranx")
+        assert (found.matches[0].variant.profile, found.matches[0].outcome.queries) == ("trec_eval-10", 2)
+        assert "a judged query that the run lacks is left out of the mean" in names(found)
+
+    def test_queries_that_are_missing_as_0(self) -> None:
+        found = claimed(LABELS, LISTS, f"AP={(AP_1 + AP_2) / 3:.4f}")
+        assert found.matches[0].outcome.queries == 3
+        assert "trec_eval-10 with all judged queries (-c)" in names(found)
+
+    def test_divided_by_the_queries_of_the_run(self) -> None:
+        # Four queries are in the run, two of them judged.
+        found = claimed(LABELS, LISTS, f"AP={(AP_1 + AP_2) / 4:.4f}")
+        assert names(found)[0] == "divided by the number of queries in the run, judged or not"
+        assert found.matches[0].variant.cost == 3
+
+    def test_another_cutoff(self) -> None:
+        # P@2 is 1/2 in both queries, P@10 is 2/10.
+        found = claimed(LABELS, LISTS, "P@10=0.4000")  # P@5
+        assert names(found)[0] == "cutoff 5 instead of 10"
+        assert found.matches[0].variant.cost == 2
+        # nDCG@3 of q1: gains 0 2 1 of 2 1 1, of q2: 0 3 1 of 3 1
+        one = (2 / math.log2(3) + 1 / 2) / (2 + 1 / math.log2(3) + 1 / 2)
+        two = (3 / math.log2(3) + 1 / 2) / (3 + 1 / math.log2(3))
+        assert "cutoff 3 instead of 1" in names(claimed(LABELS, LISTS, f"nDCG@1={(one + two) / 2:.4f}"))
+
+    def test_another_level(self) -> None:
+        # From 2 on a of q1 and b of q2 are relevant, both at rank 2 and the only ones: AP 1/2.
+        found = claimed(LABELS, LISTS, "AP=0.5000")
+        assert "relevant from judgment 2 instead of 1" in names(found)
+        back = claimed(LABELS, LISTS, f"AP={(AP_1 + AP_2) / 2:.4f}", level=2)
+        assert "relevant from judgment 1 instead of 2" in names(back)
+
+    def test_ids_taken_for_scores(self) -> None:
+        qrels = {"1": {"5": 1, "2": 1}}
+        run = {"1": {"5": 5.0, "9": 4.0, "2": 3.0, "8": 2.0, "7": 1.0}}
+        # By id, 9 8 7 5 2: relevant at ranks 4 and 5. The run itself has them at 1 and 3.
+        found = claimed(qrels, run, f"AP={(1 / 4 + 2 / 5) / 2:.4f}")
+        assert names(found)[0] == "document ids taken for scores"
+        assert found.matches[0].variant.cost == 3
+
+    def test_an_ascending_sort(self) -> None:
+        # q1: y c b a x, ranks 3 and 4; q2: a b c, ranks 1 and 2.
+        found = claimed(LABELS, LISTS, f"AP={((1 / 3 + 2 / 4) / 3 + 1) / 2:.4f}")
+        assert names(found)[0] == "sorted by ascending score"
+
+    def test_a_run_that_was_cut_off(self) -> None:
+        qrels = {"1": {"d3": 1, "d17": 1, "d60": 1}}
+        run = {"1": {f"d{place}": 100.0 - place for place in range(1, 81)}}
+        for depth, total in ((10, 1 / 3), (20, 1 / 3 + 2 / 17)):
+            found = claimed(qrels, run, f"AP={total / 3:.4f}")
+            assert f"of a ranking the first {depth} documents count" in names(found)
+            assert f"cutoff {depth}" in names(found)
+
+    @pytest.mark.parametrize("text", ["48.61", "48.61%"])
+    def test_a_percentage(self, text: str) -> None:
+        found = claimed(LABELS, LISTS, f"AP={text}")
+        first = found.matches[0]
+        assert (first.variant.profile, first.how) == ("trec_eval-10", "as a percentage")
+        assert first.outcome.mean == pytest.approx((AP_1 + AP_2) / 2)
+
+    def test_with_a_percent_sign_a_number_is_nothing_but_a_percentage(self) -> None:
+        # P@5 is 2/5, which 0.40% is not; that is P@500.
+        assert claimed(LABELS, LISTS, "P@5=40%").matches[0].how == "as a percentage"
+        assert [match.variant.name for match in claimed(LABELS, LISTS, "P@5=0.40%").matches] == [
+            "cutoff 500 instead of 5"
+        ]
+
+    def test_what_comes_nearest_to_a_percentage(self) -> None:
+        found = claimed(LABELS, LISTS, "AP=48.17%")
+        assert found.matches == []
+        assert abs(found.nearest[0].outcome.mean - 0.4817) < 0.05
+
+    def test_grades_as_0_and_1(self) -> None:
+        one = (1 / math.log2(3) + 1 / 2) / (1 + 1 / math.log2(3) + 1 / 2)
+        two = (1 / math.log2(3) + 1 / 2) / (1 + 1 / math.log2(3))
+        found = claimed(LABELS, LISTS, f"nDCG={(one + two) / 2:.4f}")
+        assert names(found)[0] == "grades as 0 and 1"
+
+    def test_the_exponential_gain(self) -> None:
+        one = (3 / math.log2(3) + 1 / 2) / (3 + 1 / math.log2(3) + 1 / 2)
+        two = (7 / math.log2(3) + 1 / 2) / (7 + 1 / math.log2(3))
+        assert "gain 2^rel - 1 instead of rel" in names(claimed(LABELS, LISTS, f"nDCG={(one + two) / 2:.4f}"))
+
+    def test_cut_off_and_not_rounded(self) -> None:
+        # P@3 of q2 is 2/3: rounded 0.6667.
+        found = claimed({"q2": LABELS["q2"]}, LISTS, "P@3=0.6666")
+        assert (found.matches[0].variant.profile, found.matches[0].how) == ("trec_eval-10", "cut off, not rounded")
+
+    def test_two_changes_at_once(self) -> None:
+        # At rank 1 the gain 2^2 - 1 of 2^3 - 1.
+        found = claimed({"1": {"a": 2, "b": 3}}, {"1": {"a": 2.0, "b": 1.0}}, f"nDCG@3={3 / 7:.4f}")
+        assert "gain 2^rel - 1 instead of rel; cutoff 1 instead of 3" in names(found)
+        assert {match.variant.cost for match in found.matches} == {4}
+
+
+def test_what_nothing_gives_has_the_three_nearest() -> None:
+    found = claimed(LABELS, LISTS, "AP=0.1234")
+    assert found.matches == []
+    assert found.walks == []
+    distances = [abs(match.outcome.mean - 0.1234) for match in found.nearest]
+    assert len(distances) == 3
+    assert distances == sorted(distances)
+    assert len({match.outcome.mean for match in found.nearest}) == 3
+    assert found.tried > 50
+
+
+def test_a_claim_without_decimals_is_not_met_by_two_changes_where_one_would_do() -> None:
+    # P@1 of one query is 1. With 1 as the claim for P@5 that is one change; two would say something that has no effect.
+    found = claimed({"1": {"a": 1}}, {"1": {"a": 2.0, "b": 1.0}}, "P@5=1")
+    assert all(match.variant.cost != 4 for match in found.matches)
+
+
+def test_a_way_of_no_effect_is_told_once() -> None:
+    for claim in (f"AP={(AP_1 + AP_2) / 2:.4f}", "AP=0.5000", "P@10=0.4000"):
+        told = [
+            (match.variant.name, match.variant.profile, match.how) for match in claimed(LABELS, LISTS, claim).matches
+        ]
+        assert len(told) == len(set(told)), claim
+
+
+@pytest.mark.parametrize(
+    ("text", "measure", "value", "digits"),
+    [
+        ("nDCG@10=0.3498", "nDCG@10", 0.3498, 4),
+        (" MRR@10 = 34.98% ", "MRR@10", 34.98, 2),
+        ("AP(rel=2)=.5", "AP(rel=2)", 0.5, 1),
+        ("ndcg.1=3,2=9=0.25", "ndcg_1=3,2=9", 0.25, 2),
+        ("P.5=1.", "P_5", 1.0, 0),
+        ("map=-0.5", "map", -0.5, 1),
+    ],
+)
+def test_a_claim_is_read(text: str, measure: str, value: float, digits: int) -> None:
+    found = read_claim(text)
+    assert isinstance(found, Claim)
+    assert (found.measure.name, found.value, found.digits) == (measure, value, digits)
+
+
+# --- walks ---
+
+
+def custom(conventions: te.Conventions) -> Profile:
+    return Profile("custom", "made for a test", conventions)
+
+
+@pytest.mark.parametrize("to", PROFILES)
+@pytest.mark.parametrize("start", ["trec_eval-10", "ranx", "sklearn"])
+def test_the_steps_of_a_walk_add_up_and_each_changes_one_convention(start: str, to: str) -> None:
+    for measure in ("nDCG@10", "RR@10", "AP", "R@10"):
+        (found,) = te.explain(*MESSY, measure, profile=start, against=[to]).measures
+        (walk,) = found.walks
+        steps = walk.steps
+        first, last = (te.evaluate(QRELS, RUN, measure, profile=each) for each in (start, to))
+        assert (walk.to, steps[0].what, steps[0].delta) == (to, "", 0.0)
+        assert steps[0].mean == first.mean[measure]
+        assert steps[-1].mean == last.mean[measure]
+        assert sum(step.delta for step in steps) == pytest.approx(steps[-1].mean - steps[0].mean, abs=1e-12)
+        conventions = first.conventions[0]
+        wanted = last.conventions[0]
+        changes = conventions.differences(wanted)
+        remeasured = first.resolved != last.resolved
+        assert len(steps) == 1 + len(changes) + remeasured
+        before = first
+        for step, change in zip(steps[1:], [*changes, *([None] if remeasured else [])], strict=True):
+            if change is None:
+                asked = last.resolved[0].notation
+                assert step.what == f"measure: {first.resolved[0].notation} → {asked}"
+            else:
+                old, new = (getattr(each, change.name) for each in (conventions, wanted))
+                conventions = conventions.changed({change.name: new})
+                asked = first.resolved[0].notation
+                assert step.what == (
+                    f"{change.question}: {change.show(old)} → {change.show(new)} ({CONVENTIONS[change.name].says(new)})"
+                )
+            after = te.evaluate(QRELS, RUN, asked, profile=custom(conventions))
+            assert step.mean == after.mean[asked]
+            assert step.queries == len(after.qids)
+            values = [
+                {qid: next(iter(row.values())) for qid, row in results.items() if row} for results in (before, after)
+            ]
+            moved = {
+                qid: (values[0].get(qid), values[1].get(qid))
+                for qid in {**values[0], **values[1]}
+                if values[0].get(qid) != values[1].get(qid)
+            }
+            assert step.touched == len(moved)
+            assert len(step.moves) == min(3, len(moved))
+            for move in step.moves:
+                assert (move.before, move.after) == moved[move.qid]
+            sizes = [abs((after or 0.0) - (before or 0.0)) for before, after in moved.values()]
+            told = [abs((move.after or 0.0) - (move.before or 0.0)) for move in step.moves]
+            assert told == sorted(sizes, reverse=True)[:3]
+            before = after
+
+
+def test_walks_go_to_several_profiles() -> None:
+    (found,) = te.explain(*MESSY, "nDCG@10", against=["ranx", "sklearn", "trec_eval-10"]).measures
+    assert [walk.to for walk in found.walks] == ["ranx", "sklearn", "trec_eval-10"]
+    assert len(found.walks[2].steps) == 1
+
+
+def test_a_claim_walks_to_what_gives_it() -> None:
+    found = claimed(*MESSY, "nDCG@10=0.3460")
+    (walk,) = found.walks
+    assert walk.to == "ranx"
+    assert walk.steps[-1].mean == pytest.approx(0.3460204032911048, abs=1e-12)
+    # Where profiles are named, the walk goes to these.
+    (found,) = te.explain(*MESSY, claims=["nDCG@10=0.3460"], against=["beir"]).measures
+    assert [walk.to for walk in found.walks] == ["beir"]
+
+
+def test_a_walk_to_where_a_number_cannot_be_made_is_not_said_to_be_without_difference(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_bytes(b"1 0 a 1\n")
+    (tmp_path / "run.json").write_bytes(b'{"1": {"a": 1.0, "b": 2.0}}')
+    done = treceval(["explain", "qrels", "run.json", "-m", "MRR@10", "--against", "msmarco"], folder=tmp_path)
+    assert b"nothing differs" not in done.out  # the run has no rank column
+    (tmp_path / "qrels").write_bytes(b"1 0 a 7\n")
+    (tmp_path / "run").write_bytes(b"1 Q0 a 1 1 t\n")
+    done = treceval(["explain", "qrels", "run", "-m", "ERR@20", "--against", "gdeval"], folder=tmp_path)
+    # gdeval's scale ends at 4, so the walk cannot arrive.
+    assert done.status == 1 or b"4" in done.out.split(b"gdeval:")[1]
+
+
+# --- the arithmetic of one query ---
+
+APART = [
+    "AP", "AP@5", "AP(norm=retrieved)@5", "AP(norm=capped)@5", "AP(rel=2)", "AP(rel=0)", "RR", "RR@5", "RR(rel=2)",
+    "P@5", "P(rel=2)@3", "R@5", "R_cap@5", "DCG", "DCG(gain=exp)", "nDCG", "nDCG@5", "nDCG(gain=exp)@5",
+    "nDCG(gains={1:3,2:9})@5", "nDCG(gains={0:1,1:3})@5", "nDCG(discount=jk)@5", "nDCG(discount=jk,base=3)",
+    "nDCG(ideal=retrieved)@5", "nDCG(discount=jk,gain=exp)", "ERR", "ERR@5", "ERR(max_rel=4)@5", "RBP(p=0.8,rel=1)",
+    "RBP(p=0.5,rel=2)@5",
+]  # fmt: skip
+
+
+def with_ranks(run: dict[str, dict[str, float]], rng: random.Random) -> te.Run:
+    """Return a run with a rank column that has gaps."""
+    lines = []
+    for qid, row in run.items():
+        ranks = rng.sample(range(1, 3 * len(row) + 1), len(row))
+        lines += [
+            f"{qid} Q0 {docid} {rank} {score!r} t\n" for (docid, score), rank in zip(row.items(), ranks, strict=True)
+        ]
+    return te.read_run(io.BytesIO("".join(lines).encode()))
+
+
+def closed(closing: str, total: float) -> float:
+    """Do with a sum what the closing says."""
+    divided = re.fullmatch(r"(\S+) / (\S+) .*", closing)
+    if divided is None:
+        return total
+    assert float(divided[1]) == pytest.approx(total, rel=1e-5, abs=1e-12)
+    by = float(divided[2])
+    return total / by if by else 0.0
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_the_terms_of_a_query_add_up_to_its_value(name: str) -> None:
+    for seed in range(25):
+        rng = random.Random(seed)
+        qrels, row = random_pair(rng)
+        run = with_ranks(row, rng)
+        for measure in APART:
+            results = te.evaluate(qrels, run, measure, profile=name, complete=True)
+            for qid in qrels:
+                found = te.arithmetic(qrels, run, measure, qid, profile=name)
+                if results.get(qid):
+                    assert found.value == pytest.approx(results[qid][measure], abs=1e-12), (seed, measure)
+                averaged = ("ties", "average") in found.measure.parameters
+                if averaged and not found.apart:
+                    continue  # the mean over orders of ties is no sum over one order
+                assert found.apart, (seed, measure, qid)
+                totals = [sum(term.value for term in found.terms[: nth + 1]) for nth in range(len(found.terms))]
+                assert [term.total for term in found.terms] == pytest.approx(totals, abs=1e-12)
+                total = totals[-1] if totals else 0.0
+                # The divisor is shown with six digits.
+                assert closed(found.closing, total) == pytest.approx(found.value, rel=2e-5, abs=1e-12), (seed, measure)
+                assert [term.rank for term in found.terms] == sorted(term.rank for term in found.terms)
+                for term in found.terms:
+                    assert term.score == row[qid][term.docid]
+                    assert term.label == qrels[qid][term.docid]
+
+
+def test_a_query_that_is_not_judged_or_not_in_the_run() -> None:
+    with pytest.raises(EvaluationError, match="query 'q9' is not judged"):
+        te.arithmetic(LABELS, LISTS, "AP", "q9")
+    found = te.arithmetic(LABELS, LISTS, "AP", "q3")
+    assert (found.value, found.terms, found.apart) == (0.0, [], True)
+
+
+def test_a_measure_that_is_not_taken_apart_has_its_value_and_documents() -> None:
+    found = te.arithmetic(LABELS, LISTS, "bpref", "q1")
+    assert not found.apart
+    assert found.value == te.evaluate(LABELS, LISTS, "bpref")["q1"]["bpref"]
+    assert [(term.rank, term.docid, term.label) for term in found.terms] == [(2, "a", 2), (3, "b", 1), (4, "c", 0)]
+
+
+# --- the command ---
+
+
+def files(folder: Path, qrels: Any = LABELS, run: Any = LISTS) -> None:
+    te.write_qrels(te.Qrels(qrels), folder / "qrels")
+    te.write_run(te.Run(run, tag="t"), folder / "run")
+
+
+def explained(folder: Path, *arguments: str) -> str:
+    done = treceval(["explain", "qrels", "run", *arguments], folder=folder)
+    assert (done.status, done.err) == (0, b""), done.err
+    return done.out.decode()
+
+
+def test_without_a_measure_the_usual_three_are_explained(tmp_path: Path) -> None:
+    files(tmp_path)
+    report = explained(tmp_path)
+    assert re.findall(r"^(\S+)\n=+$", report, re.MULTILINE) == ["RR@10", "nDCG@10", "AP"]
+
+
+def test_profiles_stand_by_descending_value(tmp_path: Path) -> None:
+    # Two tied documents of grades 9 and 2. a first: 9 + 2/log2 3 = 10.26; b first: 2 + 9/log2 3 = 7.68; half of each.
+    files(tmp_path, {"1": {"a": 9, "b": 2}})
+    (tmp_path / "run").write_text("1 Q0 a 1 1.0 t\n1 Q0 b 2 1.0 t\n")
+    values = [
+        float(value) for value in re.findall(r"^  +(\d+\.\d{4}) ", explained(tmp_path, "-m", "DCG"), re.MULTILINE)
+    ]
+    assert values == [10.2619, 8.9701, 7.6784]
+
+
+def test_a_claim_that_nothing_gives_is_said_so(tmp_path: Path) -> None:
+    files(tmp_path)
+    report = explained(tmp_path, "--claim", "AP=0.1234")
+    assert re.search(
+        r"^0\.1234 is given by none of the \d+ ways that were tried\. Nearest:\n(  0\.\d{6}  .+\n){3}\n",
+        report,
+        re.MULTILINE,
+    )
+
+
+def test_the_report_is_written_to_a_file(tmp_path: Path) -> None:
+    files(tmp_path)
+    assert explained(tmp_path, "-m", "AP", "-o", "report") == ""
+    assert (tmp_path / "report").read_text() == explained(tmp_path, "-m", "AP")
+
+
+def test_several_measures_of_one_query_are_each_shown(tmp_path: Path) -> None:
+    files(tmp_path)
+    report = explained(tmp_path, "-m", "AP", "-m", "RR@5", "--query", "q2")
+    assert re.findall(r"^(\S+) of query q2 = ", report, re.MULTILINE) == ["AP(rel=1)", "RR(rel=1)@5"]
+
+
+def test_no_measure_of_a_query_is_dropped_silently(tmp_path: Path) -> None:
+    files(tmp_path)
+    done = treceval(["explain", "qrels", "run", "-m", "P.5,10", "--query", "q2"], folder=tmp_path)
+    assert done.status == 2 or b"P(rel=1)@10 of query q2" in done.out
+
+
+def test_judgments_and_runs_come_in_any_format_and_from_standard_input(tmp_path: Path) -> None:
+    files(tmp_path)
+    expected = explained(tmp_path, "-m", "AP").partition("\n")[2]
+    (tmp_path / "run.json").write_text(json.dumps(LISTS))
+    (tmp_path / "qrels.json").write_text(json.dumps(LABELS))
+    found = [
+        treceval(["explain", "qrels.json", "run", "-m", "AP"], folder=tmp_path),
+        treceval(["explain", "-R", "json", "qrels.json", "run", "-m", "AP"], folder=tmp_path),
+        treceval(["explain", "-", "run", "-m", "AP"], stdin=(tmp_path / "qrels").read_bytes(), folder=tmp_path),
+        treceval(["explain", "qrels", "-", "-m", "AP"], stdin=(tmp_path / "run").read_bytes(), folder=tmp_path),
+    ]
+    assert [done.out.decode().partition("\n")[2] for done in found] == [expected] * 4
+
+
+TINY_QRELS = b"q1 0 a 1\nq1 0 b 2\nq2 0 a 1\n"
+TINY_RUN = b"q1 Q0 x 1 3.0 t\nq1 Q0 a 2 2.0 t\nq1 Q0 b 3 2.0 t\n"
+"""a and b are tied, and q2 is missing. By descending id b comes before a."""
+
+
+def test_a_whole_report(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_bytes(TINY_QRELS)
+    (tmp_path / "run").write_bytes(TINY_RUN)
+    # From 2 on b alone is relevant: RR is 1/2 with the larger id first, 1/3 in the other order; half of it over both
+    # queries.
+    report = explained(tmp_path, "-l", "2", "--claim", "RR@10=0.1667")
+    assert report == REPORT
+
+
+REPORT = (
+    "run against qrels: 2 judged queries, 1 in the run, 1 in both\n"
+    "\n"
+    "RR@10\n"
+    "=====\n"
+    "\n"
+    "0.1667 is given by\n"
+    "  ir_measures: 0.166667 over 2 queries\n"
+    "  ranx: 0.166667 over 2 queries\n"
+    "  beir: 0.166667 over 2 queries\n"
+    "  flagembedding: 0.166667 over 2 queries\n"
+    "  flagembedding-tutorial: 0.166667 over 2 queries\n"
+    "  msmarco: 0.166667 over 2 queries\n"
+    "and also by\n"
+    "  one change: of two documents with equal scores, first comes the one with the smaller id, byte by byte (-c): "
+    "0.166667 over 2 queries\n"
+    "  one change: of two documents with equal scores, first comes the one on the earlier line (-c): 0.166667 over "
+    "2 queries\n"
+    "  one change: documents are ranked by the order of the lines (-c): 0.166667 over 2 queries\n"
+    "  one change: documents are ranked by the rank column, as it stands; a missing rank stays empty, of equal "
+    "ranks the last line counts (-c): 0.166667 over 2 queries\n"
+    "\n"
+    "  value   queries  given by\n"
+    "  0.5000        1  trec_eval-10, trec_eval-9, pytrec_eval\n"
+    "  0.2500        2  trec_eval-10 -c, trec_eval-9 -c, pytrec_eval -c\n"
+    "  0.1667        2  ir_measures, ranx, beir, flagembedding, flagembedding-tutorial, msmarco\n"
+    "\n"
+    "From trec_eval-10 to ir_measures:\n"
+    "  0.5000           1 query\n"
+    "  0.3333  -0.1667  of two documents with equal scores, first comes: docid-desc → docid-asc (the one with the "
+    "smaller id, byte by byte)\n"
+    "                   1 query; moves q1 0.5000 → 0.3333\n"
+    "  0.1667  -0.1667  a judged query that the run lacks: out → empty (counts as an empty ranking)\n"
+    "                   2 queries; moves q2 – → 0.0000\n"
+    "  no effect        a document twice in a query: refuse → last (has the value of its last line)\n"
+)
+
+
+def test_a_whole_arithmetic(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_bytes(TINY_QRELS)
+    (tmp_path / "run").write_bytes(TINY_RUN)
+    assert explained(tmp_path, "-m", "nDCG@10", "--query", "q1") == ARITHMETIC
+    assert explained(tmp_path, "-m", "AP", "--query", "q2") == NOTHING
+
+
+ARITHMETIC = (
+    "nDCG@10 of query q1 = 0.669672\n"
+    "\n"
+    "  nDCG@k = DCG@k / IDCG@k, both over ranks 1..k; DCG@k = sum over ranks i of gain(i) / discount(i), where "
+    "discount(i) = log2(i + 1) unless another is asked for.\n"
+    "\n"
+    "  rank  docid  score  judged     adds       sum\n"
+    "     2  b        2.0       2  1.261860  1.261860  2 / log2(2 + 1)\n"
+    "     3  a        2.0       1  0.500000  1.761860  1 / log2(3 + 1)\n"
+    "\n"
+    "  1.76186 / 2.63093 of the ideal ranking = 0.669672\n"
+)
+
+NOTHING = (
+    "AP(rel=1) of query q2 = 0.000000\n"
+    "\n"
+    "  AP = (sum over the relevant documents retrieved of the precision at their rank) / R.\n"
+    "\n"
+    "  rank  docid  score  judged     adds       sum\n"
+    "  no document adds anything\n"
+    "\n"
+    "  0 / 1 relevant = 0.000000\n"
+)
+
+
+# --- what is refused ---
+
+
+def refused(folder: Path, *arguments: str, status: int, stdin: bytes = b"") -> str:
+    done = treceval(["explain", *arguments], folder=folder, stdin=stdin)
+    assert (done.status, done.out) == (status, b""), done
+    return one_line(done)
+
+
+def one_line(done: Done) -> str:
+    text = done.err.decode()
+    assert text.endswith("\n")
+    assert text.count("\n") == 1
+    assert "Traceback" not in text
+    assert text[:-1].isprintable()
+    return text[:-1]
+
+
+FORM = "is not of the form NAME=VALUE. Write nDCG@10=0.3498, for example."
+
+
+@pytest.mark.parametrize(
+    ("claim", "line"),
+    [
+        ("nDCG@10", f"claim 'nDCG@10' {FORM}"),
+        ("=0.3", f"claim '=0.3' {FORM}"),
+        ("nDCG@10=abc", f"claim 'nDCG@10=abc' {FORM}"),
+        ("nDCG@10=nan", f"claim 'nDCG@10=nan' {FORM}"),
+        ("nDCG@10=inf", f"claim 'nDCG@10=inf' {FORM}"),
+        ("nDCG@10=1e999", f"claim 'nDCG@10=1e999' {FORM}"),
+        ("nDCG@10=", f"claim 'nDCG@10=' {FORM}"),
+        ("nDCG@10=0,35", f"claim 'nDCG@10=0,35' {FORM}"),
+        ("nDCG@10=0.3%%", f"claim 'nDCG@10=0.3%%' {FORM}"),
+        ("nDCG@10=٣", f"claim 'nDCG@10=٣' {FORM}"),
+        ("a\nb=x\x1b", f"claim 'a\\nb=x\\x1b' {FORM}"),
+        ("map=0.3=0.4", "unknown measure 'map=0.3'. Did you mean map or GMAP? 'treceval measures' lists them all."),
+        ("mapp=0.3", "unknown measure 'mapp'. Did you mean map or GMAP or AP? 'treceval measures' lists them all."),
+        ("P=0.3", "claim 'P=0.3' is about 9 measures. Name one, such as P@10."),
+        ("runid=3", "measure runid has no number to explain. Choose another one."),
+    ],
+)
+def test_a_claim_that_is_none_is_refused(claim: str, line: str, tmp_path: Path) -> None:
+    files(tmp_path)
+    assert refused(tmp_path, "qrels", "run", "--claim", claim, status=2) == f"treceval: {line}"
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "line"),
+    [
+        (["--profile", "beirr"], 2, "treceval: unknown profile 'beirr'. Did you mean beir?"),
+        (["--against", "rank"], 2, "treceval: unknown profile 'rank'. Did you mean ranx?"),
+        (["-m", "mapp"], 2, ("treceval: unknown measure 'mapp'. Did you mean map or GMAP or AP? 'treceval measures' lists "
+         "them all.")),
+        (["-m", "relstring"], 2, "treceval: measure relstring has no number to explain. Choose another one."),
+        (["-m", "alpha_nDCG@10"], 2, "treceval: measure alpha_nDCG@10 has no number to explain. Choose another one."),
+        (["--query", "q9"], 1, "qrels: query 'q9' is not judged. Choose one that is."),
+        (["--query", "q\x1b9"], 1, "qrels: query 'q\\x1b9' is not judged. Choose one that is."),
+        (["--query", "q1", "--claim", "AP=1"], 2, ("treceval: --query shows the arithmetic of one query; give it without "
+         "--claim and --against. See 'treceval --help'.")),
+        (["--query", "q1", "-m", "alpha_nDCG@10"], 2, ("treceval: measure alpha_nDCG@10 has no number to explain. Choose "
+         "another one.")),
+        (["--query", "q1", "-m", "relstring"], 2, ("treceval: measure relstring has no number to explain. Choose another "
+         "one.")),
+        (["--query", "q1", "--profile", "nope"], 2, None),
+        (["-l", "-1"], 2, None),
+        (["-l", "x"], 2, None),
+        (["--nope"], 2, None),
+        (["-R", "prefs"], 1, None),
+        (["-R", "nope"], None, None),
+        (["-T", "nope"], None, None),
+        (["-o", "no/such/folder"], 1, None),
+    ],
+)  # fmt: skip
+def test_an_option_that_does_not_fit_is_refused(
+    options: list[str], status: int | None, line: str | None, tmp_path: Path
+) -> None:
+    files(tmp_path)
+    done = treceval(["explain", "qrels", "run", *options], folder=tmp_path)
+    assert done.status == status or (status is None and done.status in (1, 2))
+    assert done.out == b""
+    assert line in (None, one_line(done))
+
+
+def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    files(tmp_path)
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "prefs").write_bytes(b"1 g s a 3\n1 g s b 2\n")
+    (tmp_path / "other").write_bytes(b"z9 Q0 a 1 1 t\n")
+    assert refused(tmp_path, "qrels", "empty", status=1) == "empty: the file is empty. Is it the right file?"
+    assert refused(tmp_path, "empty", "run", status=1) == "empty: the file is empty. Is it the right file?"
+    assert refused(tmp_path, "qrels", "nosuch", status=1) == "nosuch: no such file. Check the name."
+    assert refused(tmp_path, "no\x1bsuch", "run", status=1) == "no\\x1bsuch: no such file. Check the name."
+    assert refused(tmp_path, "-R", "prefs", "prefs", "run", status=1) == (
+        "prefs: only relevance judgments (qrels) can be explained."
+    )
+    assert refused(tmp_path, "prefs", "run", status=1).startswith("prefs:1: 5 fields, but a judgment has 4")
+    assert refused(tmp_path, "-", "-", status=2) == (
+        "treceval: Standard input (-) can be read only once. See 'treceval --help'."
+    )
+    assert refused(tmp_path, "run", status=2).startswith("treceval: Missing argument 'RUN'.")
+
+
+def test_a_run_of_other_queries_is_no_traceback(tmp_path: Path) -> None:
+    files(tmp_path)
+    (tmp_path / "other").write_bytes(b"z9 Q0 a 1 1 t\n")
+    done = treceval(["explain", "qrels", "other", "--claim", "AP=0.3"], folder=tmp_path)
+    if done.status == 0:
+        assert b"0 in both" in done.out
+    else:
+        assert "z9" in one_line(done)
+
+
+def test_a_run_without_ranks_is_refused_under_a_profile_that_needs_them(tmp_path: Path) -> None:
+    files(tmp_path)
+    (tmp_path / "run.json").write_text(json.dumps(LISTS))
+    for options in ([], ["--query", "q1"]):
+        line = refused(tmp_path, "qrels", "run.json", "-m", "MRR@10", "--profile", "msmarco", *options, status=1)
+        assert line.startswith("treceval: run.json has no rank column")
+
+
+def test_control_characters_of_ids_and_names_are_made_visible(tmp_path: Path) -> None:
+    (tmp_path / "q\x1b[31m").write_bytes(b"1\x1b 0 a\x07 1\n1\x1b 0 \xff 2\n2 0 x 1\n")
+    (tmp_path / "r\nn").write_bytes(b"1\x1b Q0 a\x07 1 2 t\n1\x1b Q0 \xff 2 1 t\n")
+    for options in (
+        ["-m", "AP"],
+        ["-m", "AP", "--against", "ranx"],
+        ["--claim", "AP=0.5"],
+        ["-m", "AP", "--query", "1\x1b"],
+    ):
+        done = treceval(["explain", "q\x1b[31m", "r\nn", *options], folder=tmp_path)
+        assert done.status == 0, done.err
+        for line in done.out.decode().splitlines():
+            assert line.isprintable(), line
+
+
+def test_huge_numbers_are_no_traceback(tmp_path: Path) -> None:
+    rows = [
+        (b"1 0 a 1\n", b"1 Q0 a 1 1e308 t\n1 Q0 b 2 -1e308 t\n"),
+        (b"1 0 a 1023\n1 0 b 1\n", b"1 Q0 b 1 2 t\n1 Q0 a 2 1 t\n"),
+        (b"1 0 a 5000\n1 0 b 1\n", b"1 Q0 b 1 2 t\n1 Q0 a 2 1 t\n"),
+        (b"1 0 999999999999999999999999 1\n", b"1 Q0 999999999999999999999999 1 2 t\n1 Q0 1 2 1 t\n"),
+        (b"1 0 a 1\n", b"1 Q0 a 999999999999999999 2 t\n"),
+    ]
+    for qrels, run in rows:
+        (tmp_path / "qrels").write_bytes(qrels)
+        (tmp_path / "run").write_bytes(run)
+        for options in (["--claim", "nDCG@10=0.5"], ["-m", "RR"], *(["--query", "1", "-m", each] for each in
+                        ("nDCG(gain=exp)", "ERR@10", "AP", "RBP(p=0.8,rel=1)", "DCG(gain=exp)"))):  # fmt: skip
+            done = treceval(["explain", "qrels", "run", *options], folder=tmp_path)
+            assert done.status in (0, 1, 2)
+            if done.status:
+                one_line(done)
+
+
+@pytest.mark.parametrize("rel", [10**6, 10**12])
+def test_a_huge_grade_needs_no_time_or_memory_of_its_size(rel: int, tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_bytes(f"1 0 a {rel}\n1 0 b 1\n".encode())
+    (tmp_path / "run").write_bytes(b"1 Q0 b 1 2 t\n1 Q0 a 2 1 t\n")
+    # In units of the machine: 3 GiB, and 20 s of a processor where milliseconds are needed.
+    limit = "import resource as r; r.setrlimit(r.RLIMIT_AS, (3 << 30,) * 2); r.setrlimit(r.RLIMIT_CPU, (20,) * 2); "
+    done = command("explain", "qrels", "run", "--claim", "nDCG@10=0.1234", folder=tmp_path, before=limit)
+    assert done.status == 0, done.err[-300:]
+
+
+def test_claims_of_many_digits_are_no_traceback(tmp_path: Path) -> None:
+    files(tmp_path)
+    for claim in (
+        "AP=" + "9" * 500,
+        "AP=0." + "3" * 500,
+        "AP=-" + "9" * 500 + "%",
+        "AP=" + "1" * 200 + "." + "1" * 200,
+    ):
+        done = treceval(["explain", "qrels", "run", "--claim", claim], folder=tmp_path)
+        assert done.status in (0, 2)
+        assert done.status == 0 or one_line(done)
+
+
+def test_errors_of_the_library_are_ours() -> None:
+    with pytest.raises(MeasureError):
+        te.explain(LABELS, LISTS, claims=["AP=x"])
+    with pytest.raises(TrecevalError):
+        te.explain(LABELS, LISTS, "mapp")
+    with pytest.raises(TrecevalError):
+        te.arithmetic(LABELS, LISTS, "AP", "q1", profile="nope")
+
+
+# --- measures from outside ---
+
+MINE = '''
+"""Measures for a test."""
+import numpy as np
+from treceval_py.measures import declare
+
+
+def depth(run, *, level: int = 1):
+    """Twice the number of documents retrieved."""
+    return run.num_ret * 2.0
+
+
+def shape(run):
+    """Values for seven queries."""
+    return np.zeros(7)
+
+
+def fails(run):
+    """Nothing."""
+    raise KeyError("no\\nsuch")
+
+
+def words(run):
+    """Text where numbers should be."""
+    return ["x"] * run.num_queries
+
+
+declare(depth, "depth", notation=["Depth"])
+declare(shape, "shape")
+declare(fails, "fails")
+declare(words, "words")
+'''
+
+CALL = "import sys; sys.path = [each for each in sys.path if each]; from treceval_py.cli.main import main; main()"
+"""The command as it is installed: the present folder is not looked into by Python itself."""
+
+
+def command(*arguments: str, folder: Path, before: str = "") -> Done:
+    """Run the command in a process of its own, as measures that are declared stay declared."""
+    done = subprocess.run(
+        [sys.executable, "-c", before + CALL, *arguments], cwd=folder, capture_output=True, timeout=120, check=False
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    files(tmp_path)
+    (tmp_path / "mine.py").write_text(MINE)
+    return tmp_path
+
+
+@pytest.mark.parametrize("plugin", ["mine", "mine.py", "./mine.py"])
+def test_a_plugin_s_measure_is_computed_listed_and_explained(plugin: str, folder: Path) -> None:
+    done = command("--plugin", plugin, "-q", "-m", "Depth(rel=2)", "-m", "depth", "qrels", "run", folder=folder)
+    assert done.status == 0, done.err
+    # q1 has five documents, q2 three.
+    assert (
+        done.out.split()
+        == b"""Depth(rel=2) q1 10.0000 depth q1 10.0000 Depth(rel=2) q2 6.0000 depth q2 6.0000
+        Depth(rel=2) all 8.0000 depth all 8.0000""".split()
+    )
+    done = command("measures", "--plugin", plugin, "depth", folder=folder)
+    assert (done.status, done.err) == (0, b"")
+    assert done.out.decode().startswith("depth = Depth\n")
+    assert b"Twice the number of documents retrieved." in done.out
+    done = command("explain", "--plugin", plugin, "qrels", "run", "-m", "depth", folder=folder)
+    assert (done.status, done.err) == (0, b"")
+    assert b"  8.0000        2  trec_eval-10, " in done.out
+
+
+HOW = "Give the name of a module or the path of a .py file that calls treceval_py.declare."
+
+
+@pytest.mark.parametrize("command_name", ["score", "explain"])
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("nosuch", None, f"plugin 'nosuch' cannot be imported: ModuleNotFoundError: No module named 'nosuch'. {HOW}"),
+        ("raises", "raise RuntimeError('one\\ntwo')", f"plugin 'raises' cannot be imported: RuntimeError: one\\ntwo. {HOW}"),
+        ("raises.py", "1 / 0", f"plugin 'raises.py' cannot be imported: ZeroDivisionError: division by zero. {HOW}"),
+        ("taken", "from treceval_py.measures import declare\n\n\ndef f(run):\n    'x'\n\n\ndeclare(f, 'map')\n",
+         "plugin 'taken': there is already a measure called 'map'. Choose another name."),
+        ("nosuch.py", None, None),
+        ("", None, None),
+        ("a..b", None, None),
+        (".mine", None, None),
+        ("syntax.py", "def (", None),
+        ("leaves.py", "raise SystemExit(3)", None),
+    ],
+)  # fmt: skip
+def test_a_plugin_that_cannot_be_used_is_refused(
+    name: str, text: str | None, line: str | None, command_name: str, folder: Path
+) -> None:
+    if text is not None:
+        (folder / f"{name.removesuffix('.py')}.py").write_text(text)
+    done = command(command_name, "qrels", "run", "--plugin", name, folder=folder)
+    assert (done.status, done.out) == (2, b"")
+    assert f"treceval: {line}" == one_line(done) or line is None
+    one_line(done)
+
+
+@pytest.mark.parametrize("command_name", ["score", "explain"])
+@pytest.mark.parametrize(
+    ("measure", "line"),
+    [
+        ("shape", "measure shape returned values of shape (7,) for 2 queries. A measure returns one value a query."),
+        ("fails", "measure fails, of mine.fails, failed: KeyError: 'no\\nsuch'. Mend the function."),
+        ("words", None),
+    ],
+)
+def test_a_plugin_s_measure_that_goes_wrong_is_said_in_one_line(
+    measure: str, line: str | None, command_name: str, folder: Path
+) -> None:
+    done = command(command_name, "qrels", "run", "--plugin", "mine", "-m", measure, folder=folder)
+    assert (done.status, done.out) == (1, b"")
+    found = one_line(done)
+    assert line is None or found == f"treceval: {line}"
+
+
+def test_a_plugin_is_loaded_once(folder: Path) -> None:
+    done = command("--plugin", "mine", "--plugin", "mine", "-m", "depth", "qrels", "run", folder=folder)
+    assert done.status == 0
+    done = command("--plugin", "mine.py", "--plugin", "./mine.py", "-m", "depth", "qrels", "run", folder=folder)
+    assert done.status == 0
+
+
+def test_a_measure_s_error_of_our_kind_keeps_its_words(folder: Path) -> None:
+    (folder / "own.py").write_text(
+        "from treceval_py.errors import MeasureError\nfrom treceval_py.measures import declare\n\n\n"
+        "def own(run):\n    'x'\n    raise MeasureError('this is mine', 'Do that.')\n\n\ndeclare(own, 'own')\n"
+    )
+    done = command("qrels", "run", "--plugin", "own", "-m", "own", folder=folder)
+    assert one_line(done) == "treceval: this is mine. Do that."

@@ -1,0 +1,803 @@
+"""Profiles: each has the numbers of the program that it stands for, on the messy pair, live and by hand."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import random
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pytest
+import pytrec_eval
+from command import Done, treceval
+from random_runs import random_pair
+from sklearn.metrics import dcg_score, ndcg_score
+
+import treceval_py as te
+from treceval_py import CONVENTIONS, PROFILES
+from treceval_py.errors import DataError, InputError, MeasureError, TrecevalError
+from treceval_py.scanner import scanner
+
+MESSY = Path(__file__).parent.parent / "data" / "messy"
+QRELS, RUN = str(MESSY / "qrels.txt"), str(MESSY / "run.txt")
+
+Row = dict[str, Any]
+ROWS: list[Row] = json.loads((MESSY / "tools.json").read_text(encoding="utf-8"))
+"""What each tool printed for the messy pair, with its version and the call."""
+
+PROFILE_OF = {
+    "trec_eval": "trec_eval-9",
+    "pytrec_eval-terrier": "pytrec_eval",
+    "ir_measures": "ir_measures",
+    "gdeval.pl (in ir_measures)": "gdeval",
+    "gdeval.pl (TREC Web)": "gdeval",
+    "MS MARCO script": "msmarco",
+    "ranx": "ranx",
+    "scikit-learn": "sklearn",
+    "BEIR": "beir",
+    "FlagEmbedding": "flagembedding",
+}
+
+NOT_OURS = {
+    ("ir_measures", "NumQ", ""): "counts the queries in both files, though its means divide by the judged ones",
+    ("ir_measures", "Compat(p=0.95)", ""): "compares down to the longer of ranking and ideal, not down to 1000",
+    (
+        "ir_measures",
+        "Accuracy",
+        "calc_aggregate(['Accuracy'], qrels, run)",
+    ): "a query without a relevant document has no "
+    "value; alone its mean leaves these out, beside other measures it divides by all judged queries",
+    ("MS MARCO script", "RR@10", "only the lines with a label of 1 or more"): "of other judgments; tested below",
+    ("ranx", "Bpref", ""): "a query without relevant documents makes all queries after it 0, a defect",
+    ("scikit-learn", "AP", ""): "takes the documents of a tie in one step",
+    ("BEIR", "Hole@10", ""): "counts documents that are judged for no query at all; no measure here does",
+}
+"""Rows that no profile gives, by tool, measure and a part of the call, with the reason."""
+
+
+def reasons(row: Row) -> list[str]:
+    """Return why no profile gives a row; empty for one that has to come out."""
+    return [
+        why
+        for (tool, measure, part), why in NOT_OURS.items()
+        if tool == row["tool"] and measure == row["measure"] and part in row["how"]
+    ]
+
+
+def expressible() -> list[Row]:
+    return [row for row in ROWS if not reasons(row)]
+
+
+def label(row: Row) -> str:
+    return f"{row['tool']} {row['version'].split()[0]}: {row['measure']}, {row['how'][:60]}"
+
+
+def ours(row: Row) -> te.Results:
+    return te.evaluate(
+        QRELS, RUN, [row["measure"]], profile=PROFILE_OF[row["tool"]], complete=" -c " in row["how"]
+    )  # fmt: skip
+
+
+def agrees(row: Row, value: float) -> bool:
+    """Tell whether a value is that of a row, to the digits that the tool printed."""
+    if row["tool"] == "trec_eval":
+        return f"{value:.4f}" == f"{row['value']:.4f}"
+    if row["tool"] in ("BEIR", "FlagEmbedding", "gdeval.pl (TREC Web)"):
+        return f"{value:.5f}" == f"{row['value']:.5f}"  # the mean is rounded
+    if "5 decimals" in row["note"]:
+        return abs(value - row["value"]) <= 5e-6 + 1e-12  # each query is rounded, then the caller averages
+    return abs(value - row["value"]) <= 1e-9
+
+
+# --- what the tools printed for the messy pair ---
+
+
+@pytest.mark.parametrize("row", expressible(), ids=label)
+def test_a_profile_gives_what_its_tool_printed_for_the_messy_pair(row: Row) -> None:
+    results = ours(row)
+    assert agrees(row, results.mean[row["measure"]]), (results.mean[row["measure"]], row["value"])
+    assert int(results.counted.sum()) == row["queries"]
+
+
+def test_every_row_of_the_messy_pair_comes_out_or_has_a_reason() -> None:
+    assert {row["tool"] for row in ROWS} == set(PROFILE_OF)
+    matched = [reasons(row) for row in ROWS]
+    assert sum(len(found) for found in matched) == len(NOT_OURS), "a reason is for no row, or for several"
+    assert max(len(found) for found in matched) == 1
+    for row in ROWS:
+        try:
+            comes_out = agrees(row, ours(row).mean[row["measure"]]) and ours(row).counted.sum() == row["queries"]
+        except MeasureError:
+            comes_out = False
+        assert comes_out != bool(reasons(row)), label(row)
+
+
+def test_ms_marco_on_relevant_judgments_only_is_the_profile_on_those_judgments(tmp_path: Path) -> None:
+    (row,) = (row for row in ROWS if "only the lines with a label of 1 or more" in row["how"])
+    kept = [line for line in Path(QRELS).read_text().splitlines() if int(line.split()[3]) >= 1]
+    (tmp_path / "ref.tsv").write_text("\n".join(kept) + "\n")
+    results = te.evaluate(tmp_path / "ref.tsv", RUN, profile="msmarco")
+    assert results.mean["MRR@10"] == pytest.approx(row["value"], abs=1e-12)
+    assert int(results.counted.sum()) == row["queries"]
+
+
+# --- the tools that are installed, live ---
+
+
+def pairs(number: int = 200, *, negatives: bool = False) -> Iterator[tuple[int, Any, Any]]:
+    """Yield random judgments and runs: ties, some in 32 bits only, missing and extra queries."""
+    for seed in range(number):
+        qrels, run = random_pair(random.Random(seed), negatives=negatives)
+        yield seed, qrels, run
+    yield -1, *messy()
+
+
+def messy() -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    qrels: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
+    for line in Path(QRELS).read_text().splitlines():
+        qid, _, docid, rel = line.split()
+        qrels.setdefault(qid, {})[docid] = int(rel)
+    for line in Path(RUN).read_text().splitlines():
+        qid, _, docid, _, score, _ = line.split()
+        run.setdefault(qid, {})[docid] = float(score)
+    return qrels, run
+
+
+PYTREC = ["map", "recip_rank", "Rprec", "bpref", "ndcg", "ndcg_cut_10", "P_5", "recall_10", "map_cut_10", "success_1",
+          "set_F", "infAP", "11pt_avg", "iprec_at_recall_0.30"]  # fmt: skip
+
+
+def test_pytrec_eval_has_our_values_and_means_live() -> None:
+    for seed, qrels, run in pairs(negatives=True):
+        # It reads past its table of levels where a query has no judgment of 0 or more.
+        judged = {qid: row for qid, row in qrels.items() if max(row.values()) >= 0}
+        if not set(judged) & set(run):
+            continue
+        theirs = pytrec_eval.RelevanceEvaluator(judged, set(PYTREC)).evaluate(run)
+        results = te.evaluate(judged, run, PYTREC, profile="pytrec_eval")
+        assert list(results) == sorted(theirs)
+        for name in PYTREC:
+            values = [theirs[qid][name] for qid in sorted(theirs)]
+            assert [results[qid][name] for qid in results] == pytest.approx(values, abs=1e-12), (seed, name)
+            assert results.mean[name] == pytest.approx(sum(values) / len(values), abs=1e-12), (seed, name)
+
+
+IR_MEASURES = ["AP", "AP@5", "nDCG", "nDCG@10", "P@5", "R@5", "RR", "RR@10", "RR@2", "Rprec", "Bpref", "Success@3",
+               "Judged@5", "infAP", "IPrec@0.5", "SetP", "SetR", "RR(rel=2)", "RR(rel=2)@5", "P(rel=2)@3"]  # fmt: skip
+
+
+def test_ir_measures_has_our_values_and_means_live() -> None:
+    parsed = {name: ir_measures.parse_measure(name) for name in IR_MEASURES}
+    for seed, qrels, run in pairs():
+        results = te.evaluate(qrels, run, IR_MEASURES, profile="ir_measures")
+        assert results.counted.all()
+        assert set(results) == set(qrels)
+        # One call a measure: its mean is then over all judged queries for each of them.
+        theirs = {name: ir_measures.calc(([measure]), qrels, run) for name, measure in parsed.items()}
+        for name, measure in parsed.items():
+            found = {value.query_id: value.value for value in theirs[name].per_query}
+            assert {qid: results[qid][name] for qid in found} == pytest.approx(found, abs=1e-12), (seed, name)
+            assert results.mean[name] == pytest.approx(theirs[name].aggregated[measure], abs=1e-12), (seed, name)
+
+
+def test_the_accuracy_of_ir_measures_has_our_values_where_it_has_any() -> None:
+    # It divides by zero where all documents are relevant, so one that is not is put last.
+    for seed, qrels, run in pairs():
+        run = {qid: {**row, "none": min(row.values()) - 1} for qid, row in run.items()}
+        found = {value.query_id: value.value for value in ir_measures.iter_calc([ir_measures.Accuracy], qrels, run)}
+        results = te.evaluate(qrels, run, ["Accuracy"], profile="ir_measures")
+        known = {qid: value for qid, value in found.items() if value is not None}
+        assert {qid: results[qid]["Accuracy"] for qid in known} == pytest.approx(known, abs=1e-12), seed
+
+
+@pytest.mark.skipif(shutil.which("perl") is None, reason="gdeval.pl is a Perl program")
+def test_gdeval_of_ir_measures_has_our_values_live() -> None:
+    names = ["ERR@20", "nDCG(dcg='exp-log2')@10"]
+    qrels, run = {}, {}
+    for seed, some, ranked in pairs(40):  # in one call, as each starts Perl; it wants numbers for query ids
+        qrels |= {f"{seed + 2}{qid.strip('q')}": row for qid, row in some.items()}
+        run |= {f"{seed + 2}{qid.strip('q')}": row for qid, row in ranked.items()}
+    results = te.evaluate(qrels, run, names, profile="gdeval")
+    # Of a query that gdeval leaves out ir_measures makes a 0.
+    for name in names:
+        measure = ir_measures.parse_measure(name)
+        found = {value.query_id: value.value for value in ir_measures.iter_calc([measure], qrels, run)}
+        relevant = {qid for qid in run if max(qrels.get(qid, {"": 0}).values()) > 0}
+        assert set(results) == relevant
+        assert {qid: results[qid][name] for qid in results} == pytest.approx(
+            {qid: found[qid] for qid in relevant}, abs=5.1e-6
+        )
+
+
+def test_scikit_learn_has_our_values_and_means_live() -> None:
+    names = ["nDCG", "nDCG@3", "nDCG@10", "DCG"]
+    for seed, qrels, run in pairs():
+        run = {qid: row for qid, row in run.items() if len(row) > 1}  # it refuses a list of one document
+        both = sorted(set(qrels) & set(run))
+        if not both:
+            continue
+        results = te.evaluate(qrels, run, names, profile="sklearn")
+        for name in names:
+            score = dcg_score if name == "DCG" else ndcg_score
+            cutoff = int(name.partition("@")[2] or 0) or None
+            theirs = [
+                float(score([[qrels[qid].get(docid, 0) for docid in run[qid]]], [list(run[qid].values())], k=cutoff))
+                for qid in both
+            ]
+            assert [results[qid][name] for qid in both] == pytest.approx(theirs, abs=1e-12), (seed, name)
+            assert results.mean[name] == pytest.approx(sum(theirs) / len(theirs), abs=1e-12), (seed, name)
+
+
+# --- what is shown of profiles ---
+
+
+def shown(*arguments: str) -> str:
+    done = treceval(["profiles", *arguments])
+    assert (done.status, done.err) == (0, b"")
+    return done.out.decode()
+
+
+def test_every_convention_of_every_profile_stands_in_the_overview() -> None:
+    lines = [line.split() for line in shown().splitlines()]
+    assert lines[0] == ["profile", *(each.key for each in CONVENTIONS.values()), "-c", "-l"]
+    for name, profile in PROFILES.items():
+        conventions = [each.show(getattr(profile.conventions, each.name)) for each in CONVENTIONS.values()]
+        assert [name, *conventions, profile.when_complete, str(profile.level)] in lines
+        for family in profile.exceptions:
+            assert family in shown().replace(",", " ").split()
+    for convention in CONVENTIONS.values():
+        assert f"{convention.key:10}{convention.question} …" in shown().splitlines()
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_every_convention_of_a_profile_is_put_into_words(name: str) -> None:
+    profile = PROFILES[name]
+    lines = shown(name).splitlines()
+    assert lines[0] == f"{name}: {profile.title}"
+    for convention in CONVENTIONS.values():
+        value = getattr(profile.conventions, convention.name)
+        said = f"  {f'{convention.key}:{convention.show(value)}':18}{convention.question} {convention.says(value)}"
+        assert said in lines
+    for family, changes in profile.exceptions.items():
+        (head,) = (at for at, line in enumerate(lines) if line.startswith("  For ") and family in line)
+        for changed, value in changes.items():
+            convention = CONVENTIONS[changed]
+            below = lines[head + 1 : head + 1 + len(changes)]
+            assert any(convention.says(value) in line for line in below), (family, changed)
+    for family, meaning in profile.meanings.items():
+        assert f"    {family} means {meaning}" in lines
+    for remark in profile.remarks:
+        assert f"  Note: {remark}." in lines
+
+
+def test_a_profile_is_explained_in_these_words() -> None:
+    assert shown("msmarco") == (
+        "msmarco: MS MARCO's ms_marco_eval.py\n"
+        "\n"
+        "  order:rank        documents are ranked by the rank column, as it stands; a missing rank stays empty, of equal "
+        "ranks the last line counts\n"
+        "  width:64          scores are compared as 64-bit floats\n"
+        "  ties:docid-desc   of two documents with equal scores, first comes the one with the larger id, byte by byte\n"
+        "  self:keep         a document with the query's own id counts like any other\n"
+        "  unjudged:keep     unjudged documents keep their ranks, not relevant\n"
+        "  depth:1000        of a ranking the first 1,000 documents count\n"
+        "  dup:refuse        a document twice in a query is refused\n"
+        "  missing:empty     a judged query that the run lacks counts as an empty ranking\n"
+        "  norel:in          a query without relevant documents counts\n"
+        "  level:0           documents judged 0 or more are relevant\n"
+        "\n"
+        "  Computes MRR@10 unless measures are named.\n"
+        "  Note: every document judged 0 or more is relevant: the script reads no labels, and counts negative ones too.\n"
+        "  Note: the script fills missing ranks with passage 0 and moves rank 0 to the end; here rank 0 is refused.\n"
+    )
+
+
+def test_several_profiles_are_explained_and_an_unknown_one_is_refused() -> None:
+    assert shown("ranx", "beir") == shown("ranx") + "\n" + shown("beir")
+    done = treceval(["profiles", "rank"])
+    assert (done.status, done.out) == (2, b"")
+    assert done.err == b"treceval: unknown profile 'rank'. Did you mean ranx?\n"
+    with pytest.raises(MeasureError, match="unknown profile 'x'"):
+        te.evaluate(QRELS, RUN, profile="x")
+
+
+def test_every_profile_computes_its_measures_of_the_messy_pair() -> None:
+    for name, profile in PROFILES.items():
+        results = te.evaluate(QRELS, RUN, profile=name)
+        assert results.profile == name
+        numbers = [value for key, value in results.mean.items() if key not in ("num_q", "num_ret")]
+        assert numbers
+        assert not any(math.isnan(value) for value in numbers)
+        if profile.measures != te.DEFAULT_MEASURES:
+            assert results.names == list(profile.measures)
+
+
+# --- measures that one program treats differently ---
+
+
+class TestIrMeasures:
+    """RR goes to pytrec_eval, RR@10 to a provider of its own: two orders of ties, two widths, in one call."""
+
+    def test_rr_and_rr_at_10_order_ties_the_other_way_round(self) -> None:
+        # All tied: by descending id c b a, the relevant a third; by ascending id a b c, first. Expected as by hand,
+        # and as ir_measures 0.4.3 has it.
+        qrels, run = {"1": {"a": 1}}, {"1": {"b": 1.0, "a": 1.0, "c": 1.0}}
+        results = te.evaluate(qrels, run, ["RR", "RR@10"], profile="ir_measures")
+        assert (results.mean["RR"], results.mean["RR@10"]) == (1 / 3, 1.0)
+        assert ir_measures.calc_aggregate([ir_measures.RR, ir_measures.RR @ 10], qrels, run) == {
+            ir_measures.RR: 1 / 3,
+            ir_measures.RR @ 10: 1.0,
+        }
+
+    def test_rr_and_rr_at_10_have_scores_of_two_widths(self) -> None:
+        # 2^24 + 1 is no 32-bit float: there the two tie, and b comes first; as 64-bit floats a does.
+        qrels, run = {"1": {"a": 1}}, {"1": {"b": 16777216.0, "a": 16777217.0}}
+        results = te.evaluate(qrels, run, ["RR", "RR@10", "Judged@1"], profile="ir_measures")
+        assert dict(results.mean) == {"RR": 0.5, "RR@10": 1.0, "Judged@1": 1.0}
+
+    def test_accuracy_leaves_ties_in_the_order_of_the_lines(self) -> None:
+        qrels = {"1": {"b": 1}}
+        in_order, swapped = {"1": {"b": 1.0, "a": 1.0, "c": 1.0}}, {"1": {"a": 1.0, "b": 1.0, "c": 1.0}}
+        means = [
+            te.evaluate(qrels, each, "Accuracy", profile="ir_measures").mean["Accuracy"] for each in (in_order, swapped)
+        ]
+        assert means == [1.0, 0.5]
+
+    def test_each_number_is_signed_with_the_conventions_that_made_it(self) -> None:
+        results = te.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, ["RR", "RR@10"], profile="ir_measures")
+        made = {name: each.conventions for name, each in results.signatures.items()}
+        assert (made["RR"].score_type, made["RR"].ties) == ("float32", "docid-desc")
+        assert (made["RR@10"].score_type, made["RR@10"].ties) == ("float64", "docid-asc")
+
+
+SETS = {"q1": {"a": 1, "b": 0}, "q2": {"a": 2}}
+"""Two judged queries, of which the run has one, and one more."""
+OF_SETS = {"q1": {"b": 2.0, "a": 1.0}, "q3": {"a": 1.0}}
+
+
+class TestDifferentQueriesInOneCall:
+    """BEIR averages nDCG over the queries in both files, MRR over all judged ones.
+
+    In q1 the relevant document is second: nDCG@10 = 1/log2 3, MRR@10 = 1/2; q2 is missing.
+    """
+
+    NAMES = ("MRR@10", "nDCG@10")
+
+    def results(self) -> te.Results:
+        return te.evaluate(SETS, OF_SETS, self.NAMES, profile="beir")
+
+    def files(self, folder: Path) -> list[str]:
+        te.write_qrels(te.Qrels(SETS), folder / "qrels")
+        te.write_run(te.Run(OF_SETS, tag="t"), folder / "run")
+        measures = [part for name in self.NAMES for part in ("-m", name)]
+        return ["-q", *measures, "--profile", "beir", str(folder / "qrels"), str(folder / "run")]
+
+    def test_each_measure_has_its_own_queries_and_denominator(self) -> None:
+        results = self.results()
+        assert results.qids == ("q1", "q2")
+        assert results.counted.tolist() == [[True, True], [True, False]]
+        assert dict(results.mean) == {"MRR@10": 0.25, "nDCG@10": 1 / math.log2(3)}
+        assert [each.queries for each in results.signatures.values()] == [2, 1]
+        assert {key: dict(value) for key, value in results.items()} == {
+            "q1": {"MRR@10": 0.5, "nDCG@10": 1 / math.log2(3)},
+            "q2": {"MRR@10": 0.0},
+        }
+
+    def test_a_data_frame_has_nothing_where_a_query_does_not_count(self) -> None:
+        frame = self.results().to_pandas()
+        assert frame["MRR@10"].tolist() == [0.5, 0.0]
+        assert np.isnan(frame["nDCG@10"]["q2"])
+
+    def test_the_lines_of_queries_are_those_that_count(self, tmp_path: Path) -> None:
+        done = treceval(self.files(tmp_path))
+        assert done.status == 0
+        assert done.out.decode().replace(" ", "") == (
+            "nDCG@10\tq1\t0.6309\nMRR@10\tq1\t0.5000\nMRR@10\tq2\t0.0000\nnDCG@10\tall\t0.6309\nMRR@10\tall\t0.2500\n"
+        )
+
+    @pytest.mark.parametrize(("format", "separator"), [("csv", ","), ("tsv", "\t")])
+    def test_a_cell_is_empty_where_a_query_does_not_count(self, tmp_path: Path, format: str, separator: str) -> None:
+        done = treceval([*self.files(tmp_path), "--format", format, "--digits", "4"])
+        assert done.out.decode().replace(separator, ";") == (
+            "query;measure;t\nq1;nDCG@10;0.6309\nq1;MRR@10;0.5000\nq2;nDCG@10;\nq2;MRR@10;0.0000\n"
+            "all;nDCG@10;0.6309\nall;MRR@10;0.2500\n"
+        )
+
+    def test_json_names_only_what_counts(self, tmp_path: Path) -> None:
+        done = treceval([*self.files(tmp_path), "--format", "json", "--digits", "4"])
+        (run,) = json.loads(done.out)["runs"]
+        assert run["per_query"] == {"q1": {"MRR@10": 0.5, "nDCG@10": 0.6309}, "q2": {"MRR@10": 0.0}}
+        assert run["mean"] == {"MRR@10": 0.25, "nDCG@10": 0.6309}
+        assert b"null" not in done.out
+
+    def test_table_markdown_and_latex_leave_the_cell_blank(self, tmp_path: Path) -> None:
+        for name in ("table", "markdown", "latex"):
+            done = treceval([*self.files(tmp_path), "--format", name])
+            (line,) = (line for line in done.out.decode().splitlines() if "q2" in line and "nDCG" in line)
+            assert "0." not in line
+            assert "nan" not in line
+            assert "None" not in line
+
+    def test_flagembedding_has_the_same_two_denominators(self) -> None:
+        results = te.evaluate({"q1": {"a": 1}, "q2": {"a": 1}}, {"q2": {"a": 1.0}}, self.NAMES, profile="flagembedding")
+        assert dict(results.mean) == {"MRR@10": 0.5, "nDCG@10": 1.0}
+
+
+# --- which queries count ---
+
+FOUR = {"q1": {"a": 1}, "q2": {"a": 1}, "q3": {"a": 0}, "q4": {"a": 0}}
+"""q1 is in the run and found at rank 1; q2 is missing; q3 and q4 have nothing relevant, and q4 is missing too."""
+OF_FOUR = {"q1": {"a": 1.0}, "q3": {"a": 1.0}, "q5": {"a": 1.0}}
+
+BOTH, ALL, RELEVANT = {"q1", "q3"}, {"q1", "q2", "q3", "q4"}, {"q1", "q2"}
+
+COUNTED = {
+    "trec_eval-10": (BOTH, ALL),
+    "trec_eval-9": (BOTH, ALL),
+    "pytrec_eval": (BOTH, ALL),
+    "ir_measures": (ALL, ALL),
+    "ranx": (ALL, ALL),
+    "beir": (BOTH, ALL),
+    "flagembedding": (BOTH, ALL),
+    "flagembedding-tutorial": (ALL, ALL),
+    "msmarco": (ALL, ALL),
+    "sklearn": (BOTH, ALL),
+    "gdeval": ({"q1"}, RELEVANT),
+    "coursework": (ALL, ALL),
+}
+"""The queries that nDCG@10 is averaged over, and those with -c."""
+
+NOT_LISTED = {"trec_eval-9", "pytrec_eval", "beir", "flagembedding"}
+"""Those that with -c do not list what they count as 0, as trec_eval 9 does not."""
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_each_profile_averages_over_its_queries(name: str) -> None:
+    for complete, expected in zip((False, True), COUNTED[name], strict=True):
+        if name == "msmarco":
+            run: Any = te.read_run(io.BytesIO(b"q1 a 1\nq3 a 1\nq5 a 1\n"))
+            measure = "MRR@10"
+        else:
+            run, measure = OF_FOUR, "nDCG@10"
+        results = te.evaluate(FOUR, run, [measure], profile=name, complete=complete)
+        counted = {qid for qid, counts in zip(results.qids, results.counted[:, 0], strict=True) if counts}
+        assert counted == expected
+        # q1 has 1; under msmarco q3 too, where whatever is judged is relevant.
+        assert results.mean[measure] == (2 if name == "msmarco" else 1) / len(expected)
+        unlisted = {"q2", "q4"} if complete and name in NOT_LISTED else set()
+        assert set(results) == expected - unlisted
+        assert results.missing == ("q2", "q4")
+        assert results.unjudged == ("q5",)
+
+
+def test_gdeval_leaves_out_queries_without_relevant_documents_also_with_c(tmp_path: Path) -> None:
+    # One judged below 0 only is without relevant documents too.
+    qrels = {**FOUR, "q6": {"a": -1}}
+    run = {**OF_FOUR, "q6": {"a": 1.0}}
+    for complete, expected in ((False, ["q1"]), (True, ["q1", "q2"])):
+        results = te.evaluate(qrels, run, profile="gdeval", complete=complete)
+        assert list(results) == expected
+        assert results.mean["nDCG@20"] == 1 / len(expected)
+        # ERR of one document of grade 1 at rank 1 on gdeval's scale up to 4: (2 - 1) / 16.
+        assert results.mean["ERR@20"] == 1 / 16 / len(expected)
+
+
+def test_gdeval_has_no_query_to_average_where_nothing_is_relevant(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_bytes(b"q1 0 a 0\n")
+    (tmp_path / "run").write_bytes(b"q1 Q0 a 1 1 t\n")
+    for measure in ("nDCG@20", "runid", "relstring", "official"):
+        done = treceval(["-q", "--profile", "gdeval", "-m", measure, "qrels", "run"], folder=tmp_path)
+        assert done.status == 0, done.err
+        assert b"q1" not in done.out
+        assert b"nan" not in done.out
+
+
+def test_gdeval_refuses_grades_above_its_scale() -> None:
+    with pytest.raises(TrecevalError, match="5"):
+        te.evaluate({"1": {"a": 5}}, {"1": {"a": 1.0}}, "ERR@20", profile="gdeval")
+
+
+# --- MS MARCO ---
+
+
+class TestMsmarco:
+    def mrr(self, judged: Mapping[str, Mapping[str, int]], lines: str) -> float:
+        run = te.read_run(io.BytesIO(lines.encode()))
+        return te.evaluate(judged, run, profile="msmarco").mean["MRR@10"]
+
+    def test_ranks_stand_as_they_are_with_gaps(self) -> None:
+        # The script puts passages at their ranks into a list of 1000: 3 stays 3 with nothing at 2.
+        assert self.mrr({"1": {"b": 1}}, "1 a 1\n1 b 3\n") == 1 / 3
+        assert self.mrr({"1": {"b": 1}}, "1 a 4\n1 b 10\n") == 1 / 10
+        assert self.mrr({"1": {"b": 1}}, "1 a 4\n1 b 11\n") == 0
+
+    def test_lines_may_stand_in_any_order(self) -> None:
+        assert self.mrr({"1": {"b": 1}}, "1 c 3\n1 b 2\n1 a 1\n") == 1 / 2
+
+    def test_of_equal_ranks_the_last_line_wins(self) -> None:
+        assert self.mrr({"1": {"a": 1}}, "1 a 1\n1 b 1\n1 c 2\n") == 0
+        assert self.mrr({"1": {"b": 1}}, "1 a 1\n1 b 1\n1 c 2\n") == 1
+        assert self.mrr({"1": {"b": 1}}, "1 b 2\n1 a 2\n1 c 1\n") == 0
+
+    def test_scores_say_nothing(self) -> None:
+        assert self.mrr({"1": {"a": 1}}, "1 Q0 a 1 0.1 t\n1 Q0 b 2 0.9 t\n") == 1
+
+    @pytest.mark.parametrize("rel", [0, 1, 3])
+    def test_labels_are_not_read(self, rel: int) -> None:
+        assert self.mrr({"1": {"b": rel}}, "1 a 1\n1 b 2\n") == 1 / 2
+
+    def test_a_negative_label_is_no_judgment_here_though_the_script_counts_its_line(self) -> None:
+        assert self.mrr({"1": {"b": -1}}, "1 a 1\n1 b 2\n") == 0
+
+    def test_a_level_that_is_asked_for_counts(self) -> None:
+        run = te.read_run(io.BytesIO(b"1 a 1\n1 b 2\n"))
+        judged = {"1": {"a": 0, "b": 1}}
+        assert te.evaluate(judged, run, profile="msmarco", level=1).mean["MRR@10"] == 1 / 2
+        assert te.evaluate(judged, run, "MRR(rel=1)@10", profile="msmarco").mean["MRR(rel=1)@10"] == 1 / 2
+
+    def test_the_first_thousand_ranks_count(self) -> None:
+        for rank, expected in ((1000, 1 / 1000), (1001, 0.0)):
+            run = te.read_run(io.BytesIO(f"1 x 1\n1 a {rank}\n".encode()))
+            assert te.evaluate({"1": {"a": 1}}, run, "RR", profile="msmarco").mean["RR"] == expected
+
+    @pytest.mark.parametrize("reader", ["python", "compiled"])
+    @pytest.mark.parametrize(
+        ("line", "words"),
+        [
+            (b"1\tb\t0", b"rank '0' is not 1 or more. Ranks count from 1."),
+            (b"1\tb\t-1", b"rank '-1' is not 1 or more. Ranks count from 1."),
+            (b"1\tb\tx", b"rank 'x' is no whole number"),
+            (b"1\tb\t1.5", b"rank '1.5' is no whole number"),
+        ],
+    )
+    def test_other_ranks_are_refused_with_file_and_line(
+        self, line: bytes, words: bytes, reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if reader == "compiled" and scanner() is None:
+            pytest.skip("the scanner is not built")
+        monkeypatch.setenv("TRECEVAL_READER", reader)
+        (tmp_path / "qrels").write_bytes(b"1 0 a 1\n")
+        (tmp_path / "run").write_bytes(b"1\ta\t1\n" + line + b"\n")
+        done = treceval(["--profile", "msmarco", "qrels", "run"], folder=tmp_path)
+        assert (done.status, done.out) == (1, b"")
+        assert done.err.startswith(b"run:2: " + words), done.err
+        assert done.err.count(b"\n") == 1
+
+    def test_a_rank_column_of_trec_s_format_that_is_none_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "qrels").write_bytes(b"1 0 a 1\n")
+        for rank in (b"0", b"-3", b"x", b"Q"):
+            (tmp_path / "run").write_bytes(b"1 Q0 a 1 2.0 t\n1 Q0 b " + rank + b" 1.0 t\n")
+            done = treceval(["--profile", "msmarco", "qrels", "run"], folder=tmp_path)
+            assert (done.status, done.out) == (1, b"")
+            assert done.err.startswith(b"run:2: "), done.err
+            assert done.err.count(b"\n") == 1
+
+    def test_a_run_without_ranks_is_refused(self) -> None:
+        with pytest.raises(DataError, match="rank"):
+            te.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, profile="msmarco")
+
+    def test_ranks_have_no_ties_to_average(self) -> None:
+        run = te.read_run(io.BytesIO(b"1 a 1\n1 b 3\n1 c 3\n"))
+        names = ["nDCG@5", "nDCG(ties=average)@5"]
+        found = te.evaluate({"1": {"a": 1, "b": 2, "c": 1}}, run, names, profile="msmarco")
+        assert found.mean["nDCG(ties=average)@5"] == found.mean["nDCG@5"]
+
+    def test_a_document_twice_in_a_query_is_refused(self) -> None:
+        with pytest.raises(InputError, match="twice"):
+            self.mrr({"1": {"a": 1}}, "1 a 1\n1 a 2\n")
+
+    @pytest.mark.parametrize("reader", ["python", "compiled"])
+    def test_three_columns_and_trec_s_format_give_the_same(
+        self, reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if reader == "compiled" and scanner() is None:
+            pytest.skip("the scanner is not built")
+        monkeypatch.setenv("TRECEVAL_READER", reader)
+        names = ["MRR@10", "RR", "P@5", "AP", "R@1000"]
+        for seed, qrels, run in pairs(60):
+            rng = random.Random(seed)
+            rows = [(qid, docid, rng.randint(1, 2 * len(row))) for qid, row in run.items() for docid in row]
+            rows = [row for row in rows if row[2] <= 1500]
+            te.write_qrels(te.Qrels(qrels), tmp_path / "qrels")
+            (tmp_path / "three").write_text("".join(f"{qid}\t{docid}\t{rank}\n" for qid, docid, rank in rows))
+            (tmp_path / "six").write_text(
+                "".join(f"{qid} Q0 {docid} {rank} {rng.random()} t\n" for qid, docid, rank in rows)
+            )
+            three, six = (
+                te.evaluate(tmp_path / "qrels", tmp_path / name, names, profile="msmarco") for name in ("three", "six")
+            )
+            assert three.qids == six.qids
+            assert (three.matrix == six.matrix).all(), seed
+            # The script itself, as its README tells it: a list of 1000 places by rank, and the first that is judged.
+            expected = [slow_mrr(qrels[qid], [row[1:] for row in rows if row[0] == qid]) for qid in qrels]
+            assert three.mean["MRR@10"] == pytest.approx(sum(expected) / len(expected), abs=1e-12), seed
+
+
+def slow_mrr(judged: Mapping[str, int], ranked: list[tuple[str, int]]) -> float:
+    """MRR@10 as MS MARCO's script computes it: places in a list, whatever was there before."""
+    places = [""] * 1000
+    for docid, rank in ranked:
+        if rank <= 1000:
+            places[rank - 1] = docid
+    return next((1 / rank for rank, docid in enumerate(places[:10], 1) if docid in judged), 0.0)
+
+
+# --- single conventions ---
+
+
+@pytest.mark.parametrize(("name", "expected"), [("beir", 1.0), ("flagembedding", 0.5), ("trec_eval-10", 0.5)])
+def test_beir_takes_the_query_s_own_document_out(name: str, expected: float) -> None:
+    # ArguAna's queries are documents of the collection too. Without q1 the relevant document is first, with it second.
+    results = te.evaluate({"q1": {"a": 1}}, {"q1": {"q1": 2.0, "a": 1.0}}, ["P@1", "MRR@10"], profile=name)
+    assert results.mean["MRR@10"] == expected
+    assert results.mean["P@1"] == (expected == 1.0)
+
+
+def test_a_self_hit_is_the_whole_id_and_of_its_own_query() -> None:
+    qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
+    run = {"q1": {"q2": 4.0, "q11": 3.0, "Q1": 2.5, "a": 2.0, "q1": 1.0}, "q2": {"q1": 2.0, "q2": 3.0, "a": 1.0}}
+    results = te.evaluate(qrels, run, ["MRR@10", "NumRet"], profile="beir")
+    assert {qid: dict(row) for qid, row in results.items()} == {
+        "q1": {"MRR@10": 1 / 4, "NumRet": 4},
+        "q2": {"MRR@10": 1 / 2, "NumRet": 2},
+    }
+
+
+LAST = {"ir_measures", "ranx", "beir", "flagembedding"}
+"""Programs that read a file into dictionaries, where the last line of a document stays."""
+
+TWICE_IN_RUN = b"1 Q0 a 1 9 t\n1 Q0 b 2 5 t\n1 Q0 a 3 1 t\n"
+TWICE_IN_QRELS = b"1 0 b 0\n1 0 a 0\n1 0 b 1\n"
+
+
+@pytest.mark.parametrize("reader", ["python", "compiled"])
+@pytest.mark.parametrize("name", PROFILES)
+def test_of_a_document_twice_in_a_run_the_last_line_counts_or_it_is_refused(
+    name: str, reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if reader == "compiled" and scanner() is None:
+        pytest.skip("the scanner is not built")
+    monkeypatch.setenv("TRECEVAL_READER", reader)
+    (tmp_path / "qrels").write_bytes(b"1 0 b 1\n1 0 a 0\n")
+    (tmp_path / "run").write_bytes(TWICE_IN_RUN)
+    arguments = ["--profile", name, "-m", "RR", "-m", "MRR@10", "qrels", "run"]
+    done = treceval(arguments, folder=tmp_path)
+    if name in LAST:
+        # a has its last score, 1, so that b is first.
+        assert done.status == 0
+        assert done.out.split() == [b"RR", b"all", b"1.0000", b"MRR@10", b"all", b"1.0000"]
+        note = f"note: run: 1 line is replaced by a later one of the same document, as in {name}.\n"
+        assert done.err.decode() == note
+    else:
+        assert done.status == 1
+        assert done.err.startswith(b"run:3: "), done.err
+        assert b"'a'" in done.err
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_of_a_document_judged_twice_the_last_line_counts_or_it_is_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_bytes(TWICE_IN_QRELS)
+    (tmp_path / "run").write_bytes(b"1 Q0 b 1 2 t\n1 Q0 a 2 1 t\n")
+    done = treceval(["--profile", name, "-m", "RR", "qrels", "run"], folder=tmp_path)
+    if name in LAST:
+        assert (done.status, done.out.split()) == (0, [b"RR", b"all", b"1.0000"])
+    else:
+        assert done.status == 1
+        assert done.err.startswith(b"qrels:3: "), done.err
+
+
+def test_a_document_keeps_the_place_of_its_first_line_in_a_dictionary() -> None:
+    # As in a Python dictionary: a tie that line order breaks has a, whose first line is first, before b.
+    run = te.read_run(io.BytesIO(b"1 Q0 x 1 9 t\n"))
+    assert run["1"] == {"x": 9.0}
+    lines = io.BytesIO(b"1 Q0 a 1 9 t\n1 Q0 b 2 5 t\n1 Q0 a 3 5 t\n")
+    assert te.evaluate({"1": {"a": 1}}, lines, "RR", profile="ranx").mean["RR"] == 1.0
+
+
+def test_scores_are_compared_in_the_width_of_the_profile() -> None:
+    # 1 and 1 + 2^-24 are one 32-bit float: a tie, which the larger id wins.
+    qrels, run = {"1": {"a": 1}}, {"1": {"a": 1 + 2.0**-24, "b": 1.0}}
+    for name, profile in PROFILES.items():
+        if profile.conventions.order == "score":
+            expected = 1 / 2 if profile.conventions.score_type == "float32" else 1.0
+            assert te.evaluate(qrels, run, "AP", profile=name).mean["AP"] == expected, name
+    narrow = {name for name, profile in PROFILES.items() if profile.conventions.score_type == "float32"}
+    assert narrow == {"trec_eval-9", "pytrec_eval", "ir_measures", "beir", "flagembedding"}
+
+
+def test_scores_too_large_for_32_bits_are_tied() -> None:
+    qrels, run = {"1": {"a": 1}}, {"1": {"a": 1e300, "b": 1e200}}
+    assert te.evaluate(qrels, run, "RR", profile="trec_eval-9").mean["RR"] == 1 / 2
+    assert te.evaluate(qrels, run, "RR", profile="trec_eval-10").mean["RR"] == 1.0
+
+
+def test_coursework_ranks_by_the_order_of_lines_whatever_ranks_and_scores_say() -> None:
+    lines = io.BytesIO(b"1 Q0 b 9 0.1 t\n1 Q0 a 1 0.9 t\n")
+    results = te.evaluate({"1": {"b": 1}}, lines, profile="coursework")
+    assert dict(results.mean) == {"MAP": 1.0, "MRR": 1.0, "NDCG": 1.0}
+    in_dictionary = te.evaluate({"1": {"b": 1}}, {"1": {"a": 0.5, "b": 0.9}}, "RR", profile="coursework")
+    assert in_dictionary.mean["RR"] == 1 / 2
+
+
+@pytest.mark.parametrize("name", ["ranx", "beir", "flagembedding", "flagembedding-tutorial"])
+def test_ties_stay_in_the_order_of_lines(name: str) -> None:
+    # The larger id, then the smaller one, first in the file: neither order of ids wins.
+    for row in ({"b": 1.0, "a": 1.0}, {"a": 1.0, "b": 1.0}):
+        first = next(iter(row))
+        assert te.evaluate({"1": {first: 1}}, {"1": row}, "MRR@10", profile=name).mean["MRR@10"] == 1.0
+
+
+# --- readers and ways in ---
+
+AGREEING = ["num_q", "num_rel", "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P", "ndcg", "ndcg_cut.3,10",
+            "MRR@10", "R_cap@5", "Judged@5", "ERR@10", "nERR@5", "RBP(p=0.8,rel=1)", "Accuracy", "Accuracy@3", "Compat",
+            "nDCG(gain=exp)@5", "nDCG(ideal=retrieved)", "DCG", "gRBP"]  # fmt: skip
+
+
+@pytest.mark.parametrize("complete", [False, True])
+@pytest.mark.parametrize("name", PROFILES)
+def test_both_readers_and_all_ways_in_agree(
+    name: str, complete: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readers = ["python"] if scanner() is None else ["python", "compiled"]
+    for seed in range(12):
+        rng = random.Random(seed)
+        qrels, run = random_pair(rng)
+        te.write_qrels(te.Qrels(qrels), tmp_path / "qrels")
+        lines = []
+        for qid, row in run.items():
+            ranks = rng.sample(range(1, 3 * len(row) + 1), len(row))
+            lines += [
+                f"{qid} Q0 {docid} {rank} {score!r} t\n"
+                for (docid, score), rank in zip(row.items(), ranks, strict=True)
+            ]
+        (tmp_path / "run").write_text("".join(lines))
+        found: list[tuple[str, te.Results]] = []
+        for reader in readers:
+            monkeypatch.setenv("TRECEVAL_READER", reader)
+            ways: dict[str, Any] = {
+                "path": str(tmp_path / "run"),
+                "open file": io.BytesIO((tmp_path / "run").read_bytes()),
+                "table": te.read_run(tmp_path / "run"),
+            }
+            if PROFILES[name].conventions.order != "rank":
+                ways |= {"dictionary": run, "table of a dictionary": te.Run(run)}
+            for way, given in ways.items():
+                judged: Any = qrels if way == "dictionary" else str(tmp_path / "qrels")
+                found.append(
+                    (f"{reader}, {way}", te.evaluate(judged, given, AGREEING, profile=name, complete=complete))
+                )
+        _, first = found[0]
+        for way, results in found[1:]:
+            assert results.qids == first.qids, (seed, way)
+            assert (results.counted == first.counted).all(), (seed, way)
+            assert (results.listed == first.listed).all(), (seed, way)
+            assert np.array_equal(results.matrix, first.matrix, equal_nan=True), (seed, way)
+            assert np.array_equal(results.averages, first.averages, equal_nan=True), (seed, way)
+            assert {key: each.short for key, each in results.signatures.items()} == {
+                key: each.short for key, each in first.signatures.items()
+            }, (seed, way)
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_signature_repeats_the_number_of_every_profile(name: str) -> None:
+    results = te.evaluate(QRELS, RUN, profile=name)
+    for measure, signature in results.signatures.items():
+        for form in (signature.short, signature.long):
+            again = te.evaluate(QRELS, RUN, signature=form)
+            assert list(again.mean.values()) == [results.mean[measure]], form
+
+
+def test_a_profile_on_the_command_line_is_that_of_the_library(tmp_path: Path) -> None:
+    for name in PROFILES:
+        done: Done = treceval(["--profile", name, "--format", "json", QRELS, RUN])
+        (run,) = json.loads(done.out)["runs"]
+        results = te.evaluate(QRELS, RUN, profile=name)
+        assert {key: value for key, value in run["mean"].items() if key != "runid"} == dict(results.mean)

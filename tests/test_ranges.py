@@ -1,0 +1,463 @@
+"""Ranges of values, on the command line (``--ties``, ``--unjudged``) and from Python (`assess`)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command import treceval
+from random_runs import random_pair
+
+import treceval_py as te
+from treceval_py.judging import JudgedRun, judge
+from treceval_py.measures import FAMILIES
+from treceval_py.output.ranges import RANGE_FORMATS
+from treceval_py.profiles import PROFILES
+from treceval_py.sensitivity import tie_ranges, unjudged
+
+QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1, "d": 0}, "3": {"z": 1}}
+RUN = {"1": {"a": 2.0, "b": 2.0, "x": 2.0, "c": 1.0}, "2": {"d": 1.0, "a": 0.5}, "9": {"a": 1.0}}
+# In query 1 a, b and x are tied and c stands below them; R = 2. With a at rank 1, 2 or 3, AP is (1 + 2/4)/2 = 3/4,
+# (1/2 + 2/4)/2 = 1/2 or (1/3 + 2/4)/2 = 5/12, on average 5/9, and RR 1, 1/2 or 1/3, on average 11/18. Of equal scores
+# the larger id stands first: x, b, a. In query 2 nothing is tied: AP and RR are 1/2.
+# Is x, which is not judged, relevant, AP of query 1 is (1 + 2/3 + 3/4)/3 = 29/36. Three of its four documents are judged.
+
+FILES = {
+    "qrels": "1 0 a 1\n1 0 b 0\n1 0 c 2\n2 0 a 1\n2 0 d 0\n3 0 z 1\n",
+    "run": "1 Q0 a 1 2 one\n1 Q0 b 2 2 one\n1 Q0 x 3 2 one\n1 Q0 c 4 1 one\n2 Q0 d 1 1 one\n2 Q0 a 2 0.5 one\n",
+    # As the run, but in query 2 both documents are tied: AP is 1/2 or 1.
+    "tied": "1 Q0 a 1 2 one\n1 Q0 b 2 2 one\n1 Q0 x 3 2 one\n1 Q0 c 4 1 one\n2 Q0 d 1 1 one\n2 Q0 a 2 1 one\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def printed(folder: Path, *options: str, runs: tuple[str, ...] = ("run",), status: int = 0) -> str:
+    done = treceval([*options, "qrels", *runs], folder=folder)
+    assert done.status == status, done.err
+    return done.out.decode()
+
+
+def columns(folder: Path, *options: str, **more: Any) -> list[dict[str, str]]:
+    """Return the rows of a CSV as dictionaries."""
+    return list(csv.DictReader(io.StringIO(printed(folder, "--format", "csv", *options, **more))))
+
+
+def numbers(row: dict[str, str], *names: str) -> list[float]:
+    return [float(row[name]) for name in names or ("value", "lowest", "expected", "highest")]
+
+
+# What is printed ------------------------------------------------------------------------------------
+
+
+def test_ties_make_a_table(folder: Path) -> None:
+    assert printed(folder, "--ties", "-m", "map", "-m", "RR@10") == (
+        "measure    value   lowest   expected   highest   queries touched   queries\n"
+        "──────────────────────────────────────────────────────────────────────────\n"
+        "map       0.4583   0.4583     0.5278    0.6250                 1         2\n"
+        "RR@10     0.4167   0.4167     0.5556    0.7500                 1         2\n"
+    )
+
+
+def test_unjudged_documents_make_a_table(folder: Path) -> None:
+    assert printed(folder, "--unjudged", "-m", "map") == (
+        "measure    value   lowest   highest   judged\n"
+        "────────────────────────────────────────────\n"
+        "map       0.4583   0.4583    0.6528   0.8750\n"
+    )
+
+
+def test_each_query_has_a_line(folder: Path) -> None:
+    assert printed(folder, "--ties", "-q", "-m", "map") == (
+        "query   measure    value   lowest   expected   highest   queries touched   queries\n"
+        "──────────────────────────────────────────────────────────────────────────────────\n"
+        "1       map       0.4167   0.4167     0.5556    0.7500\n"
+        "2       map       0.5000   0.5000     0.5000    0.5000\n"
+        "all     map       0.4583   0.4583     0.5278    0.6250                 1         2\n"
+    )
+
+
+def test_of_several_runs_each_has_a_line(folder: Path) -> None:
+    assert printed(folder, "--ties", "-m", "map", runs=("run", "tied")) == (
+        "run    measure    value   lowest   expected   highest   queries touched   queries\n"
+        "─────────────────────────────────────────────────────────────────────────────────\n"
+        "run    map       0.4583   0.4583     0.5278    0.6250                 1         2\n"
+        "tied   map       0.4583   0.4583     0.6528    0.8750                 2         2\n"
+    )
+
+
+def test_csv_has_all_digits_and_a_block_for_each_kind(folder: Path) -> None:
+    ties, unjudged_block = printed(folder, "--ties", "--unjudged", "--format", "csv", "-m", "map").split("\n\n")
+    (row,) = csv.DictReader(io.StringIO(ties))
+    assert list(row) == ["measure", "value", "lowest", "expected", "highest", "queries touched", "queries"]
+    assert numbers(row) == pytest.approx([11 / 24, 11 / 24, 19 / 36, 5 / 8], rel=1e-15)
+    assert (row["queries touched"], row["queries"]) == ("1", "2")
+    (row,) = csv.DictReader(io.StringIO(unjudged_block))
+    assert list(row) == ["measure", "value", "lowest", "highest", "judged"]
+    assert numbers(row, "value", "lowest", "highest", "judged") == pytest.approx([11 / 24, 11 / 24, 47 / 72, 7 / 8])
+
+
+def test_tsv_without_the_average(folder: Path) -> None:
+    assert printed(folder, "--ties", "-q", "-n", "--digits", "3", "--format", "tsv", "-m", "RR") == (
+        "query\tmeasure\tvalue\tlowest\texpected\thighest\n"
+        "1\tRR\t0.333\t0.333\t0.611\t1.000\n"
+        "2\tRR\t0.500\t0.500\t0.500\t0.500\n"
+    )
+
+
+def test_json_has_a_list_of_records(folder: Path) -> None:
+    found = json.loads(
+        printed(folder, "--ties", "--unjudged", "-q", "--format", "json", "-m", "map", runs=("run", "tied"))
+    )
+    assert list(found) == ["ties", "unjudged"]
+    assert [(row["query"], row["run"]) for row in found["ties"]] == [
+        (query, run) for run in ("run", "tied") for query in ("1", "2", "all")
+    ]
+    assert found["ties"][2] == {
+        "query": "all", "run": "run", "measure": "map", "value": pytest.approx(11 / 24), "lowest": pytest.approx(11 / 24),
+        "expected": pytest.approx(19 / 36), "highest": 5 / 8, "queries touched": 1, "queries": 2,
+    }  # fmt: skip
+    assert found["unjudged"][0] == {
+        "query": "1", "run": "run", "measure": "map", "value": pytest.approx(5 / 12), "lowest": pytest.approx(5 / 12),
+        "highest": pytest.approx(29 / 36), "judged": 3 / 4,
+    }  # fmt: skip
+
+
+def test_markdown(folder: Path) -> None:
+    assert printed(folder, "--ties", "-q", "--format", "markdown", "-m", "map") == (
+        "| query | measure | value | lowest | expected | highest | queries touched | queries |\n"
+        "| :-- | :-- | --: | --: | --: | --: | --: | --: |\n"
+        "| 1 | map | 0.4167 | 0.4167 | 0.5556 | 0.7500 |  |  |\n"
+        "| 2 | map | 0.5000 | 0.5000 | 0.5000 | 0.5000 |  |  |\n"
+        "| all | map | 0.4583 | 0.4583 | 0.5278 | 0.6250 | 1 | 2 |\n"
+    )
+
+
+def test_an_average_that_is_not_known_is_said_to_be_so(folder: Path) -> None:
+    # Of 24 tied documents 12 are relevant: C(24, 12) = 2,704,156 orders, and yaap has no closed form.
+    (folder / "qrels").write_text("".join(f"1 0 d{number} 1\n" for number in range(12)))
+    (folder / "run").write_text("".join(f"1 Q0 d{number} {number + 1} 1 t\n" for number in range(24)))
+    assert "   not known   " in printed(folder, "--ties", "-m", "yaap")
+    (row,) = columns(folder, "--ties", "-m", "yaap")
+    assert row["expected"] == ""
+    assert json.loads(printed(folder, "--ties", "--format", "json", "-m", "yaap"))["ties"][0]["expected"] is None
+
+
+def test_a_query_id_that_is_not_utf_8_is_json_all_the_same(folder: Path) -> None:
+    (folder / "qrels").write_bytes(b"q\xff 0 a 1\n")
+    (folder / "run").write_bytes(b"q\xff Q0 a 1 1 t\n")
+    done = treceval(["--ties", "-q", "--format", "json", "-m", "map", "qrels", "run"], folder=folder)
+    assert json.loads(done.out.decode("utf-8"))["ties"][0]["query"] == "q\\xff"
+
+
+@pytest.mark.parametrize("name", ["table", "markdown"])
+def test_names_do_not_steer_the_terminal(folder: Path, name: str) -> None:
+    (folder / "qrels").write_text("\x1b[31m 0 a 1\n")
+    (folder / "a\x1b[0m").write_text("\x1b[31m Q0 a 1 1 t\n")
+    text = printed(folder, "--ties", "-q", "--format", name, "-m", "map", runs=("a\x1b[0m", "a\x1b[0m"))
+    assert "\x1b" not in text
+    assert "\\x1b[31m" in text
+
+
+def test_output_goes_to_a_file(folder: Path) -> None:
+    assert printed(folder, "--ties", "-m", "map", "-o", "ranges.txt") == ""
+    assert (folder / "ranges.txt").read_text() == printed(folder, "--ties", "-m", "map")
+
+
+def test_a_run_comes_from_standard_input(folder: Path) -> None:
+    done = treceval(["--ties", "-m", "map", "qrels", "-"], stdin=FILES["run"].encode(), folder=folder)
+    assert done.out.decode() == printed(folder, "--ties", "-m", "map")
+
+
+def test_missing_queries_are_noted(folder: Path) -> None:
+    (folder / "qrels").write_text(FILES["qrels"] + "4 0 z 1\n")
+    done = treceval(["--ties", "-m", "map", "qrels", "run"], folder=folder)
+    assert done.err.startswith(b"note: run: 2 judged queries are missing")
+    assert treceval(["--ties", "-c", "-m", "map", "qrels", "run"], folder=folder).err.count(b"left out") == 0
+
+
+def test_one_missing_query_is_noted_in_the_singular(folder: Path) -> None:
+    done = treceval(["--ties", "-m", "map", "qrels", "run"], folder=folder)
+    assert done.err.startswith(b"note: run: 1 judged query is missing")
+
+
+# Options --------------------------------------------------------------------------------------------
+
+HALF = 1 / 2
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        # Query 3, which the run lacks, counts 0.
+        (["-c"], [11 / 36, 11 / 36, 19 / 54, 5 / 12]),
+        # Two documents: of query 1 a is one of them with 2/3, at rank 1 or 2; AP is 1/2, 1/4 or 0, on average 1/4.
+        (["-M", "2"], [1 / 4, 1 / 4, 3 / 8, 1 / 2]),
+        (["-M", "0"], [0.0, 0.0, 0.0, 0.0]),
+        # Without x, a is at rank 1 or 2, and c at 3: (1 + 2/3)/2 = 5/6 or (1/2 + 2/3)/2 = 7/12.
+        (["-J"], [13 / 24, 13 / 24, 29 / 48, 2 / 3]),
+        # Only c is relevant, at rank 4, and nothing in query 2.
+        (["-l", "2"], [1 / 8, 1 / 8, 1 / 8, 1 / 8]),
+        # ranx keeps the order of lines, so that a is first; all judged queries count.
+        (["--profile", "ranx"], [5 / 12, 11 / 36, 19 / 54, 5 / 12]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value[0], str) else "",
+)
+def test_options_are_those_of_scoring(folder: Path, options: list[str], wanted: list[float]) -> None:
+    (row,) = columns(folder, "--ties", "-m", "map", *options)
+    assert numbers(row) == pytest.approx(wanted, rel=1e-14)
+    (scored,) = csv.DictReader(io.StringIO(printed(folder, "--format", "csv", "-m", "map", *options)))
+    assert float(row["value"]) == float(scored["one"])
+
+
+def test_unjudged_documents_are_taken_out_before_they_could_have_a_label(folder: Path) -> None:
+    (row,) = columns(folder, "--unjudged", "-J", "-m", "map")
+    assert numbers(row, "value", "lowest", "highest", "judged") == pytest.approx([13 / 24, 13 / 24, 13 / 24, 1.0])
+
+
+def test_a_value_cut_at_a_depth_without_unjudged_documents_is_refused_or_in_its_range(folder: Path) -> None:
+    # trec_eval cuts first (-M) and takes out afterwards (-J).
+    done = treceval(["--ties", "--format", "csv", "-M", "2", "-J", "-m", "map", "qrels", "run"], folder=folder)
+    if done.status == 0:
+        (row,) = csv.DictReader(io.StringIO(done.out.decode()))
+        value, lowest, _, highest = numbers(row)
+        assert lowest <= value <= highest
+
+
+def test_without_measures_there_are_the_profiles_own_or_the_usual_ones(folder: Path) -> None:
+    assert [row["measure"] for row in columns(folder, "--ties", "--profile", "gdeval")] == ["nDCG@20", "ERR@20"]
+    usual = ["map", "recip_rank", "ndcg", "ndcg_cut_10"]
+    assert [row["measure"] for row in columns(folder, "--ties")] == usual
+    assert [row["measure"] for row in columns(folder, "--unjudged")] == usual
+
+
+def test_a_profile_that_ranks_by_lines_has_no_ties(folder: Path) -> None:
+    for row in columns(folder, "--ties", "--profile", "coursework", "-q"):
+        value, lowest, expected, highest = numbers(row)
+        assert value == lowest == expected == highest
+
+
+# Refused --------------------------------------------------------------------------------------------
+
+ONLY = "treceval: --ties and --unjudged go with measures and a profile only; leave out {}. See 'treceval --help'.\n"
+
+
+def left_out(option: str) -> str:
+    return "--signature" if option == "--long-signature" else option
+
+
+@pytest.mark.parametrize("kind", ["--ties", "--unjudged"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["-Z", "norms"], ["--signature"], ["--long-signature"], ["-N", "10"],
+        ["--repeat", "AP(rel=1)|p:trec_eval-10|#:2|q:331f269e|v:0.1.0"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_other_options_do_not_go_with_ranges(folder: Path, kind: str, options: list[str]) -> None:
+    done = treceval([kind, *options, "qrels", "run"], folder=folder)
+    assert (done.status, done.out, done.err.decode()) == (2, b"", ONLY.format(left_out(options[0])))
+
+
+def test_a_judged_ranking_has_no_ranges(folder: Path) -> None:
+    done = treceval(["--ties", "--judged-ranking", "qrels"], folder=folder)
+    assert (done.status, done.err.decode()) == (2, ONLY.format("--judged-ranking"))
+
+
+@pytest.mark.parametrize("name", ["trec", "latex", "coursework"])
+def test_formats_that_have_no_place_for_ranges_are_refused(folder: Path, name: str) -> None:
+    done = treceval(["--ties", "--format", name, "-m", "map", "qrels", "run"], folder=folder)
+    known = ", ".join(RANGE_FORMATS)
+    message = f"treceval: Ranges are printed as {known}, not as {name}. See 'treceval --help'.\n"
+    assert (done.status, done.out, done.err.decode()) == (2, b"", message)
+
+
+REFUSED = [
+    (
+        ["--ties", "-m", "infAP"],
+        2,
+        (
+            "treceval: for infAP it is not known which order of ties is the best or the worst. "
+            "Ask for others, such as map, P_10, recip_rank or ndcg_cut_10.\n"
+        ),
+    ),
+    (
+        ["--unjudged", "-m", "bpref"],
+        2,
+        (
+            "treceval: for bpref it is not known which labels of unjudged documents give the "
+            "extremes. Ask for others, such as map, P_10, ndcg_cut_10 or rbp_binary.\n"
+        ),
+    ),
+    (
+        ["--ties", "-m", "P_avgjg.5"],
+        1,
+        (
+            "qrels: measure P_avgjg_5 needs judgments by groups (qrels_jg), but these are "
+            "relevance judgments (qrels). Ask for other measures, or say how to read the file (-R).\n"
+        ),
+    ),
+    (
+        ["--ties", "-m", "mapp"],
+        2,
+        ("treceval: unknown measure 'mapp'. Did you mean map or GMAP or AP? 'treceval measures' lists them all.\n"),
+    ),
+    (
+        ["--ties", "--profile", "msmarco"],
+        1,
+        (
+            "treceval: the profile msmarco ranks documents by the rank column, in which "
+            "there are no ties. Use another profile.\n"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "status", "message"), REFUSED, ids=[" ".join(case[0]) for case in REFUSED])
+def test_what_is_not_known_is_said_in_one_line(folder: Path, options: list[str], status: int, message: str) -> None:
+    done = treceval([*options, "qrels", "run"], folder=folder)
+    assert (done.status, done.out, done.err.decode()) == (status, b"", message)
+
+
+def test_ranges_over_groups_are_refused(folder: Path) -> None:
+    (folder / "groups").write_text("1 A a 1\n1 B b 1\n")
+    done = treceval(["--ties", "-m", "StRecall@5", "groups", "run"], folder=folder)
+    message = "groups: ranges are known only with relevance judgments (qrels).\n"
+    assert (done.status, done.out, done.err.decode()) == (1, b"", message)
+
+
+# From Python ----------------------------------------------------------------------------------------
+
+
+def test_values_and_ranges_have_the_names_that_were_asked_for() -> None:
+    found = te.assess(QRELS, RUN, ["AP", "RR@10"])
+    assert list(found.ties) == list(found.unjudged) == ["AP", "RR@10"]
+    assert found.qids == {"AP": ("1", "2"), "RR@10": ("1", "2")}
+    assert found.ties["AP"].lowest.tolist() == pytest.approx([5 / 12, 1 / 2])
+    assert found.ties["AP"].expected.tolist() == pytest.approx([5 / 9, 1 / 2])
+    assert found.ties["AP"].highest.tolist() == pytest.approx([3 / 4, 1 / 2])
+    assert found.ties["AP"].touched.tolist() == [True, False]
+    assert found.ties["RR@10"].expected.tolist() == pytest.approx([11 / 18, 1 / 2])
+    assert found.unjudged["AP"].highest.tolist() == pytest.approx([29 / 36, 1 / 2])
+    assert found.unjudged["AP"].judged.tolist() == [3 / 4, 1.0]
+    assert found.results.mean["AP"] == pytest.approx(11 / 24)
+
+
+def test_only_what_is_asked_for_is_computed() -> None:
+    found = te.assess(QRELS, RUN, ["bpref"], unjudged=False)  # whose range over labels is not known
+    assert (list(found.ties), found.unjudged) == (["bpref"], {})
+    found = te.assess(QRELS, RUN, ["map"], ties=False)
+    assert (found.ties, list(found.unjudged)) == ({}, ["map"])
+
+
+def test_the_rank_column_is_refused_for_ties_only() -> None:
+    run = te.read_run(io.BytesIO(FILES["run"].encode()))
+    with pytest.raises(te.EvaluationError, match="by the rank column, in which there are no ties"):
+        te.assess(QRELS, run, profile="msmarco")
+    found = te.assess(QRELS, run, profile="msmarco", ties=False)
+    # Every judged document counts as relevant (level 0): a stands first in query 1, d in query 2; query 3 is missing.
+    assert found.results.mean["MRR@10"] == pytest.approx(2 / 3)
+
+
+def test_measures_that_a_profile_ranks_otherwise_have_ties_of_their_own() -> None:
+    # ir_measures hands RR to trec_eval's code, with 32-bit scores, and RR@10 to a provider with 64-bit ones.
+    run = {"1": {"a": 1.0, "b": 1.0 + 1e-9}, "2": {"a": 1.0, "d": 1.0}}
+    found = te.assess(QRELS, run, ["RR", "RR@10"], unjudged=False, profile="ir_measures")
+    assert [found.ties[name].num_touched for name in ("RR", "RR@10")] == [2, 1]
+    assert (found.results["1"]["RR"], found.results["1"]["RR@10"]) == (0.5, 0.5)
+    assert (found.results["2"]["RR"], found.results["2"]["RR@10"]) == (0.5, 1.0)  # larger id first, smaller id first
+    for name, width in (("RR", "float32"), ("RR@10", "float64")):
+        judged = judge(te.Qrels(QRELS), te.Run(run), score_type=width, tied=True)
+        (direct,) = tie_ranges(judged, te.parse_measures(name))
+        for column in ("lowest", "expected", "highest"):
+            assert getattr(found.ties[name], column).tolist() == getattr(direct, column).tolist()
+
+
+TIE_FAMILIES = [family for family in FAMILIES.values() if family.promotes and family.judged is JudgedRun]
+LABEL_FAMILIES = [FAMILIES[name] for name in unjudged._SEARCHES]
+
+
+def check_within(found: te.Sensitivity, kind: str) -> None:
+    """Check that the values, and their average, lie in their ranges."""
+    for name, between in getattr(found, kind).items():
+        assert between.lowest_mean - 1e-9 <= found.results.mean[name] <= between.highest_mean + 1e-9, name
+        for row, qid in enumerate(found.qids[name]):
+            if qid in found.results and name in found.results[qid]:
+                value = found.results[qid][name]
+                assert between.lowest[row] - 1e-9 <= value <= between.highest[row] + 1e-9, (qid, name)
+
+
+@pytest.mark.parametrize("kind", ["ties", "unjudged"])
+@pytest.mark.parametrize("profile", [name for name in PROFILES if name != "msmarco"])
+def test_values_lie_in_their_ranges(profile: str, kind: str) -> None:
+    rng = random.Random(profile + kind)
+    assessed = 0
+    for _ in range(12):
+        qrels, run = random_pair(rng)
+        for family in TIE_FAMILIES if kind == "ties" else LABEL_FAMILIES:
+            depth = rng.choice([None, 0, 1, 3])
+            options: dict[str, Any] = {
+                # At level 0 every label is relevant, while a document without a judgment is not.
+                "level": rng.choice([None, 1, 2]),
+                "depth": depth,
+                "judged_only": depth is None and rng.random() < 0.4,
+                "complete": PROFILES[profile].when_complete != "zero" and rng.random() < 0.5,
+            }
+            try:
+                found = te.assess(
+                    qrels,
+                    run,
+                    family.measures()[:1],
+                    ties=kind == "ties",
+                    unjudged=kind != "ties",
+                    profile=profile,
+                    **options,
+                )
+            except te.TrecevalError:  # one of the refusals above
+                continue
+            check_within(found, kind)
+            assessed += 1
+    assert assessed > 100
+
+
+@pytest.mark.parametrize("name", ["yaap", "ideal_dcg", "rbp_residual"])
+def test_a_missing_query_that_counts_0_counts_0_in_the_range_too(name: str) -> None:
+    # An empty ranking has another value than 0 (yaap has ln 1/2), but 9.0.8 adds 0.
+    check_within(te.assess(QRELS, RUN, [name], unjudged=False, profile="trec_eval-9", complete=True), "ties")
+
+
+def test_a_document_that_is_the_query_can_stand_above_others_that_are_judged() -> None:
+    # BEIR takes q out, and -J takes out x: a is at rank 1.
+    qrels, run = {"q": {"a": 1}}, {"q": {"x": 4.0, "q": 3.0, "a": 2.0}}
+    found = te.assess(qrels, run, ["AP"], unjudged=False, profile="beir", judged_only=True)
+    assert (found.results.mean["AP"], found.ties["AP"].lowest_mean, found.ties["AP"].highest_mean) == (1.0, 1.0, 1.0)
+    averaged = te.evaluate(qrels, run, ["nDCG(ties=average)"], profile="beir", judged_only=True)
+    assert averaged.mean["nDCG(ties=average)"] == 1.0
+
+
+def test_nothing_is_tied_after_a_rank_column_has_decided() -> None:
+    run = te.read_run(io.BytesIO(FILES["run"].encode()))
+    options: dict[str, Any] = {"profile": "msmarco", "judged_only": True}
+    plain = te.evaluate(QRELS, run, ["nDCG"], **options)
+    averaged = te.evaluate(QRELS, run, ["nDCG(ties=average)"], **options)
+    assert averaged.matrix.ravel().tolist() == pytest.approx(plain.matrix.ravel().tolist())
+
+
+def test_assessing_changes_nothing() -> None:
+    qrels = {qid: dict(judged) for qid, judged in QRELS.items()}
+    run = {qid: dict(scores) for qid, scores in RUN.items()}
+    te.assess(qrels, run, ["map"])
+    assert (qrels, run) == (QRELS, RUN)
+    assert np.isfinite(te.assess(te.Qrels(qrels), te.Run(run), ["map"]).ties["map"].expected_mean)
