@@ -630,8 +630,8 @@ def test_a_claim_that_is_none_is_refused(claim: str, line: str, tmp_path: Path) 
         (["-l", "-1"], 2, None),
         (["-l", "x"], 2, None),
         (["--nope"], 2, None),
-        (["-R", "prefs"], 1, None),
-        (["-R", "nope"], None, None),
+        (["-R", "prefs"], 2, None),
+        (["-R", "nope"], 2, None),
         (["-T", "nope"], None, None),
         (["-o", "no/such/folder"], 1, None),
     ],
@@ -655,9 +655,6 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     assert refused(tmp_path, "empty", "run", status=1) == "empty: the file is empty. Is it the right file?"
     assert refused(tmp_path, "qrels", "nosuch", status=1) == "nosuch: no such file. Check the name."
     assert refused(tmp_path, "no\x1bsuch", "run", status=1) == "no\\x1bsuch: no such file. Check the name."
-    assert refused(tmp_path, "-R", "prefs", "prefs", "run", status=1) == (
-        "prefs: only relevance judgments (qrels) can be explained."
-    )
     assert refused(tmp_path, "prefs", "run", status=1).startswith("prefs:1: 5 fields, but a judgment has 4")
     assert refused(tmp_path, "-", "-", status=2) == (
         "treceval: Standard input (-) can be read only once. See 'treceval --help'."
@@ -857,7 +854,7 @@ def test_a_plugin_that_cannot_be_used_is_refused(
     ("measure", "line"),
     [
         ("shape", "measure shape returned values of shape (7,) for 2 queries. A measure returns one value a query."),
-        ("fails", "measure fails, of mine.fails, failed: KeyError: 'no\\nsuch'. Mend the function."),
+        ("fails", "measure fails, which is fails in mine.py:17, failed: KeyError: 'no\\nsuch'. Mend the function."),
         ("words", None),
     ],
 )

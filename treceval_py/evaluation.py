@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
@@ -348,6 +348,13 @@ def _fill(columns: _Columns, plan: Plan, numbers: Sequence[int], judged: Judged,
         columns.averages[number] = measure.family.average(column, part.num_queries)
 
 
+def _place_of(function: Callable[..., Any]) -> str:
+    """Return where a function stands, for a message."""
+    code = getattr(function, "__code__", None)
+    name = getattr(function, "__name__", "a function")
+    return name if code is None else f"{name} in {os.path.basename(code.co_filename)}:{code.co_firstlineno}"
+
+
 def selected(judged: Judged, conventions: Conventions, retrieved: set[str]) -> tuple[Judged, BoolArray, BoolArray]:
     """Return the queries that conventions count, which these are, and which of them count 0 unlisted."""
     there = np.array([qid in retrieved for qid in judged.qids], dtype=bool)
@@ -382,7 +389,7 @@ def _computed(measure: Measure, judged: Judged) -> Any:
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise EvaluationError(
-            f"measure {measure.name}, of {function.__module__}.{function.__name__}, failed: {reason}",
+            f"measure {measure.name}, which is {_place_of(function)}, failed: {reason}",
             "Mend the function.",
         ) from error
     shape = np.shape(found)

@@ -8,6 +8,7 @@ import click
 
 from treceval_py.cli.printing import put
 from treceval_py.errors import visible
+from treceval_py.formats.named import QRELS_FORMATS, RUN_FORMATS
 from treceval_py.profiles import DEFAULT_PROFILE, PROFILES
 
 if TYPE_CHECKING:
@@ -40,8 +41,10 @@ treceval explain qrels.txt run.txt -m AP --query 301     the arithmetic of one q
 @click.option("--profile", default=DEFAULT_PROFILE, metavar="NAME", help=f"Our own profile [{DEFAULT_PROFILE}].")
 @click.option("-l", "--level", type=click.IntRange(min=0), metavar="N", help="Least judgment that is relevant.")
 @click.option("--query", metavar="QID", help="Show the arithmetic of this query, term by term.")
-@click.option("-R", "judgment_format", metavar="FORMAT", help="How QRELS is written [recognised].")
-@click.option("-T", "run_format", metavar="FORMAT", help="How RUN is written [recognised].")
+@click.option(
+    "-R", "judgment_format", type=click.Choice(list(QRELS_FORMATS)), help="How QRELS is written [recognised]."
+)
+@click.option("-T", "run_format", type=click.Choice(list(RUN_FORMATS)), help="How RUN is written.")
 @click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import measures from a Python module.")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
 def explain(

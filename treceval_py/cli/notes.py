@@ -38,6 +38,8 @@ def about(results: Results) -> None:
         have = "query of the run has" if count == 1 else "queries of the run have"
         are = "is" if count == 1 else "are"
         note(f"{results.run_name}: {count} {have} no judgments ({first_of(results.unjudged)}) and {are} not scored.")
+    if results.measures and not results.counted.any():
+        note(f"{results.run_name}: no query counts, as none has a relevant document.")
     if results.replaced:
         lines = "1 line is" if results.replaced == 1 else f"{results.replaced} lines are"
         note(f"{results.run_name}: {lines} replaced by a later one of the same document, as in {results.profile}.")

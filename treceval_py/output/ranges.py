@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from treceval_py.errors import visible
+from treceval_py.output.drawing import drawn
 from treceval_py.output.options import Options
 
 if TYPE_CHECKING:
@@ -123,23 +124,10 @@ def _separated(rows: Sequence[Record], options: Options, format: str) -> str:
 
 
 def _table(rows: Sequence[Record], options: Options, format: str) -> str:  # noqa: ARG001 - as the others
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     columns = _columns(rows, options)
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    for column in columns:
-        names = column in ("query", "run", "measure")
-        drawn.add_column(column, justify="left" if names else "right", no_wrap=True)
-    for row in rows:
-        drawn.add_row(*(Text(visible(_text(row.get(column), options, 4))) for column in columns))
-    text = io.StringIO()
-    wide = sum(max(map(len, [column, *(_text(row.get(column), options, 4) for row in rows)])) + 3 for column in columns)
-    console = Console(file=text, width=2 * wide + 8, force_terminal=options.colour, no_color=not options.colour)
-    console.print(drawn)
-    return "".join(line.rstrip() + "\n" for line in text.getvalue().splitlines())
+    left = sum(column in ("query", "run", "measure") for column in columns)
+    cells = [[visible(_text(row.get(column), options, 4)) for column in columns] for row in rows]
+    return drawn(columns, cells, left, colour=options.colour)
 
 
 def _markdown(rows: Sequence[Record], options: Options, format: str) -> str:  # noqa: ARG001 - as the others

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import re
 
 from treceval_py.errors import visible
+from treceval_py.output.drawing import drawn
 from treceval_py.output.options import Options
 from treceval_py.output.sheet import ALL, Cell, Row, sheet_of, signature_lines
 from treceval_py.results import Results
@@ -23,30 +23,12 @@ _LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
 
 def table(runs: list[Results], options: Options) -> str:
     """Return a table for a terminal: a row for each measure (and query), a column for each run."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     header, rows = _grid(runs, options)
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    for number, name in enumerate(header):
-        drawn.add_column(Text(name), justify="left" if number < len(header) - len(runs) else "right", no_wrap=True)
-    before = None
-    for row, cells in rows:
-        if before not in (None, row.query) and options.per_query:
-            drawn.add_section()
-        before = row.query
-        drawn.add_row(*(Text(cell) for cell in cells))
-    text = io.StringIO()
-    # Wide enough for every column: a table that is cut off has lost values.
-    wide = sum(
-        max(len(cells[at]) for cells in [header, *(cells for _, cells in rows)]) + 3 for at in range(len(header))
-    )
-    console = Console(file=text, width=2 * wide + 8, force_terminal=options.colour, no_color=not options.colour)
-    console.print(drawn)
+    queries = [row.query for row, _ in rows]
+    breaks = [at for at in range(1, len(rows)) if options.per_query and queries[at] != queries[at - 1]]
+    cells = [cells for _, cells in rows]
+    above = drawn(header, cells, len(header) - len(runs), breaks=breaks, colour=options.colour)
     below = "".join(f"{visible(line)}\n" for line in signature_lines(runs, options))
-    above = "".join(line.rstrip() + "\n" for line in text.getvalue().splitlines())
     return above + ("\n" + below if below else "")
 
 

@@ -1,0 +1,55 @@
+"""Tables for terminals: columns aligned by the width that terminals give to characters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["drawn"]
+
+BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
+BETWEEN = "   "
+
+
+def drawn(
+    header: Sequence[str], rows: Sequence[Sequence[str]], left: int, *, breaks: Sequence[int] = (), colour: bool = False
+) -> str:
+    """Return a table as lines of text, as wide as its cells need.
+
+    Parameters
+    ----------
+    header : sequence of str, length C
+        The titles of the columns.
+    rows : sequence of sequences of str
+        The cells, C in each row, without control characters.
+    left : int
+        How many columns, from the first one, are aligned to the left; the others are aligned to the right.
+    breaks : sequence of int
+        The rows before which a line is left free.
+    colour : bool
+        Whether the header is bold.
+    """
+    columns = list(zip(header, *rows, strict=True))
+    widths = [[_width(cell) for cell in column] for column in columns]
+    wide = [max(column) for column in widths]
+    lines: list[str] = []
+    free = set(breaks)
+    for number, cells in enumerate([header, *rows]):
+        padded = [
+            cell + " " * (wide[at] - widths[at][number]) if at < left else " " * (wide[at] - widths[at][number]) + cell
+            for at, cell in enumerate(cells)
+        ]
+        if number - 1 in free:
+            lines.append("")
+        line = BETWEEN.join(padded).rstrip()
+        lines.append(f"{BOLD}{line}{PLAIN}" if colour and number == 0 else line)
+        if number == 0:
+            lines.append("─" * (sum(wide) + len(BETWEEN) * (len(wide) - 1)))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _width(cell: str) -> int:
+    if cell.isascii():
+        return len(cell)
+    from rich.cells import cell_len
+
+    return cell_len(cell)
