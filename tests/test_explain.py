@@ -881,3 +881,10 @@ def test_a_measure_s_error_of_our_kind_keeps_its_words(folder: Path) -> None:
     )
     done = command("qrels", "run", "--plugin", "own", "-m", "own", folder=folder)
     assert one_line(done) == "treceval: this is mine. Do that."
+
+
+def test_a_walk_can_begin_where_all_judged_queries_are_averaged(tmp_path: Path) -> None:
+    files(tmp_path)
+    walk = explained(tmp_path, "-c", "-m", "AP", "--against", "ir_measures").partition("From trec_eval-10 -c")[2]
+    assert "a judged query that the run lacks" not in walk
+    assert "scores are compared as: 64 → 32" in walk

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -353,3 +354,37 @@ def test_every_format_takes_empty_selections() -> None:
     for name, render in FORMATS.items():
         text = render([results], Options(per_query=False, summary=False))
         assert "0.6250" not in text, name
+
+
+def test_the_top_of_the_scale_that_is_taken_from_the_judgments_is_said(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 3\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 1.0 r\n")
+    said = treceval(["-m", "ERR@20", "-m", "GAP", "qrels", "run"], folder=tmp_path)
+    # One document that stops 7 of 8 readers, and the highest average precision there is.
+    assert said.out == b"ERR@20                \tall\t0.8750\nGAP                   \tall\t1.0000\n"
+    assert said.err == (
+        b"note: qrels: judgments go up to 3, which is taken for the top of the scale in ERR@20, GAP; max_rel=3 says so.\n"
+    )
+    for given in (["-m", "ERR(max_rel=4)@20"], ["-m", "ERR@20", "--profile", "gdeval"]):
+        done = treceval([*given, "qrels", "run"], folder=tmp_path)
+        assert (done.out.split()[-1], done.err) == (b"0.4375", b"")
+
+
+def test_measures_that_need_different_judgments_are_refused_together(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 s1 a 1\n1 s2 a 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 1.0 r\n")
+    assert treceval(["-m", "alpha_nDCG@5", "-m", "num_q", "qrels", "run"], folder=tmp_path).status == 0
+    refused = treceval(["-m", "alpha_nDCG@5", "-m", "map", "qrels", "run"], folder=tmp_path)
+    assert refused.status == 1
+    assert refused.err == (
+        b"treceval: measure alpha_nDCG@5 needs judgments by groups (qrels_jg), and map relevance judgments (qrels). Compute "
+        b"them in two commands.\n"
+    )
+
+
+def test_that_no_query_counts_is_said(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 0\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 1.0 r\n")
+    done = treceval(["--profile", "gdeval", "-m", "nDCG@10", "qrels", "run"], folder=tmp_path)
+    assert done.out == b"nDCG@10               \tall\t0.0000\n"
+    assert done.err == b"note: run: no query counts, as none has a relevant document.\n"

@@ -430,10 +430,10 @@ def format_for(measures: Sequence[Measure]) -> str | None:
     """
     # Not for trec_eval's own measures of groups, which it refuses when the format is not named.
     of_groups = [name for name in NICKNAMES["qrels_jg"] if FAMILIES[name].judged is JudgedGroups]
-    needing = [measure.family for measure in measures if measure.family.judged in _NEEDS]
-    if any(family.name in of_groups for family in needing):
+    needing = [measure for measure in measures if measure.family.judged in _NEEDS]
+    if any(measure.family.name in of_groups for measure in needing):
         return None
-    by_kind = {family.judged: family.name for family in needing}
+    by_kind = {measure.family.judged: measure.name for measure in needing}
     if JudgedGroups in by_kind and len(by_kind) > 1:
         other = next(kind for kind in by_kind if kind is not JudgedGroups)
         raise EvaluationError(

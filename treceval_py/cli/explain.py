@@ -39,12 +39,13 @@ treceval explain qrels.txt run.txt -m AP --query 301     the arithmetic of one q
 @click.option("--claim", "claims", multiple=True, metavar="NAME=VALUE", help="A number that somebody gives.")
 @click.option("--against", multiple=True, metavar="PROFILE", help="Walk to this profile, a convention at a time.")
 @click.option("--profile", default=DEFAULT_PROFILE, metavar="NAME", help=f"Our own profile [{DEFAULT_PROFILE}].")
+@click.option("-c", "--complete", is_flag=True, help="Begin from our profile with all judged queries averaged.")
 @click.option("-l", "--level", type=click.IntRange(min=0), metavar="N", help="Least judgment that is relevant.")
 @click.option("--query", metavar="QID", help="Show the arithmetic of this query, term by term.")
 @click.option(
     "-R", "judgment_format", type=click.Choice(list(QRELS_FORMATS)), help="How QRELS is written [recognised]."
 )
-@click.option("-T", "run_format", type=click.Choice(list(RUN_FORMATS)), help="How RUN is written.")
+@click.option("-T", "run_format", type=click.Choice(list(RUN_FORMATS)), help="How RUN is written [recognised].")
 @click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import measures from a Python module.")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
 def explain(
@@ -54,6 +55,7 @@ def explain(
     claims: tuple[str, ...],
     against: tuple[str, ...],
     profile: str,
+    complete: bool,
     level: int | None,
     query: str | None,
     judgment_format: str | None,
@@ -81,7 +83,16 @@ def explain(
         ]
         put("\n".join(parts), output)
         return
-    found = explaining.explain(judgments, table, measures, claims=claims, against=against, profile=profile, level=level)
+    found = explaining.explain(
+        judgments,
+        table,
+        measures,
+        claims=claims,
+        against=against,
+        profile=profile,
+        complete=complete,
+        level=level,
+    )
     put(_report(found), output)
 
 

@@ -183,6 +183,7 @@ def explain(
     claims: Iterable[str | Claim] = (),
     against: Iterable[str | Profile] = (),
     profile: str | Profile = DEFAULT_PROFILE,
+    complete: bool = False,
     level: int | None = None,
 ) -> Explanation:
     """Explain numbers of a run: what every profile makes of it, and who could have made a claimed number how.
@@ -201,6 +202,8 @@ def explain(
         Profiles to walk to, one convention at a time.
     profile : str or Profile
         The profile from which walks begin.
+    complete : bool
+        Whether it averages all judged queries there.
     level : int, optional
         Least judgment that counts as relevant, by default that of each profile.
 
@@ -220,6 +223,8 @@ def explain(
         raise EvaluationError("only relevance judgments (qrels) can be explained", file=judgments.name)
     scorer = Scorer(judgments, table)
     ours = profile_named(profile) if isinstance(profile, str) else profile
+    name = f"{ours.name} -c" if complete else ours.name
+    ours = ours.complete if complete else ours
     others = [profile_named(each) if isinstance(each, str) else each for each in against]
     wanted: list[tuple[Measure, Claim | None]] = []
     for claim in claims:
@@ -236,7 +241,7 @@ def explain(
     return Explanation(
         table.name,
         judgments.name,
-        ours.name,
+        name,
         (len(judgments), len(table), both),
         [_explained(scorer, measure, claim, ours, others, level) for measure, claim in wanted],
     )
