@@ -241,7 +241,7 @@ def concatenate(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
 def replace(data: bytes, rng: random.Random, others: list[bytes]) -> bytes:
     pages = (
         b"<!DOCTYPE html>\n<html>\n",
-        b'{"1": {"a": 1}}\n',
+        b'{"1": {"a": 1}\n',
         b"qid,docid,rel\n1,a,1\n",
         b"%PDF-1.4\n",
         b"PK\x03\x04\x14\0",
