@@ -426,6 +426,33 @@ def test_ndcg_of_what_was_retrieved_is_that_of_scikit_learn(k: int | None) -> No
             assert float(ordered(judged)[row]) == pytest.approx(expected, rel=1e-9, abs=1e-9), (seed, qid)
 
 
+def test_ap_with_ties_together_is_that_of_scikit_learn() -> None:
+    average_precision_score = pytest.importorskip("sklearn.metrics").average_precision_score
+    (measure,) = parse_measures("AP(norm=retrieved,ties=together)")
+    for seed in range(500):
+        qrels, run = random_pair(random.Random(seed), negatives=False)
+        judged = judge(Qrels(qrels), Run(run), tied=True)
+        for row, qid in enumerate(judged.qids):
+            scores = run.get(qid, {})
+            relevant = [qrels[qid].get(docid, 0) > 0 for docid in scores]
+            # Where nothing is relevant it is 0 and warns.
+            expected = average_precision_score(relevant, list(scores.values())) if any(relevant) else 0.0
+            assert float(measure(judged)[row]) == pytest.approx(expected, rel=1e-9, abs=1e-9), (seed, qid)
+
+
+def test_ties_together_by_hand() -> None:
+    # a alone: 1/1; b, c and d together: 3 relevant of 4 for b and for d; e is not retrieved.
+    qrels, run = {"q": {"a": 1, "b": 1, "d": 1, "e": 1}}, {"q": {"a": 2.0, "b": 1.0, "c": 1.0, "d": 1.0}}
+    assert te.evaluate(qrels, run, "AP(ties=together)").mean["AP(ties=together)"] == (1 + 3 / 4 + 3 / 4) / 4
+    assert te.evaluate(qrels, run, "AP", profile="sklearn").mean["AP"] == (1 + 3 / 4 + 3 / 4) / 3
+
+
+def test_ties_together_cannot_be_computed_without_ties() -> None:
+    (measure,) = parse_measures("AP(ties=together)")
+    with pytest.raises(te.EvaluationError, match="needs to know ties"):
+        measure(judge(Qrels({"q": {"a": 1}}), Run({"q": {"a": 1.0}})))
+
+
 def many_pairs(number: int, **options: Any) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
     """Return the judgments and runs of many random pairs under query ids of digits only."""
     qrels: dict[str, dict[str, int]] = {}

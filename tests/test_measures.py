@@ -50,6 +50,7 @@ CHOICES: dict[str, list[Any]] = {
     "discount": ["log2", "jk"],
     "base": [2.0, 3.0, 2.5, 10.0],
     "ideal": ["judged", "retrieved"],
+    "steps": ["ordered"],
     "ties": ["ordered"],  # twins know of no ties; those that do are in tests/test_graded.py
     "norm": ["relevant", "capped", "retrieved"],
     "max_rel": [4, 5, 10],

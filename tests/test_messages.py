@@ -701,7 +701,7 @@ USAGE: dict[str, str] = {
     "-m ndcg.1=x qrels run": f"measure 'ndcg.1=x': 'x' is no number. {PARAMETERS}",
     "-m AP(rel=x) qrels run": f"measure 'AP(rel=x)': 'x' is no whole number. {PARAMETERS}",
     "-m AP(rel=-1) qrels run": f"measure 'AP(rel=-1)': rel must be 0 or more, not -1. {PARAMETERS}",
-    "-m AP(foo=1) qrels run": "measure 'AP(foo=1)': map has no parameter 'foo'. It has rel, norm.",
+    "-m AP(foo=1) qrels run": "measure 'AP(foo=1)': map has no parameter 'foo'. It has rel, norm, ties.",
     "-m P(rel=2) qrels run": "measure 'P(rel=2)': P needs a cutoff. Write P@10, for example.",
     "-m Rprec@5 qrels run": "measure 'Rprec@5': Rprec takes no cutoff. Leave out the @ and what follows.",
     "measures foo": f"unknown measure 'foo'. {LISTS}",

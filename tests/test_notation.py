@@ -137,7 +137,7 @@ REFUSED = [
     ),
     ("AP(rel=x)", "measure 'AP(rel=x)': 'x' is no whole number. See 'treceval measures' for its parameters."),
     ("AP(rel=-1)", "measure 'AP(rel=-1)': rel must be 0 or more, not -1. See 'treceval measures' for its parameters."),
-    ("AP(p=2)", "measure 'AP(p=2)': map has no parameter 'p'. It has rel, norm."),
+    ("AP(p=2)", "measure 'AP(p=2)': map has no parameter 'p'. It has rel, norm, ties."),
     ("nDCG(judged_only=True)@3", "measure 'nDCG(judged_only=True)@3': ndcg_cut has no parameter 'judged_only'. It has gains, gain, discount, base, ideal, ties."),
     ("utility.1,2", "measure 'utility.1,2': coefficients must be four numbers, not 1,2. See 'treceval measures' for its parameters."),
     (

@@ -55,7 +55,6 @@ NOT_OURS = {
     "value; alone its mean leaves these out, beside other measures it divides by all judged queries",
     ("MS MARCO script", "RR@10", "only the lines with a label of 1 or more"): "of other judgments; tested below",
     ("ranx", "Bpref", ""): "a query without relevant documents makes all queries after it 0, a defect",
-    ("scikit-learn", "AP", ""): "takes the documents of a tie in one step",
     ("BEIR", "Hole@10", ""): "counts documents that are judged for no query at all; no measure here does",
 }
 """Rows that no profile gives, by tool, measure and a part of the call, with the reason."""

@@ -37,6 +37,7 @@ CHOICES: dict[str, list[Any]] = {
     "discount": ["log2", "jk"],
     "base": [2.0],
     "ideal": ["judged", "judged", "retrieved"],
+    "steps": ["ordered"],
     "ties": ["ordered", "ordered", "average"],
     "norm": ["relevant", "capped", "retrieved"],
     "p": [0.5, 0.9],

@@ -71,6 +71,7 @@ CHOICES: dict[str, list[Any]] = {
     "base": [1.1, 2.0, 10.0],
     "ideal": ["judged", "retrieved"],
     "ties": ["ordered", "average"],
+    "steps": ["ordered", "together"],
     "norm": ["relevant", "capped", "retrieved"],
     "max_rel": [4, 5],
     "min_rel": [0, 1],
@@ -571,7 +572,7 @@ def results_of(qrels: Any = QRELS, measure: str = "nDCG@10", **options: Any) -> 
 
 
 DIFFERENT: list[tuple[str, te.Results, te.Results, str]] = [
-    ("level", results_of(measure="map"), results_of(measure="map", level=2), "AP(rel=1,norm=relevant) and AP(rel=2,norm=relevant)"),
+    ("level", results_of(measure="map"), results_of(measure="map", level=2), "AP(rel=1,norm=relevant,ties=ordered) and AP(rel=2,norm=relevant,ties=ordered)"),
     ("profile", results_of(), results_of(profile="ranx"), "ties docid-desc and line; dup refuse and last; missing out and empty"),
     ("width", results_of(), results_of(profile="trec_eval-9"), "width 64 and 32"),
     ("depth", results_of(depth=5), results_of(), "depth 5 and all"),

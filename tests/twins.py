@@ -203,8 +203,11 @@ def sum_of_precisions(codes: list[int], level: int) -> float:
     return total
 
 
-def average_precision(codes: list[int], judged: list[int], *, level: int = 1, norm: str = "relevant") -> float:
-    """Map, of one query (gm_map averages the same value)."""
+def average_precision(
+    codes: list[int], judged: list[int], *, level: int = 1, norm: str = "relevant", steps: str = "ordered"
+) -> float:
+    """Map, of one query (gm_map averages the same value); twins know of no ties."""
+    assert steps == "ordered"
     divisor = count_relevant_retrieved(codes, level) if norm == "retrieved" else count_relevant(judged, level)
     if divisor == 0:
         return 0.0

@@ -39,7 +39,8 @@ class Task(NamedTuple):
     @property
     def rules(self) -> Rules:
         """How documents are ranked for it."""
-        return self.conventions.rules(tied=("ties", "average") in self.resolved.parameters)
+        needed = {("ties", "average"), ("steps", "together")} & set(self.resolved.parameters)
+        return self.conventions.rules(tied=bool(needed))
 
 
 class Plan(NamedTuple):

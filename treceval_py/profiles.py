@@ -247,17 +247,17 @@ _ALL = (
     ),
     Profile(
         "sklearn",
-        "scikit-learn's ndcg_score and dcg_score over the retrieved documents of each query",
+        "scikit-learn's ndcg_score, dcg_score and average_precision_score over the retrieved documents of each query",
         meanings=_mapping(
             {
                 "ndcg": "nDCG(ideal=retrieved,ties=average)",
                 "ndcg_cut": "nDCG(ideal=retrieved,ties=average)",
                 "dcg": "DCG(ties=average)",
+                "map": "AP(norm=retrieved,ties=together)",
             }
         ),
-        measures=("nDCG", "nDCG@10"),
-        computes=frozenset({"ndcg", "ndcg_cut", "dcg"}),
-        remarks=("average_precision_score takes tied documents in one step, which no measure here does",),
+        measures=("nDCG", "nDCG@10", "AP"),
+        computes=frozenset({"ndcg", "ndcg_cut", "dcg", "map"}),
     ),
     Profile(
         "gdeval",

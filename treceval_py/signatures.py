@@ -2,7 +2,7 @@
 
 A signature has two forms. The long one names everything::
 
-    AP(rel=1,norm=relevant)|order:score|width:64|ties:docid-desc|self:keep|unjudged:keep|depth:all|dup:refuse|
+    AP(rel=1,norm=relevant,ties=ordered)|order:score|width:64|ties:docid-desc|self:keep|unjudged:keep|depth:all|dup:refuse|
     missing:out|norel:in|queries:30|set:1f0c93ab|qrels:7b3b1f3e|version:0.1.0|profile:trec_eval-10
 
 The short one names the profile, and only those conventions that differ from it::

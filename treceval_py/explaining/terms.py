@@ -242,7 +242,14 @@ def _shown(value: float) -> str:
 
 def _average_precision(query: _Query, parameters: Parameters) -> Taken:
     relevant = [each for each in _relevant(query, parameters) if each.rank <= _cutoff(parameters)]
-    rows = [(each, f"{nth} relevant / rank {each.rank}", nth / each.rank) for nth, each in enumerate(relevant, 1)]
+    # Where a tie is taken in one step, each document of it has the precision at its last rank.
+    together = parameters.get("steps") == "together"
+    last = {each.score: each.rank for each in query.documents} if together else {}
+    ends = [last.get(each.score, each.rank) for each in relevant]
+    found = [sum(other.rank <= end for other in relevant) for end in ends]
+    rows = [
+        (each, f"{nth} relevant / rank {end}", nth / end) for each, nth, end in zip(relevant, found, ends, strict=True)
+    ]
     terms, total = _summed(rows)
     count = sum(label >= max(_level(parameters), 0) for label in query.labels)
     norm = parameters.get("norm", "relevant")

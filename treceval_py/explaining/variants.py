@@ -243,6 +243,14 @@ def _parameter_changes(given: Mapping[str, Any], situation: Situation) -> Iterat
         changes = {"ties": "average", "ideal": "retrieved", "gains": _binary(situation)}
         yield "tied documents averaged, ideal from the retrieved documents, grades as 0 and 1", changes
     yield "divided by the relevant documents found", {"norm": "retrieved"}
+    yield "tied documents taken in one step", {"steps": "together"}
+    yield (
+        "tied documents taken in one step, divided by the relevant documents found",
+        {
+            "steps": "together",
+            "norm": "retrieved",
+        },
+    )
     yield "divided by min(k, R)", {"norm": "capped"}
 
 

@@ -190,6 +190,7 @@ _ALL = (
     Parameter("base", "base", number, lambda x: x > 1, "above 1"),
     _choice("ideal", "judged", "retrieved"),
     _choice("ties", "ordered", "average"),
+    _choice("steps", "ordered", "together")._replace(key="ties"),
     _choice("norm", "relevant", "capped", "retrieved"),
     Parameter("max_rel", "max_rel", integer, lambda x: 1 <= x <= MOST_MAX_REL, f"1 to {MOST_MAX_REL}"),
     Parameter("min_rel", "min_rel", integer, lambda x: x >= 0, "0 or more"),

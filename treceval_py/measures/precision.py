@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
+from treceval_py.errors import EvaluationError
 from treceval_py.judging import JudgedRun, ratio
 
 Ranks = int | IntArray
@@ -28,6 +29,24 @@ def _sum_of_precisions(run: JudgedRun, level: int, cutoff: int | None = None) ->
         return run.sum(found.query, precisions)
     within = found.rank <= cutoff
     return run.sum(found.query[within], precisions[within])
+
+
+def _sum_of_precisions_in_steps(run: JudgedRun, level: int) -> FloatArray:
+    """Add up, for each relevant document retrieved, the precision at the last rank of its tie. Returns (Q,)."""
+    found = run.found(level)
+    if not len(found.query):
+        return np.zeros(run.num_queries)
+    if run.tied is None:
+        raise EvaluationError(
+            "average precision that takes tied documents together needs to know ties",
+            "Judge the run with tied=True.",
+        )
+    last = np.minimum(run.tied.last[run.hits.rel >= max(level, 0)], run.num_ret[found.query])
+    last = np.maximum(last, found.rank)
+    # The last relevant document of a tie counts all those of it and above.
+    ends = np.append((last[1:] != last[:-1]) | (found.query[1:] != found.query[:-1]), True)
+    step = np.cumsum(np.concatenate([[False], ends[:-1]]))
+    return run.sum(found.query, found.nth[ends][step] / last)
 
 
 def _share_of_best(run: JudgedRun, level: int, cutoff: int | None, norm: str) -> FloatArray:
@@ -206,7 +225,7 @@ def success(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
     return (_relevant_within(run, level, cutoff) > 0).astype(np.float64)
 
 
-def average_precision(run: JudgedRun, *, level: int = 1, norm: str = "relevant") -> FloatArray:
+def average_precision(run: JudgedRun, *, level: int = 1, norm: str = "relevant", steps: str = "ordered") -> FloatArray:
     """Average precision (AP); its mean over queries is MAP.
 
     Formula
@@ -220,6 +239,10 @@ def average_precision(run: JudgedRun, *, level: int = 1, norm: str = "relevant")
         are cut at this level.
     norm : {"relevant", "capped", "retrieved"}
         What is divided by: R, or the number of relevant documents retrieved. Without a cutoff ``capped`` is R too.
+    steps : {"ordered", "together"}
+        Whether documents with equal scores stand one after the other, or are taken in one step, so that each has the
+        precision at the last rank of the tie. With ``norm=retrieved`` that is scikit-learn's average_precision_score
+        over the documents retrieved.
 
     Returns
     -------
@@ -229,6 +252,7 @@ def average_precision(run: JudgedRun, *, level: int = 1, norm: str = "relevant")
     References
     ----------
     trec_eval 10.0, measure ``map``. Harman, D. Evaluation Issues in Information Retrieval. IPM 28(4), 1992.
+    scikit-learn 1.9, ``average_precision_score``.
 
     Examples
     --------
@@ -242,6 +266,9 @@ def average_precision(run: JudgedRun, *, level: int = 1, norm: str = "relevant")
     >>> average_precision(ranked_labels("1 0 2", missed="1"), norm="retrieved")
     array([0.83333333])
     """
+    if steps == "together":
+        number = run.num_rel_ret(level) if norm == "retrieved" else run.num_rel(level)
+        return ratio(_sum_of_precisions_in_steps(run, level), number)
     return _share_of_best(run, level, None, norm)
 
 

@@ -202,6 +202,11 @@ def _check(measure: Measure, depth: int | None) -> None:
             f"for {measure.name} it is not known which order of ties is the best or the worst",
             "Ask for others, such as map, P_10, recip_rank or ndcg_cut_10.",
         )
+    if parameter(measure, "steps") == "together":
+        raise MeasureError(
+            f"{measure.name} takes tied documents in one step, so that their order is of no account",
+            "Ask for AP to see what it comes to.",
+        )
     if depth is not None and parameter(measure, "ideal") == "retrieved":
         raise MeasureError(
             f"for {measure.name} cut at a depth it is not known which order of ties is the best or the worst",

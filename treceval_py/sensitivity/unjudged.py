@@ -175,7 +175,7 @@ def _unjudged(judged: JudgedRun, hits: Hits) -> tuple[IntArray, IntArray]:
 def _range(case: _Case, judged: JudgedRun) -> UnjudgedRange:
     measure = case.measure
     search = _SEARCHES.get(measure.family.name)
-    if search is None or parameter(measure, "ties") == "average":
+    if search is None or parameter(measure, "ties") == "average" or parameter(measure, "steps") == "together":
         raise MeasureError(
             f"for {measure.name} it is not known which labels of unjudged documents give the extremes",
             "Ask for others, such as map, P_10, ndcg_cut_10 or rbp_binary.",
