@@ -61,6 +61,9 @@ def _explained(name: str) -> str:
 
 def _usage(family: Family) -> list[str]:
     lines = [f"averaged by {family.average.name}"] if family.average.name != "none" else []
+    named = [f"{each.key}= {each.range}" for each in family.parameters if each.key != "@"]
+    if named:
+        lines.append(f"parameters in parentheses: {'; '.join(named)}")
     if family.cutoffs:
         lines.append(f"cutoffs unless given: {', '.join(map(str, family.cutoffs))}")
     return lines
