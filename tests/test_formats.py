@@ -714,7 +714,7 @@ def test_an_unknown_data_set_is_refused(datasets: dict[str, DataSet]) -> None:
 def test_data_sets_without_their_package_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     assert refusal(read_qrels, "ir_datasets:vaswani") == (
-        "ir_datasets:vaswani: data sets need the package ir_datasets, which is not installed. pip install ir-datasets"
+        "ir_datasets:vaswani: data sets need the package ir_datasets, which is not installed. pip install 'treceval-py[datasets]'"
     )
 
 

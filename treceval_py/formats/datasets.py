@@ -35,7 +35,7 @@ def read_dataset(source: Source) -> Qrels:
         import ir_datasets  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError:
         what = "data sets need the package ir_datasets, which is not installed"
-        raise InputError(what, "pip install ir-datasets", file=name) from None
+        raise InputError(what, "pip install 'treceval-py[datasets]'", file=name) from None
     try:
         found = ir_datasets.load(dataset)
     except KeyError:
