@@ -550,3 +550,17 @@ def test_a_dictionary_that_holds_no_judgments_of_groups_is_refused(wrong: Any, m
     with pytest.raises(te.DataError) as error:
         te.JudgmentGroups.from_dict(wrong)
     assert str(error.value) == message
+
+
+def test_under_the_profile_of_ir_measures_ties_are_those_of_pyndeval() -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    pytest.importorskip("pyndeval")
+    # b, which is relevant, and a have one score: the smaller id stands first there, the larger one in trec_eval.
+    groups = te.JudgmentGroups.from_dict({"1": {"1": {"b": 1}, "2": {"c": 1}}})
+    run = {"1": {"a": 2.0, "b": 2.0, "c": 1.0}}
+    rows = [ir_measures.Qrel("1", "b", 1, "1"), ir_measures.Qrel("1", "c", 1, "2")]
+    for name in ("alpha_nDCG@5", "ERR_IA@5", "NRBP", "AP_IA", "StRecall@1"):
+        theirs = ir_measures.calc_aggregate([ir_measures.parse_measure(name)], rows, run)
+        (expected,) = theirs.values()
+        assert te.evaluate(groups, run, name, profile="ir_measures").mean[name] == pytest.approx(expected, abs=1e-12)
+        assert name == "StRecall@1" or te.evaluate(groups, run, name).mean[name] > expected

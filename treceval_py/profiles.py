@@ -174,7 +174,12 @@ _ALL = (
         Conventions(score_type=FLOAT32, missing="empty", duplicates="last"),
         exceptions=_mapping(
             {
-                **_for("recip_rank_cut judged compat", score_type="float64", ties="docid-asc"),
+                **_for(
+                    "recip_rank_cut judged compat alpha_dcg_cut alpha_ndcg_cut err_ia_cut nerr_ia_cut nrbp nnrbp ap_ia "
+                    "p_ia_cut strec_cut",
+                    score_type="float64",
+                    ties="docid-asc",
+                ),
                 **_for("accuracy accuracy_cut", score_type="float64", ties="line"),
                 **_for(
                     "rbp_binary rbp_binary_cut insq inst sdcg_cut bpm_cut nerr8_cut nerr9_cut nerr10 nerr11",
