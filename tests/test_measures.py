@@ -18,7 +18,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_runs import random_pair
 
-from treceval_py import JudgedRun, JudgmentGroups, Measure, Preference, Preferences, Qrels, Run, judge, parse_measures
+from treceval_py import (
+    DataError,
+    JudgedRun,
+    JudgmentGroups,
+    Measure,
+    Preference,
+    Preferences,
+    Qrels,
+    Run,
+    judge,
+    parse_measures,
+)
 from treceval_py.judging import JudgedGroups, assemble, judge_groups, locate
 from treceval_py.measures import FAMILIES, Family
 from treceval_py.measures.registry import TEXT
@@ -324,3 +335,16 @@ def test_arrays_of_all_kinds_have_their_declared_types() -> None:
     assert isinstance(judged, JudgedRun)
     assert FAMILIES["prefs_pair"].judged is JudgedPreferences
     assert FAMILIES["map_avgjg"].judged is JudgedGroups
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"order": "rang"}, "order must be score or rank or line, not 'rang'"),
+        ({"ties": "asc"}, "ties must be docid-desc or docid-asc or line, not 'asc'"),
+        ({"score_type": "float16"}, "score_type must be float64 or float32, not 'float16'"),
+    ],
+)
+def test_a_rule_that_is_not_known_is_refused(option: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        judge(Qrels({"1": {"a": 1}}), Run({"1": {"a": 1.0}}), **option)

@@ -15,10 +15,14 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.errors import DataError
 from treceval_py.ranking import (
     FLOAT32,
     FLOAT64,
+    ORDERS,
     PLAIN,
+    TIES,
+    WIDTHS,
     Arranged,
     Rules,
     arrange,
@@ -360,7 +364,8 @@ def judge(
     Raises
     ------
     DataError
-        Dictionaries are no run, `depth` is below 0, or the run is ranked by ranks that it has not.
+        Dictionaries are no run, an option has a value that it does not know, or the run is ranked by ranks that it has
+        not.
 
     Examples
     --------
@@ -368,6 +373,9 @@ def judge(
     >>> judged.hits.rank.tolist(), judged.ideal.rel.tolist(), judged.num_ret.tolist()
     ([2], [2, 1], [2])
     """
+    for name, value, known in (("order", order, ORDERS), ("ties", ties, TIES), ("score_type", score_type, WIDTHS)):
+        if value not in known:
+            raise DataError(f"{name} must be {' or '.join(known)}, not {value!r}")
     return judge_by(qrels, run, Rules(depth, judged_only, score_type, order, ties, tied), complete=complete)
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "ORDERS",
     "PLAIN",
     "TIES",
+    "WIDTHS",
     "Arranged",
     "RankContradictions",
     "Rules",
@@ -37,6 +38,9 @@ __all__ = [
 
 FLOAT32 = "float32"
 FLOAT64 = "float64"
+
+WIDTHS = (FLOAT64, FLOAT32)
+"""In which width scores are compared."""
 
 
 ORDERS = ("score", "rank", "line")
@@ -275,10 +279,6 @@ class RankContradictions(NamedTuple):
 
     qids: tuple[str, ...] = ()
     reversed: bool = True
-
-    def and_those(self, more: RankContradictions) -> RankContradictions:
-        """Join the queries of two parts of a run."""
-        return RankContradictions(self.qids + more.qids, self.reversed and more.reversed)
 
     def __bool__(self) -> bool:
         return bool(self.qids)
