@@ -40,6 +40,11 @@ def test_values_are_found_by_query_and_measure() -> None:
     assert list(results) == ["1", "2"]
 
 
+def test_measures_can_be_any_iterable() -> None:
+    results = te.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, (name for name in ["map", "P@5"]))
+    assert dict(results.mean) == {"map": 1.0, "P@5": 0.2}
+
+
 def test_averages_are_found_by_any_name_of_the_measure() -> None:
     results = te.evaluate(QRELS, RUN, ["map", "ndcg_cut.1"])
     assert results.mean["map"] == results.mean["AP"] == 0.625

@@ -30,7 +30,7 @@ from treceval_py.preferences import JudgedPreferences, judge_preferences
 from treceval_py.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, Profile, profile_named
 from treceval_py.ranking import RankContradictions, Rules, rank_contradictions
 from treceval_py.results import Results
-from treceval_py.signatures import Fingerprint, Signature
+from treceval_py.signatures import Fingerprint, Signature, read_signatures
 from treceval_py.streaming import MOST_THREADS, Retrieved, judge_file
 from treceval_py.tables import DEFAULT_TAG, RUN_NAME, JudgmentGroups, Preferences, Qrels, Run, first_of
 
@@ -142,21 +142,23 @@ def evaluate(
     if threads is not None and not 1 <= threads <= MOST_THREADS:
         raise MeasureError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
     rules = profile_named(profile) if isinstance(profile, str) else profile
-    if signature is not None and not isinstance(signature, (str, Signature)):
-        signature = tuple(signature)
-    named = _named(measures, signature, rules)
-    duplicates = rules.conventions.duplicates if signature is None else duplicates_of(signature)
-    table = isinstance(qrels, (Qrels, JudgmentGroups, Preferences, Mapping))
-    judgments = load_judgments(qrels, None if table else format_for(named), duplicates=duplicates)
-    fingerprint = Fingerprint(judgments)
-    if signature is not None:
+    repeated = None if signature is None else read_signatures(signature)
+    if repeated is None:
+        asked = parse_measures(rules.measures if measures is None else measures, leaves_out=rules.leaves_out)
+        duplicates = rules.conventions.duplicates
+    else:
         options = (measures, level, depth) != (None, None, None) or complete or judged_only or collection_size
         if options or rules.name != DEFAULT_PROFILE:
             raise MeasureError("a signature says all by itself", "Leave out the measures and other options.")
-        plan = plan_of_signatures(signature, fingerprint, defaults={"max_rel": judgments.max_rel})
+        asked, duplicates = [each.measure for each in repeated], duplicates_of(repeated)
+    table = isinstance(qrels, (Qrels, JudgmentGroups, Preferences, Mapping))
+    judgments = load_judgments(qrels, None if table else format_for(asked), duplicates=duplicates)
+    fingerprint = Fingerprint(judgments)
+    if repeated is not None:
+        plan = plan_of_signatures(repeated, fingerprint, defaults={"max_rel": judgments.max_rel})
     else:
         plan = plan_of_measures(
-            measures,
+            asked,
             rules,
             max_rel=judgments.max_rel,
             level=level,
@@ -401,23 +403,10 @@ def _computed(measure: Measure, judged: Judged) -> Any:
     return found
 
 
-def _named(
-    measures: str | Measure | Iterable[str | Measure] | None,
-    signature: str | Signature | Iterable[str | Signature] | None,
-    profile: Profile,
-) -> list[Measure]:
-    """Return the measures that are asked for, before anything is read."""
-    if signature is None:
-        return parse_measures(profile.measures if measures is None else measures, leaves_out=profile.leaves_out)
-    given = [signature] if isinstance(signature, (str, Signature)) else list(signature)
-    return [(Signature.parse(each) if isinstance(each, str) else each).measure for each in given]
-
-
-def duplicates_of(signature: str | Signature | Iterable[str | Signature]) -> str:
+def duplicates_of(signatures: Sequence[Signature]) -> str:
     """Return what signatures say of documents that come twice."""
-    given = [signature] if isinstance(signature, (str, Signature)) else list(signature)
-    found = [Signature.parse(each) if isinstance(each, str) else each for each in given]
-    return "last" if found and all(each.conventions.duplicates == "last" for each in found) else "refuse"
+    found = {each.conventions.duplicates for each in signatures}
+    return "last" if found == {"last"} else "refuse"
 
 
 def format_for(measures: Sequence[Measure]) -> str | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from treceval_py.conventions import Conventions
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.measures import Measure, parse_measures
+from treceval_py.measures import Measure
 from treceval_py.measures.parameters import PARAMETERS
 from treceval_py.profiles import Profile
 from treceval_py.ranking import Rules
@@ -73,7 +73,7 @@ class Plan(NamedTuple):
 
 
 def plan_of_measures(
-    names: str | Measure | Iterable[str | Measure] | None,
+    asked: Sequence[Measure],
     profile: Profile,
     *,
     max_rel: int,
@@ -88,10 +88,9 @@ def plan_of_measures(
     Raises
     ------
     MeasureError
-        A measure is unknown, or a parameter out of range.
+        A parameter is out of range.
     """
     rules = profile.complete if complete else profile
-    asked = parse_measures(rules.measures if names is None else names, leaves_out=rules.leaves_out)
     defaults: dict[str, Any] = {
         "level": PARAMETERS["level"].check(rules.level if level is None else level, "level"),
         "max_rel": max_rel,
@@ -113,14 +112,14 @@ def plan_of_measures(
 
 
 def plan_of_signatures(
-    signatures: str | Signature | Iterable[str | Signature], fingerprint: Fingerprint, *, defaults: Mapping[str, Any]
+    signatures: Sequence[Signature], fingerprint: Fingerprint, *, defaults: Mapping[str, Any]
 ) -> Plan:
     """Plan what signatures say.
 
     Parameters
     ----------
-    signatures : str, Signature, or iterable of them
-        Short or long ones.
+    signatures : sequence of Signature
+        What is to be repeated.
     fingerprint : Fingerprint
         That of the judgments at hand.
     defaults : mapping
@@ -129,16 +128,14 @@ def plan_of_signatures(
     Raises
     ------
     MeasureError
-        One is no signature, or two have one measure.
+        There is none, or two have one measure.
     EvaluationError
         One is of other judgments.
     """
-    given: Sequence[str | Signature] = [signatures] if isinstance(signatures, (str, Signature)) else list(signatures)
-    found = [Signature.parse(each) if isinstance(each, str) else each for each in given]
-    if not found:
+    if not signatures:
         raise MeasureError("no signature to repeat")
     tasks: list[Task] = []
-    for signature in found:
+    for signature in signatures:
         if signature.judgments != str(fingerprint):
             raise EvaluationError(
                 f"signature '{signature.short}' is of other judgments: theirs are {signature.judgments}, these are "
@@ -151,5 +148,5 @@ def plan_of_signatures(
         tasks.append(Task(asked, resolved, signature.conventions, signature.profile))
     if len({task.asked.name for task in tasks}) < len(tasks):
         raise MeasureError("two signatures have the same measure", "Repeat them one after the other.")
-    profiles = list(dict.fromkeys(signature.profile for signature in found))
+    profiles = list(dict.fromkeys(signature.profile for signature in signatures))
     return Plan(tuple(tasks), ", ".join(profiles))

@@ -26,7 +26,7 @@ from treceval_py.tables import JudgmentGroups, Preferences, Qrels, encode
 if TYPE_CHECKING:
     from treceval_py.results import Results
 
-__all__ = ["Fingerprint", "Signature", "check_comparable", "concise", "fingerprint_of_queries"]
+__all__ = ["Fingerprint", "Signature", "check_comparable", "concise", "fingerprint_of_queries", "read_signatures"]
 
 DIGITS = 8
 """Hexadecimal digits of a hash: enough to tell apart the judgments that one person meets."""
@@ -167,6 +167,18 @@ class Signature(NamedTuple):
             if here != there:
                 found.append(f"{name} {here} and {there}")
         return found
+
+
+def read_signatures(given: str | Signature | Iterable[str | Signature]) -> list[Signature]:
+    """Return signatures, each of them given as such or as it is written.
+
+    Raises
+    ------
+    MeasureError
+        One is no signature.
+    """
+    each_given = [given] if isinstance(given, (str, Signature)) else given
+    return [Signature.parse(each) if isinstance(each, str) else each for each in each_given]
 
 
 def concise(measure: Measure) -> Measure:

@@ -23,7 +23,7 @@ from treceval_py.output import FORMATS, Options
 from treceval_py.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, PROFILES, Profile, profile_named
 from treceval_py.results import Results
 from treceval_py.scanner import reader_name
-from treceval_py.signatures import Signature
+from treceval_py.signatures import Signature, read_signatures
 from treceval_py.streaming import MOST_THREADS
 from treceval_py.tables import Run
 from treceval_py.version import __version__
@@ -246,7 +246,8 @@ def score(
     if judged_rankings:  # each has judgments of its own
         options = options._replace(force=True)
     job = Job(
-        wanted, rules, level, complete, depth, judged_only, collection_size, signatures, run_format, threads,
+        wanted, rules, level, complete, depth, judged_only, collection_size, read_signatures(signatures), run_format,
+        threads,
         judgment_format,
     )  # fmt: skip
     if ties or unjudged:
@@ -315,7 +316,7 @@ class Job(NamedTuple):
     depth: int | None
     judged_only: bool
     collection_size: int
-    signatures: tuple[str, ...]
+    signatures: list[Signature]
     run_format: str | None
     threads: int | None
     judgment_format: str | None
@@ -338,8 +339,7 @@ class Job(NamedTuple):
         """Read the judgments."""
         named = self.judgment_format
         if named is None:
-            measures = [Signature.parse(each).measure for each in self.signatures] if self.signatures else self.measures
-            named = format_for(measures)
+            named = format_for([each.measure for each in self.signatures] or self.measures)
         duplicates = duplicates_of(self.signatures) if self.signatures else self.profile.conventions.duplicates
         judgments = load_judgments(qrels, named, duplicates=duplicates)
         if not self.signatures:
