@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from treceval_py.errors import visible
 from treceval_py.output.drawing import drawn
 from treceval_py.output.options import Options
+from treceval_py.output.tabular import json_safe
 
 if TYPE_CHECKING:
     from treceval_py.sensitivity import Sensitivity
@@ -96,8 +97,8 @@ def _columns(rows: Sequence[Record], options: Options) -> list[str]:
 
 
 def _plain(cell: Cell) -> Any:
-    if isinstance(cell, str):  # JSON is Unicode: a byte that is not UTF-8 is shown, not lost
-        return cell.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    if isinstance(cell, str):
+        return json_safe(cell)
     return None if isinstance(cell, float) and math.isnan(cell) else cell
 
 

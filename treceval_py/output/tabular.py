@@ -10,7 +10,7 @@ from treceval_py.output.sheet import Cell, column_names, sheet_of, signatures_of
 from treceval_py.results import Results
 from treceval_py.version import __version__
 
-__all__ = ["comma_separated", "json_text", "tab_separated"]
+__all__ = ["comma_separated", "json_safe", "json_text", "tab_separated"]
 
 
 def comma_separated(runs: list[Results], options: Options) -> str:
@@ -50,7 +50,7 @@ def json_text(runs: list[Results], options: Options) -> str:
     document = {
         "treceval_py": __version__,
         "profile": runs[0].profile,
-        "judgments": _text(runs[0].judgments_name),
+        "judgments": json_safe(runs[0].judgments_name),
         "complete": runs[0].complete,
         "measures": {
             measure.name: resolved.notation
@@ -63,13 +63,13 @@ def json_text(runs: list[Results], options: Options) -> str:
 
 def _run(name: str, results: Results, options: Options) -> dict[str, Any]:
     shown: dict[str, Any] = {
-        "name": _text(name),
-        "file": _text(results.run_name),
-        "tag": _text(results.tag),
+        "name": json_safe(name),
+        "file": json_safe(results.run_name),
+        "tag": json_safe(results.tag),
         "queries": len(results.qids),
         "signatures": {name: {"short": each.short, "long": each.long} for name, each in results.signatures.items()},
-        "missing": [_text(qid) for qid in results.missing],
-        "unjudged": [_text(qid) for qid in results.unjudged],
+        "missing": [json_safe(qid) for qid in results.missing],
+        "unjudged": [json_safe(qid) for qid in results.unjudged],
     }
     sheet = sheet_of([results], options)
     averages: dict[str, Cell] = {}
@@ -78,7 +78,7 @@ def _run(name: str, results: Results, options: Options) -> dict[str, Any]:
     for row in sheet.rows[: len(sheet.rows) - summary]:
         if row.cells[0] is None:  # the query does not count for this measure
             continue
-        queries.setdefault(_text(row.query), {})[row.measure] = _rounded(row.cells[0], options)
+        queries.setdefault(json_safe(row.query), {})[row.measure] = _rounded(row.cells[0], options)
     for row in sheet.rows[len(sheet.rows) - summary :]:
         averages[row.measure] = _rounded(row.cells[0], options)
     if options.summary:
@@ -91,9 +91,9 @@ def _run(name: str, results: Results, options: Options) -> dict[str, Any]:
 def _rounded(cell: Cell, options: Options) -> Cell:
     if isinstance(cell, float) and options.digits is not None:
         return round(cell, options.digits)
-    return _text(cell) if isinstance(cell, str) else cell
+    return json_safe(cell) if isinstance(cell, str) else cell
 
 
-def _text(text: str) -> str:
-    # JSON is Unicode: a byte that is not UTF-8 is shown, not lost.
+def json_safe(text: str) -> str:
+    """Return text as JSON can have it, which is Unicode: a byte that is not UTF-8 is shown, not lost."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
