@@ -14,6 +14,7 @@ __all__ = [
     "MeasureError",
     "OutputError",
     "RepeatedDocumentError",
+    "RunnerError",
     "TrecevalError",
     "UnknownMeasureError",
     "visible",
@@ -100,3 +101,7 @@ class MeasureError(TrecevalError, ValueError):
 
 class UnknownMeasureError(MeasureError):
     """A name that is no measure and no nickname."""
+
+
+class RunnerError(TrecevalError, ValueError):
+    """Settings, models or saved embeddings that retrieval cannot work with, or a package that is not installed."""

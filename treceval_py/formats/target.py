@@ -16,12 +16,20 @@ __all__ = ["written_whole"]
 
 
 @contextmanager
-def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def written_whole(path: str | os.PathLike[str], *, part: str | None = None) -> Iterator[BinaryIO]:
     """Open a file for writing that takes its name only when all of it is written.
 
     The bytes go to a file beside it, which replaces it at the end; on any error, an interruption included, that file
     is removed and what stood there before stays. A name that ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst`` is
     written compressed. What is no regular file (``/dev/stdout``, a pipe) is written directly.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    part : str, optional
+        The name of the file beside it (a folder before it does not count), by default one that nothing else has. It is
+        for a writer that is alone in its work and may be killed: the next one replaces what the killed one left.
 
     Raises
     ------
@@ -37,7 +45,12 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             with open(target, "wb") as raw:
                 yield raw
             return
-        descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=f".{os.path.basename(target)}.")
+        folder = os.path.dirname(target)
+        if part is None:
+            descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(target)}.")
+        else:
+            temporary = os.path.join(folder, os.path.basename(part))
+            descriptor = _afresh(temporary)
         try:
             with os.fdopen(descriptor, "wb") as raw:
                 with _compressed(raw, os.fspath(path)) as stream:
@@ -56,6 +69,13 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             "Check the folder and the space left.",
             file=os.fspath(path),
         ) from None
+
+
+def _afresh(path: str) -> int:
+    """Open a new file in place of what has its name; like `tempfile.mkstemp`, it follows no link."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 
 
 @contextmanager

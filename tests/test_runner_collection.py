@@ -1,0 +1,620 @@
+"""Collections: which files and data sets are taken for which part, and what is refused.
+
+Folders need no package; what the libraries ``datasets`` and ``ir_datasets`` read is tested where these are installed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from treceval_py.errors import InputError, RunnerError
+from treceval_py.runner import collection as module
+from treceval_py.runner.collection import Collection, open_collection
+from treceval_py.runner.texts import survey
+
+DATA = Path(__file__).parent.parent / "data"
+SAMPLE = DATA.parent.parent / "shared" / "data" / "msmarco-sample"
+
+PASSAGES = "p1\tone\np2\ttwo\np3\tthree\n"
+TOPICS = "q1\tfirst\nq2\tsecond\n"
+JUDGED = "q1 0 p2 1\nq2 0 p3 1\nq2 0 p1 0\n"
+
+MSMARCO = {"collection.tsv": PASSAGES, "queries.dev.tsv": TOPICS, "qrels.dev.tsv": JUDGED}
+BEIR = {
+    "corpus.jsonl": '{"_id": "p1", "title": "T", "text": "one"}\n{"_id": "p2", "title": "", "text": "two"}\n',
+    "queries.jsonl": '{"_id": "q1", "text": "first"}\n{"_id": "q2", "text": "second"}\n',
+    "qrels/test.tsv": "query-id\tcorpus-id\tscore\nq2\tp2\t1\n",
+    "qrels/dev.tsv": "query-id\tcorpus-id\tscore\nq1\tp1\t1\nq9\tp2\t1\n",
+}
+
+
+def folder_of(tmp_path: Path, files: Mapping[str, str]) -> str:
+    for name, content in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(gzip.compress(content.encode()) if name.endswith(".gz") else content.encode())
+    return str(tmp_path)
+
+
+def refusal(source: str, **names: Any) -> str:
+    """Return what is said, with the folder as ``F``."""
+    with pytest.raises((InputError, RunnerError)) as caught:
+        open_collection(source, **names)
+    return str(caught.value).replace(source, "F") if source else str(caught.value)
+
+
+def files_of(found: Collection, folder: str) -> list[str | None]:
+    return [
+        None if name is None else str(Path(name).relative_to(folder))
+        for name in (found.corpus.name, found.queries.name, found.qrels_name)
+    ]
+
+
+def judged(found: Collection) -> dict[str, dict[str, int]]:
+    assert found.qrels is not None
+    return found.qrels.to_dict()
+
+
+def ids(texts: Any) -> list[str]:
+    return [identifier for identifier, _ in texts]
+
+
+# MS MARCO.
+
+
+def test_a_folder_of_ms_marco_is_opened(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, MSMARCO)
+    found = open_collection(folder)
+    assert (found.name, files_of(found, folder)) == (folder, ["collection.tsv", "queries.dev.tsv", "qrels.dev.tsv"])
+    assert list(found.corpus) == [("p1", "one"), ("p2", "two"), ("p3", "three")]
+    assert list(found.queries) == [("q1", "first"), ("q2", "second")]
+    assert judged(found) == {"q1": {"p2": 1}, "q2": {"p3": 1, "p1": 0}}
+    assert found.notes == ()
+
+
+def test_compressed_files_and_qrels_of_text_are_found(tmp_path: Path) -> None:
+    files = {"collection.tsv.gz": PASSAGES, "queries.tsv.gz": TOPICS, "qrels.txt": JUDGED}
+    found = open_collection(folder_of(tmp_path, files))
+    assert len(list(found.corpus)) == 3
+    assert judged(found)["q1"] == {"p2": 1}
+
+
+@pytest.mark.parametrize("split", ["dev.small", "dev/small", "dev-small"])
+def test_the_split_chooses_queries_and_judgments(tmp_path: Path, split: str) -> None:
+    # The names are those of MS MARCO's own files.
+    queries = {f"queries.{part}.tsv": TOPICS for part in ("train", "dev", "dev.small", "eval")}
+    qrels = {f"qrels.{part}.tsv": JUDGED for part in ("train", "dev", "dev.small")}
+    folder = folder_of(tmp_path, {"collection.tsv": PASSAGES, **queries, **qrels})
+    found = open_collection(folder, split=split)
+    assert files_of(found, folder) == ["collection.tsv", "queries.dev.small.tsv", "qrels.dev.small.tsv"]
+    assert files_of(open_collection(folder, split="eval"), folder) == ["collection.tsv", "queries.eval.tsv", None]
+
+
+def test_several_splits_without_a_choice_are_refused(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {**MSMARCO, "queries.train.tsv": TOPICS})
+    assert refusal(folder) == (
+        "F: there are queries of several splits: queries.dev.tsv, queries.train.tsv. "
+        "Choose one with the split, as in dev.small."
+    )
+
+
+def test_a_split_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    message = "F: there are no queries of the split 'eval' (there are dev). Name another split, or the file."
+    assert refusal(folder_of(tmp_path, MSMARCO), split="eval") == message
+
+
+def test_judgments_without_a_split_are_those_of_any(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"collection.tsv": PASSAGES, "queries.dev.tsv": TOPICS, "qrels.tsv": JUDGED})
+    assert files_of(open_collection(folder, split="dev"), folder)[2] == "qrels.tsv"
+
+
+def test_judgments_of_the_split_come_before_those_of_any(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {**MSMARCO, "qrels.tsv": JUDGED})
+    assert files_of(open_collection(folder), folder)[2] == "qrels.dev.tsv"
+
+
+def test_judgments_of_several_splits_for_queries_of_none_are_refused(tmp_path: Path) -> None:
+    qrels = {"qrels.a.tsv": JUDGED, "qrels.b.tsv": JUDGED}
+    assert refusal(folder_of(tmp_path, {"collection.tsv": PASSAGES, "queries.tsv": TOPICS, **qrels})) == (
+        "F: there are judgments of several splits: qrels.a.tsv, qrels.b.tsv. Choose one with the split, or name the file."
+    )
+
+
+def test_a_plain_and_a_compressed_corpus_are_two(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {**MSMARCO, "collection.tsv.gz": PASSAGES})
+    assert refusal(folder) == "F: there are several: collection.tsv, collection.tsv.gz. Name the file."
+
+
+def test_a_folder_without_queries_is_refused(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"collection.tsv": PASSAGES})
+    assert refusal(folder) == "F: there is no file of queries in the folder. Name the file."
+
+
+def test_a_folder_without_judgments_has_none(tmp_path: Path) -> None:
+    found = open_collection(folder_of(tmp_path, {"collection.tsv": PASSAGES, "queries.tsv": TOPICS}))
+    assert (found.qrels, found.qrels_name, found.notes) == (None, None, ())
+
+
+def test_judgments_of_other_queries_are_left_out_and_said(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {**MSMARCO, "qrels.dev.tsv": "x 0 p1 1\n"})
+    found = open_collection(folder)
+    assert (found.qrels, found.qrels_name) == (None, None)
+    note = "No query of F/queries.dev.tsv is judged in F/qrels.dev.tsv: the run will not be scored."
+    assert [each.replace(folder, "F") for each in found.notes] == [note]
+
+
+def test_the_shipped_collection_opens() -> None:
+    found = open_collection(str(DATA))
+    # Lines of the files, by wc -l.
+    assert (survey(found.corpus, 100).count, survey(found.queries, 100).count) == (216, 30)
+    assert found.qrels is not None
+    assert len(found.qrels.docids) == 487
+
+
+@pytest.mark.skipif(not SAMPLE.is_dir(), reason="the sample of MS MARCO is not shipped")
+def test_the_sample_of_ms_marco_opens() -> None:
+    found = open_collection(str(SAMPLE))
+    # Lines of the files, by wc -l.
+    assert (survey(found.corpus, 100).count, survey(found.queries, 100).count) == (260, 10)
+    assert judged(found)["200"] == {"1000": 1}
+
+
+# Other folders.
+
+
+def test_a_folder_of_beir_has_the_queries_of_its_split(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, BEIR)
+    found = open_collection(folder)
+    assert list(found.corpus) == [("p1", "T one"), ("p2", "two")]
+    assert list(found.queries) == [("q2", "second")]
+    assert judged(found) == {"q2": {"p2": 1}}
+    note = "Queries are the 1 of F/queries.jsonl that F/qrels/test.tsv judges, as BEIR has it."
+    assert [each.replace(folder, "F") for each in found.notes] == [note]
+
+
+def test_judged_queries_that_beir_lacks_are_said(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, BEIR)
+    found = open_collection(folder, split="dev")
+    assert ids(found.queries) == ["q1"]
+    assert found.notes[1].replace(folder, "F") == "1 judged queries are not in F/queries.jsonl."
+
+
+def test_a_split_that_beir_lacks_is_refused(tmp_path: Path) -> None:
+    files = {name: content for name, content in BEIR.items() if name != "qrels/test.tsv"}
+    message = "F/qrels: there are no judgments of the split 'test' (there are dev). Name another split, or the file."
+    assert refusal(folder_of(tmp_path, files)) == message
+
+
+def test_beir_without_judgments_has_all_its_queries(tmp_path: Path) -> None:
+    found = open_collection(folder_of(tmp_path, {name: BEIR[name] for name in ("corpus.jsonl", "queries.jsonl")}))
+    assert (ids(found.queries), found.qrels) == (["q1", "q2"], None)
+
+
+def test_beir_whose_judgments_are_of_other_queries_is_refused(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {**BEIR, "qrels/test.tsv": "query-id\tcorpus-id\tscore\nx\tp1\t1\n"})
+    assert refusal(folder) == "F/queries.jsonl: no query is judged in F/qrels/test.tsv. Do the two belong together?"
+
+
+def test_queries_that_are_named_are_taken_whole(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {**BEIR, "own.tsv": TOPICS})
+    assert ids(open_collection(folder, queries=f"{folder}/own.tsv").queries) == ["q1", "q2"]
+
+
+FLAGEMBEDDING = {
+    "corpus.jsonl": '{"id": "p1", "title": "", "text": "one"}\n',
+    "dev_queries.jsonl": '{"id": "q1", "text": "first"}\n{"id": "q2", "text": "second"}\n',
+    "dev_qrels.jsonl": '{"qid": "q1", "docid": "p1", "relevance": 2}\n',
+}
+
+
+def test_a_folder_of_flagembedding_is_opened(tmp_path: Path) -> None:
+    found = open_collection(folder_of(tmp_path, FLAGEMBEDDING))
+    assert (list(found.corpus), ids(found.queries)) == ([("p1", "one")], ["q1", "q2"])
+    assert judged(found) == {"q1": {"p1": 2}}
+
+
+def test_the_split_chooses_among_the_queries_of_flagembedding(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {**FLAGEMBEDDING, "test_queries.jsonl": '{"id": "t1", "text": "x"}\n'})
+    assert ids(open_collection(folder, split="test").queries) == ["t1"]
+    assert refusal(folder) == (
+        "F: there are queries of several splits: dev_queries.jsonl, test_queries.jsonl. "
+        "Choose one with the split, as in dev."
+    )
+
+
+def test_a_folder_of_no_layout_is_refused(tmp_path: Path) -> None:
+    assert refusal(folder_of(tmp_path, {"x.txt": ""})) == (
+        "F: the folder has neither MS MARCO's layout (collection.tsv, queries*.tsv) nor BEIR's (corpus.jsonl, "
+        "queries.jsonl) nor FlagEmbedding's (corpus.jsonl, SPLIT_queries.jsonl). Name the corpus and the queries each."
+    )
+
+
+def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
+    message = "F: no such folder. Give a folder, or datasets:NAME or ir_datasets:NAME."
+    assert refusal(str(tmp_path / "none")) == message
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    folder_of(tmp_path, {"x": ""})
+    message = "F: cannot be read as a folder: Not a directory. Give a folder, or datasets:NAME or ir_datasets:NAME."
+    assert refusal(str(tmp_path / "x")) == message
+
+
+# Parts by name.
+
+
+def test_each_part_can_be_named(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"c": '{"_id": "p2", "text": "x"}\n', "q": "q1\tx\n", "r": "q1 0 p2 3\n"})
+    found = open_collection("", corpus=f"{folder}/c", queries=f"{folder}/q", qrels=f"{folder}/r")
+    assert (list(found.corpus), list(found.queries)) == ([("p2", "x")], [("q1", "x")])
+    assert judged(found) == {"q1": {"p2": 3}}
+    assert found.name == f"{folder}/c, {folder}/q"
+
+
+def test_a_part_that_is_named_need_not_be_in_the_folder(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"queries.dev.tsv": TOPICS, "qrels.dev.tsv": JUDGED, "elsewhere/c.tsv": PASSAGES})
+    found = open_collection(folder, corpus=f"{folder}/elsewhere/c.tsv")
+    assert files_of(found, folder) == ["elsewhere/c.tsv", "queries.dev.tsv", "qrels.dev.tsv"]
+
+
+def test_a_folder_of_no_layout_will_do_where_corpus_and_queries_are_named(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"c": PASSAGES, "q": TOPICS})
+    assert files_of(open_collection(folder, corpus=f"{folder}/c", queries=f"{folder}/q"), folder) == ["c", "q", None]
+
+
+def test_judgments_that_are_named_replace_those_of_the_folder(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {**MSMARCO, "own": '{"q1": {"p1": 2}}'})
+    assert judged(open_collection(folder, qrels=f"{folder}/own")) == {"q1": {"p1": 2}}
+
+
+def test_a_corpus_can_be_a_folder_with_one(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"a/collection.tsv": "x\ty\n", "b/queries.tsv": TOPICS})
+    assert ids(open_collection(f"{folder}/b", corpus=f"{folder}/a").corpus) == ["x"]
+
+
+def test_a_named_file_that_is_missing_is_refused(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, MSMARCO)
+    assert refusal(folder, queries=f"{folder}/none") == "F/none: no such file. Check the name."
+
+
+def test_an_unknown_protocol_is_refused(tmp_path: Path) -> None:
+    message = "unknown protocol 'half'. There are full, truncated."
+    assert refusal(folder_of(tmp_path, MSMARCO), protocol="half") == message
+
+
+# The truncated protocol.
+
+
+def test_the_truncated_protocol_has_the_first_queries_and_what_is_relevant_for_some_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "TRUNCATED_QUERIES", 2)
+    monkeypatch.setattr(module, "TRUNCATED_POOL", 3)
+    passages = "".join(f"p{number}\ttext {number}\n" for number in range(9))
+    topics = "".join(f"q{number}\tquery {number}\n" for number in (4, 1, 3, 2))
+    # Relevant for q4, q1 and q3: p7, p5 and p1; p2 is judged 0, p8 only for q2, which is the fourth.
+    qrels = "q1 0 p5 2\nq1 0 p2 0\nq2 0 p8 1\nq3 0 p1 1\nq4 0 p7 1\n"
+    files = {"collection.tsv": passages, "queries.tsv": topics, "qrels.tsv": qrels}
+    found = open_collection(folder_of(tmp_path, files), protocol="truncated")
+    assert list(found.corpus) == [("p1", "text 1"), ("p5", "text 5"), ("p7", "text 7")]
+    assert list(found.queries) == [("q4", "query 4"), ("q1", "query 1")]
+    assert judged(found) == {"q4": {"p7": 1}, "q1": {"p5": 2, "p2": 0}}
+    assert found.notes == (
+        "Truncated protocol: the first 2 queries, and as corpus the 3 passages that are relevant for the first 3.",
+    )
+
+
+def test_the_truncated_protocol_takes_a_hundred_queries_and_five_thousand(tmp_path: Path) -> None:
+    count = 6000
+    files = {
+        "collection.tsv": "".join(f"p{number}\ttext\n" for number in range(count)),
+        "queries.tsv": "".join(f"q{number}\ttext\n" for number in range(count)),
+        "qrels.tsv": "".join(f"q{number} 0 p{number} 1\n" for number in range(count)),
+    }
+    found = open_collection(folder_of(tmp_path, files), protocol="truncated")
+    assert (found.corpus.known_count(), found.queries.known_count()) == (5000, 100)
+    assert len(judged(found)) == 100
+
+
+def test_the_truncated_protocol_needs_judgments(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"collection.tsv": PASSAGES, "queries.tsv": TOPICS})
+    assert refusal(folder, protocol="truncated") == (
+        "F: the truncated protocol takes its corpus from judgments, and there are none. "
+        "Name the judgments, or use the full protocol."
+    )
+
+
+def test_the_truncated_protocol_needs_relevant_documents_in_the_corpus(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {**MSMARCO, "qrels.dev.tsv": "q1 0 elsewhere 1\nq1 0 p1 0\n"})
+    assert refusal(folder, protocol="truncated") == (
+        "F/collection.tsv: no document is relevant for the first 2 queries, so the truncated protocol has no corpus. "
+        "Do corpus, queries and judgments belong together?"
+    )
+
+
+# The library datasets.
+
+
+@pytest.fixture
+def datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Return the library, with its cache among the files of the test."""
+    library = pytest.importorskip("datasets", reason="a package of the extra retrieve")
+    monkeypatch.setattr(library.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(library.config, "HF_HUB_OFFLINE", True)
+    return library
+
+
+ROWS = [
+    {"query": "first", "positive": ["one"], "negative": ["x"]},
+    {"query": "second", "positive": ["two", "three"], "negative": []},
+    {"query": "third", "positive": ["one"], "negative": []},
+    {"query": "fourth", "positive": ["four"], "negative": []},
+]
+CONTENTS = [{"content": "three"}, {"content": "none"}, {"content": "one"}, {"content": "two"}, {"content": "one"}]
+
+
+def in_lines(rows: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def test_positives_are_looked_up_in_the_corpus_by_their_text(datasets: Any, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"q/dev.jsonl": in_lines(ROWS), "c/train.jsonl": in_lines(CONTENTS)})
+    found = open_collection(f"datasets:{folder}/q", corpus=f"datasets:{folder}/c")
+    assert list(found.queries) == [("0", "first"), ("1", "second"), ("2", "third"), ("3", "fourth")]
+    assert list(found.corpus)[:2] == [("0", "three"), ("1", "none")]
+    # "one" is row 2 and row 4 of the corpus, "two" is row 3, "three" is row 0; "four" is not there.
+    assert judged(found) == {"0": {"2": 1, "4": 1}, "1": {"0": 1, "3": 1}, "2": {"2": 1, "4": 1}}
+    assert found.notes == ("1 of 4 positives are not in the corpus.",)
+    assert found.qrels_name == f"positives of datasets:{folder}/q"
+
+
+def test_the_truncated_protocol_of_positives_keeps_those_that_come_again(
+    datasets: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "TRUNCATED_QUERIES", 2)
+    monkeypatch.setattr(module, "TRUNCATED_POOL", 3)
+    folder = folder_of(tmp_path, {"dev.jsonl": in_lines(ROWS)})
+    found = open_collection(f"datasets:{folder}", protocol="truncated")
+    assert list(found.corpus) == [("0", "one"), ("1", "two"), ("2", "three"), ("3", "one")]
+    assert list(found.queries) == [("0", "first"), ("1", "second")]
+    assert judged(found) == {"0": {"0": 1, "3": 1}, "1": {"1": 1, "2": 1}}
+    assert found.notes == (
+        "Truncated protocol: the first 2 queries, and as corpus the 4 passages that are relevant for the first 3.",
+    )
+
+
+def test_a_data_set_that_was_saved_is_opened_with_its_ids(datasets: Any, tmp_path: Path) -> None:
+    rows = [{"query_id": 10 + number, **row} for number, row in enumerate(ROWS)]
+    saved = {"dev": datasets.Dataset.from_list(rows), "train": datasets.Dataset.from_list(rows[:1])}
+    datasets.DatasetDict(saved).save_to_disk(str(tmp_path / "q"))
+    passages = [{"pid": "a", "passage": "one"}, {"pid": "b", "passage": "two"}]
+    datasets.Dataset.from_list(passages).save_to_disk(str(tmp_path / "c"))
+    found = open_collection(f"datasets:{tmp_path}/q", corpus=f"{tmp_path}/c")
+    assert ids(found.queries) == ["10", "11", "12", "13"]
+    assert judged(found) == {"10": {"a": 1}, "11": {"b": 1}, "12": {"a": 1}}
+    assert ids(open_collection(f"datasets:{tmp_path}/q", corpus=f"{tmp_path}/c", split="train").queries) == ["10"]
+
+
+def test_parquet_in_several_files_is_one_split(datasets: Any, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    for part, rows in enumerate((ROWS[:1], ROWS[1:])):
+        path = tmp_path / "data" / f"dev-0000{part}-of-00002.parquet"
+        datasets.Dataset.from_list(rows).to_parquet(str(path))
+    found = open_collection(f"datasets:{tmp_path}", protocol="truncated")
+    assert [text for _, text in found.queries] == ["first", "second", "third", "fourth"]
+
+
+def test_the_split_is_dev_for_queries_and_train_for_a_corpus(datasets: Any, tmp_path: Path) -> None:
+    both = {
+        "dev.jsonl": in_lines([{"query": "d", "text": "d"}]),
+        "train.jsonl": in_lines([{"query": "t", "text": "t"}]),
+    }
+    folder = folder_of(tmp_path, {**both, "r": "0 0 0 1\n"})
+    found = open_collection(f"datasets:{folder}", corpus=f"datasets:{folder}", qrels=f"{folder}/r")
+    assert (list(found.queries), list(found.corpus)) == ([("0", "d")], [("0", "t")])
+    named = open_collection("", corpus=f"datasets:{folder}", queries=f"datasets:{folder}", qrels=f"{folder}/r")
+    assert list(named.queries) == [("0", "d")]
+
+
+def test_files_of_a_folder_come_before_those_of_its_folder_data(datasets: Any, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"dev.jsonl": in_lines(ROWS[:1]), "data/dev.jsonl": in_lines(ROWS[1:])})
+    assert [text for _, text in open_collection(f"datasets:{folder}", protocol="truncated").queries] == ["first"]
+
+
+def test_rows_are_numbered_through_all_batches(datasets: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treceval_py.runner.texts.COLUMN_BATCH", 2)
+    folder = folder_of(tmp_path, {"c/train.jsonl": in_lines(CONTENTS), "queries.tsv": TOPICS})
+    assert ids(open_collection(folder, corpus=f"{folder}/c").corpus) == ["0", "1", "2", "3", "4"]
+
+
+def test_a_corpus_with_titles_is_joined_as_beirs(datasets: Any, tmp_path: Path) -> None:
+    rows = [{"_id": "a", "title": "T", "text": "x"}, {"_id": "b", "title": None, "text": "y"}]
+    folder = folder_of(tmp_path, {"corpus/c.csv": "", "queries.tsv": TOPICS})
+    datasets.Dataset.from_list(rows).to_parquet(f"{folder}/c.parquet")
+    found = open_collection(folder, corpus=f"{folder}/c.parquet")
+    assert list(found.corpus) == [("a", "T x"), ("b", "y")]
+
+
+def test_the_number_of_rows_is_known(datasets: Any, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"q/dev.jsonl": in_lines(ROWS), "c/train.jsonl": in_lines(CONTENTS)})
+    found = open_collection(f"datasets:{folder}/q", corpus=f"{folder}/c")
+    assert (found.queries.known_count(), found.corpus.known_count()) == (4, 5)
+
+
+def test_judgments_that_are_named_replace_the_positives(datasets: Any, tmp_path: Path) -> None:
+    rows = [{"query": "first"}, {"query": "second"}]
+    files = {"q/dev.jsonl": in_lines(rows), "c/train.jsonl": in_lines(CONTENTS), "r": "1 0 4 1\n"}
+    folder = folder_of(tmp_path, files)
+    found = open_collection(f"datasets:{folder}/q", corpus=f"{folder}/c", qrels=f"{folder}/r")
+    assert (judged(found), found.qrels_name) == ({"1": {"4": 1}}, f"{folder}/r")
+
+
+def test_positives_of_which_none_is_in_the_corpus_are_no_judgments(datasets: Any, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"q/dev.jsonl": in_lines(ROWS), "c/train.jsonl": in_lines([{"text": "x"}])})
+    found = open_collection(f"datasets:{folder}/q", corpus=f"{folder}/c")
+    assert (found.qrels, found.qrels_name) == (None, None)
+    assert found.notes == ("4 of 4 positives are not in the corpus.",)
+
+
+def test_the_full_protocol_of_positives_needs_a_corpus(datasets: Any, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"dev.jsonl": in_lines(ROWS)})
+    assert refusal(f"datasets:{folder}") == (
+        "F: the data set has queries and positives, and the full protocol needs a corpus. "
+        "Name it, or use the truncated protocol."
+    )
+
+
+def test_the_truncated_protocol_of_positives_takes_no_other_corpus(datasets: Any, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"dev.jsonl": in_lines(ROWS)})
+    assert refusal(f"datasets:{folder}", protocol="truncated", corpus="x") == (
+        "F: the truncated protocol makes its corpus from the positives, and another one is given. Leave out one of the two."
+    )
+
+
+def test_a_split_that_a_data_set_lacks_is_refused(datasets: Any, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"dev.jsonl": in_lines(ROWS), "train.jsonl": in_lines(ROWS)})
+    message = "F: the data set has no split 'test' (it has dev, train). Name another split."
+    assert refusal(f"datasets:{folder}", split="test", protocol="truncated") == message
+
+
+def test_a_missing_column_is_refused(datasets: Any, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"dev.jsonl": in_lines([{"query": "x", "pos": ["y"]}])})
+    message = "F: the data set has no column 'positive' (it has query, pos). Rename the column."
+    assert refusal(f"datasets:{folder}", protocol="truncated") == message
+
+
+def test_positives_that_are_no_list_are_refused(datasets: Any, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"dev.jsonl": in_lines([{"query": "x", "positive": "y"}])})
+    message = "F: the value of column 'positive' is no list of texts (row 1). Give each query its passages in a list."
+    assert refusal(f"datasets:{folder}", protocol="truncated") == message
+
+
+def test_a_text_that_is_missing_is_refused_with_its_row(datasets: Any, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"c/train.jsonl": in_lines([{"text": "x"}, {"text": None}]), "queries.tsv": TOPICS})
+    found = open_collection(folder, corpus=f"datasets:{folder}/c")
+    with pytest.raises(InputError) as caught:
+        survey(found.corpus, 10)
+    message = "the value of column 'text' is missing (row 2). Fill it, or leave the row out."
+    assert str(caught.value) == f"datasets:{folder}/c: {message}"
+
+
+def test_an_id_that_is_no_whole_number_is_refused(datasets: Any, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"c/train.jsonl": in_lines([{"id": 1.5, "text": "x"}]), "queries.tsv": TOPICS})
+    found = open_collection(folder, corpus=f"datasets:{folder}/c")
+    with pytest.raises(InputError) as caught:
+        survey(found.corpus, 10)
+    message = "the value of column 'id' is '1.5', which is no text (row 1). Fill it, or leave the row out."
+    assert str(caught.value) == f"datasets:{folder}/c: {message}"
+
+
+def test_a_folder_without_data_is_refused(datasets: Any, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"x.txt": ""})
+    assert refusal(f"datasets:{folder}") == (
+        "F: the folder has no data set that was saved, and no files of data (.json, .jsonl, .ndjson, .parquet, .csv). "
+        "Check the name."
+    )
+
+
+def test_a_damaged_file_of_data_is_refused_in_one_line(datasets: Any, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"dev.parquet": "PAR1 and no more"})
+    message = refusal(f"datasets:{folder}", protocol="truncated")
+    assert message.startswith("F: the data set cannot be loaded: ")
+    assert message.endswith(". Check the name and the connection.")
+    assert "\n" not in message
+
+
+def test_a_missing_folder_of_data_is_refused(datasets: Any, tmp_path: Path) -> None:
+    assert refusal(f"datasets:{tmp_path}/none") == "F: no such folder. Check the name."
+
+
+def test_a_name_of_the_hub_is_loaded_with_its_split_and_its_corpus(
+    datasets: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[tuple[str, str]]()
+
+    def load(name: str, split: str) -> Any:
+        asked.append((name, split))
+        return datasets.Dataset.from_list(CONTENTS if name.endswith("corpus") else ROWS)
+
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    found = open_collection("datasets:namespace-Pt/msmarco")
+    assert asked == [("namespace-Pt/msmarco", "dev"), ("namespace-Pt/msmarco-corpus", "train")]
+    assert found.corpus.name == "datasets:namespace-Pt/msmarco-corpus"
+    assert judged(found)["1"] == {"0": 1, "3": 1}
+
+
+def test_a_hub_that_cannot_be_reached_is_said_in_one_line(datasets: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(name: str, split: str) -> Any:
+        raise ConnectionError(f"Couldn't reach '{name}'\non the Hub.")
+
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    assert refusal("datasets:a/b", protocol="truncated") == (
+        "F: the data set cannot be loaded: Couldn't reach 'a/b' on the Hub. Check the name and the connection."
+    )
+
+
+def test_no_bar_is_drawn_and_bars_come_back(
+    datasets: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    datasets.enable_progress_bars()
+    open_collection(f"datasets:{folder_of(tmp_path, {'dev.jsonl': in_lines(ROWS)})}", protocol="truncated")
+    assert capsys.readouterr().err == ""
+    assert not datasets.are_progress_bars_disabled()
+
+
+@pytest.mark.parametrize("package", ["datasets", "ir_datasets"])
+def test_a_package_that_is_missing_is_named(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    assert refusal(f"{package}:x") == (
+        f"F: the data set needs the package {package}, which is not installed. pip install 'treceval-py[retrieve]'"
+    )
+
+
+# The package ir_datasets.
+
+
+@pytest.fixture
+def registered(tmp_path: Path) -> Iterator[str]:
+    """Register a data set, made of the files of MS MARCO's layout above, and return its name."""
+    ir_datasets = pytest.importorskip("ir_datasets", reason="a package of the extra retrieve")
+    folder = folder_of(tmp_path, MSMARCO)
+    data = ir_datasets.create_dataset(
+        docs_tsv=f"{folder}/collection.tsv",
+        queries_tsv=f"{folder}/queries.dev.tsv",
+        qrels_trec=f"{folder}/qrels.dev.tsv",
+    )
+    name = f"treceval-test/{tmp_path.name}"
+    ir_datasets.registry.register(name, data)
+    yield name
+    del ir_datasets.registry._registered[name]
+
+
+def test_a_data_set_of_ir_datasets_is_opened(registered: str) -> None:
+    found = open_collection(f"ir_datasets:{registered}")
+    assert list(found.corpus) == [("p1", "one"), ("p2", "two"), ("p3", "three")]
+    assert list(found.queries) == [("q1", "first"), ("q2", "second")]
+    assert judged(found) == {"q1": {"p2": 1}, "q2": {"p3": 1, "p1": 0}}
+    assert found.qrels_name == f"ir_datasets:{registered}"
+
+
+def test_the_truncated_protocol_works_with_ir_datasets(registered: str) -> None:
+    assert ids(open_collection(f"ir_datasets:{registered}", protocol="truncated").corpus) == ["p2", "p3"]
+
+
+def test_queries_of_ir_datasets_go_with_another_corpus(registered: str, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"own.tsv": "x\ty\n"})
+    assert ids(open_collection(f"ir_datasets:{registered}", corpus=f"{folder}/own.tsv").corpus) == ["x"]
+
+
+def test_an_unknown_name_of_ir_datasets_is_refused() -> None:
+    pytest.importorskip("ir_datasets", reason="a package of the extra retrieve")
+    assert refusal("ir_datasets:none") == (
+        "F: ir_datasets knows no data set of this name. Its names are listed at https://ir-datasets.com."
+    )

@@ -1,0 +1,644 @@
+"""Passages and queries as a stream of ids and texts, and the one look at them before hours are spent.
+
+Nothing here holds a corpus. A text is kept as it is, white space at its ends included. Only queries and small
+selections, such as the corpus of a truncated protocol, are ever held (`Listed`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from abc import ABC, abstractmethod
+from array import array
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from treceval_py.errors import InputError, RunnerError
+from treceval_py.formats.source import numbered
+from treceval_py.runner.reporting import SILENT, Reporter
+from treceval_py.tables import quoted
+
+__all__ = [
+    "COLUMN_BATCH",
+    "Chunk",
+    "ColumnTexts",
+    "IrTexts",
+    "JsonTexts",
+    "Kind",
+    "Listed",
+    "Rows",
+    "Survey",
+    "TabbedTexts",
+    "Texts",
+    "chunks",
+    "survey",
+]
+
+Kind: TypeAlias = Literal["document", "query"]
+
+Pair: TypeAlias = "tuple[str, str]"
+"""An id and its text."""
+
+
+class Texts(Protocol):
+    """Texts with ids, in an order of their own, that can be read as often as one likes."""
+
+    @property
+    def name(self) -> str:
+        """Return how messages call them: a file, a data set."""
+
+    def __iter__(self) -> Iterator[Pair]:
+        """Yield each id with its text, from the first one, reading afresh."""
+
+    def known_count(self) -> int | None:
+        """Return how many there are, where that is known without reading them."""
+
+
+class Rows(ABC):
+    """Texts of which each stands on a line of a file or in a row of a table.
+
+    Parameters
+    ----------
+    name : str
+        How messages call them.
+    kind : "document" or "query"
+        What they are: a run's lines begin with the ids of queries, which restricts those.
+    """
+
+    def __init__(self, name: str, kind: Kind) -> None:
+        self.name = name
+        self.kind = kind
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Pair]:
+        """Yield each id with its text, from the first one, reading afresh."""
+
+    def known_count(self) -> int | None:
+        """Return how many there are, where that is known without reading them."""
+        return None
+
+    def line_of(self, position: int) -> int | None:  # noqa: ARG002 - those with lines use it
+        """Return the line of the text at a position (from 0); None of what stands on no line. It may read again."""
+        return None
+
+    def row_of(self, position: int) -> int:
+        """Return the row, from 1, of the text at a position (from 0)."""
+        return position + 1
+
+    def refusal(self, position: int, what: str, todo: str) -> InputError:
+        """Return the refusal of the text at a position, with its line or its row."""
+        line = self.line_of(position)
+        at = "" if line is not None else f" (row {self.row_of(position):,})"
+        return InputError(f"{what}{at}", todo, file=self.name, line=line)
+
+
+class Survey(NamedTuple):
+    """What one pass over texts has seen.
+
+    Attributes
+    ----------
+    name : str
+        How messages call the texts.
+    count : int
+        How many there are, D.
+    shard_size : int
+        Texts in a chunk; the last one may have fewer.
+    hashes : tuple of str
+        The SHA-256 of each chunk in hexadecimal, as of `Chunk`.
+    characters : int
+        Characters of all texts.
+    longest : int
+        Characters of the longest text.
+    empty : int
+        Texts that are empty, or nothing but white space.
+    """
+
+    name: str
+    count: int  # type: ignore[assignment]  # over that of tuples
+    shard_size: int
+    hashes: tuple[str, ...]
+    characters: int
+    longest: int
+    empty: int
+
+    @property
+    def sha256(self) -> str:
+        """Return the SHA-256 of the hashes of all chunks, one after the other as they are written."""
+        return hashlib.sha256("".join(self.hashes).encode()).hexdigest()
+
+    @property
+    def chunk_count(self) -> int:
+        """Return how many chunks there are."""
+        return len(self.hashes)
+
+
+class Chunk(NamedTuple):
+    """Texts that are encoded as one piece.
+
+    Attributes
+    ----------
+    number : int
+        Its place among the chunks, from 0.
+    ids : list of str, length n
+        The ids.
+    texts : list of str, length n
+        The texts.
+    sha256 : str
+        In hexadecimal, the SHA-256 of n, the lengths of the ids and those of the texts in characters, as 2n + 1
+        integers of 64 bits, lowest byte first, then the ids and then the texts in UTF-8, one directly after the other.
+    """
+
+    number: int
+    ids: list[str]
+    texts: list[str]
+    sha256: str
+
+
+def survey(texts: Texts, shard_size: int, reporter: Reporter = SILENT) -> Survey:
+    """Read all texts once: how many there are, what they are, and whether their ids can be used.
+
+    It keeps 8 bytes an id, and a chunk.
+
+    Parameters
+    ----------
+    texts : Texts
+        The texts.
+    shard_size : int
+        Texts in a chunk.
+    reporter : Reporter
+        Is told of each chunk (`Reporter.advance`); whoever calls begins and ends the stage.
+
+    Returns
+    -------
+    Survey
+        What was seen.
+
+    Raises
+    ------
+    InputError
+        There are no texts, they cannot be read, an id or a text is no valid Unicode, an id cannot stand in a run
+        (it is empty or has white space in it; that of a query begins with ``#``), or comes twice.
+    RunnerError
+        The size of a chunk is below 1.
+    """
+    ids_seen, hashes = array("q"), list[str]()
+    characters = longest = empty = 0
+    for ids, found in _portions(texts, shard_size):
+        _check_ids(texts, ids, len(ids_seen))
+        hashes.append(_digest(texts, ids, found, len(ids_seen)))
+        # That of this process: it is compared with none of another one, and str keeps it.
+        ids_seen.extend(map(hash, ids))
+        lengths = list(map(len, found))
+        characters += sum(lengths)
+        longest = max(longest, *lengths)
+        empty += len(found) - len(list(filter(str.strip, found)))
+        reporter.advance(len(ids))
+    if not ids_seen:
+        raise InputError("there is no text in it", "Is it the right one?", file=texts.name)
+    count = len(ids_seen)
+    _check_repeated(texts, ids_seen)
+    return Survey(texts.name, count, shard_size, tuple(hashes), characters, longest, empty)
+
+
+def chunks(texts: Texts, shard_size: int) -> Iterator[Chunk]:
+    """Yield texts in chunks of ``shard_size``, the last of which may be shorter.
+
+    Ids are not checked again: a chunk whose hash is that of the survey has the same ones.
+
+    Raises
+    ------
+    InputError
+        The texts cannot be read, or are no valid Unicode.
+    RunnerError
+        The size of a chunk is below 1.
+    """
+    for number, (ids, found) in enumerate(_portions(texts, shard_size)):
+        yield Chunk(number, ids, found, _digest(texts, ids, found, number * shard_size))
+
+
+def _portions(texts: Texts, size: int) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield ids and texts, ``size`` at a time."""
+    if size < 1:
+        raise RunnerError(f"{size} texts are no chunk", "Ask for 1 or more.")
+    rows = iter(texts)
+    while pairs := list(islice(rows, size)):
+        ids, found = zip(*pairs, strict=True)
+        yield list(ids), list(found)
+
+
+def _digest(texts: Texts, ids: list[str], found: list[str], start: int) -> str:
+    """Return the hash of a chunk, which begins at a position; refuse what cannot be written as UTF-8."""
+    digest = hashlib.sha256(np.array([len(ids), *map(len, ids), *map(len, found)], dtype="<i8").tobytes())
+    try:
+        digest.update("".join(ids).encode())
+        digest.update("".join(found).encode())
+    except UnicodeEncodeError:
+        raise _no_unicode(texts, ids, found, start) from None
+    return digest.hexdigest()
+
+
+def _no_unicode(texts: Texts, ids: list[str], found: list[str], start: int) -> InputError:
+    for position, pair in enumerate(zip(ids, found, strict=True), start):
+        for what, text in zip(("id", "text"), pair, strict=True):
+            half = next((letter for letter in text if "\ud800" <= letter <= "\udfff"), None)
+            if half is not None:
+                said = f"the {what} is no valid Unicode: it has half a surrogate pair (U+{ord(half):04X})"
+                return _refusal(texts, position, said, "Write the character whole.")
+    raise AssertionError("only surrogates cannot be encoded")
+
+
+def _refusal(texts: Texts, position: int, what: str, todo: str) -> InputError:
+    if isinstance(texts, Rows):
+        return texts.refusal(position, what, todo)
+    return InputError(f"{what} (row {position + 1:,})", todo, file=texts.name)
+
+
+def _quoted(identifier: str) -> str:
+    return quoted(identifier.encode("utf-8", "backslashreplace"))
+
+
+def _check_ids(texts: Texts, ids: list[str], start: int) -> None:
+    """Refuse ids of a chunk, which begins at a position, that cannot stand in a run."""
+    of_queries = isinstance(texts, Rows) and texts.kind == "query"
+    joined = " ".join(ids)
+    if "\0" not in joined and joined.split() == ids and not (of_queries and any(map(_is_comment, ids))):
+        return
+    for position, identifier in enumerate(ids, start):
+        if not identifier:
+            raise _refusal(texts, position, "the id is empty", "Give every text an id.")
+        if "\0" in identifier or identifier.split() != [identifier]:
+            fault = "a NUL" if "\0" in identifier else "white space"
+            what = f"the id {_quoted(identifier)} has {fault} in it"
+            raise _refusal(texts, position, what, "In a run white space separates the fields: use other ids.")
+        if of_queries and _is_comment(identifier):
+            what = f"the query id {_quoted(identifier)} begins with {_quoted(identifier[0])}"
+            raise _refusal(texts, position, what, "Readers of runs leave such a line or character out: use other ids.")
+
+
+def _is_comment(qid: str) -> bool:
+    """Tell whether readers would take a line of a run that begins so for a comment, or leave a letter out."""
+    return qid.startswith(("#", "\ufeff"))
+
+
+SUSPECTS = 1 << 17
+"""Ids that are held when those whose hashes come twice are compared."""
+
+
+def _check_repeated(texts: Texts, hashes: array[int]) -> None:
+    """Refuse an id that comes twice; ``hashes`` are sorted."""
+    column = np.frombuffer(hashes, dtype=np.int64)
+    column.sort()
+    suspects = np.unique(column[1:][column[1:] == column[:-1]])
+    # Hashes may be equal by chance, about once in a million corpora of ten million ids: compare the ids themselves.
+    for start in range(0, len(suspects), SUSPECTS):
+        _compare(texts, frozenset(suspects[start : start + SUSPECTS].tolist()))
+
+
+def _compare(texts: Texts, suspects: frozenset[int]) -> None:
+    first: dict[str, int] = {}
+    for position, (identifier, _) in enumerate(texts):
+        if hash(identifier) in suspects and first.setdefault(identifier, position) != position:
+            raise _twice(texts, identifier, first[identifier], position)
+
+
+def _twice(texts: Texts, identifier: str, first: int, second: int) -> InputError:
+    rows, todo = texts if isinstance(texts, Rows) else None, "Keep one of the two."
+    what = f"the id {_quoted(identifier)} comes twice"
+    line = None if rows is None else rows.line_of(first)
+    if rows is not None and line is not None:
+        return rows.refusal(second, f"{what} (first on line {line})", todo)
+    numbers = [position + 1 if rows is None else rows.row_of(position) for position in (first, second)]
+    return InputError(f"{what} (rows {numbers[0]:,} and {numbers[1]:,})", todo, file=texts.name)
+
+
+class _Lines(Rows):
+    """Texts of a file with a line for each; blank lines are passed over.
+
+    Parameters
+    ----------
+    path : str
+        The file, plain, gzip, bzip2, xz or zstd.
+    kind : "document" or "query"
+        What they are.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or it cannot be read more than once.
+    """
+
+    def __init__(self, path: str, kind: Kind) -> None:
+        super().__init__(path, kind)
+        _check_file(path)
+
+    def __iter__(self) -> Iterator[Pair]:
+        """Yield each id with its text, from the first line."""
+        for first, lines in self._lines():
+            yield from self._rows(lines, first)
+
+    def line_of(self, position: int) -> int:
+        """Return the line of the text at a position (from 0), counting every line of the file."""
+        left = position
+        for first, lines in self._lines():
+            for number, line in enumerate(lines, first):
+                if not _is_blank(line):
+                    if not left:
+                        return number
+                    left -= 1
+        raise IndexError(position)
+
+    def _lines(self) -> Iterator[tuple[int, list[bytes]]]:
+        """Yield lines without their ends, some at a time, with the number of the first one."""
+        for first, block in numbered(self.name):
+            raw = bytes(block)
+            lines = (raw.replace(b"\r\n", b"\n") if b"\r" in raw else raw).split(b"\n")
+            del lines[-1]  # what comes after the last newline, which is nothing
+            yield first, lines
+
+    def _rows(self, lines: list[bytes], first: int) -> Iterable[Pair]:
+        return [self._row(line, number) for number, line in enumerate(lines, first) if not _is_blank(line)]
+
+    def _row(self, line: bytes, number: int) -> Pair:
+        """Return the id and the text of a line.
+
+        Raises
+        ------
+        InputError
+            It has none.
+        """
+        raise NotImplementedError
+
+    def _error(self, what: str, todo: str, number: int) -> InputError:
+        return InputError(what, todo, file=self.name, line=number)
+
+    def _decoded(self, line: bytes, number: int) -> str:
+        try:
+            return line.decode()
+        except UnicodeDecodeError as error:
+            what = f"byte {error.start + 1} of the line (0x{line[error.start]:02x}) is no UTF-8"
+            raise self._error(what, "Save the file as UTF-8.", number) from None
+
+
+def _is_blank(line: bytes) -> bool:
+    return not line.strip(b" \r")
+
+
+def _check_file(path: str) -> None:
+    """Refuse what is no file that can be read from its beginning as often as one likes."""
+    try:
+        mode = None if path == "-" else os.stat(path).st_mode
+    except OSError as error:
+        what = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be opened: {error.strerror}"
+        raise InputError(what, "Check the name.", file=path) from None
+    if mode is not None and stat.S_ISDIR(mode):
+        raise InputError("is a directory", "Give a file.", file=path)
+    if mode is None or not stat.S_ISREG(mode):
+        what = "texts are read more than once, and a pipe cannot be"
+        raise InputError(what, "Write them to a file first.", file="<stdin>" if mode is None else path)
+
+
+class TabbedTexts(_Lines):
+    """Texts of a file with lines of ``id<tab>text``, as MS MARCO has them; the text may have more tabs.
+
+    Parameters and errors as of `_Lines`; reading raises InputError for a line that is no UTF-8 or has no tab.
+    """
+
+    def _rows(self, lines: list[bytes], first: int) -> Iterable[Pair]:
+        try:
+            rows = [str(line, "utf-8").split("\t", 1) for line in lines]
+        except UnicodeDecodeError:
+            rows = []
+        if len(rows) == len(lines) and sum(map(len, rows)) == 2 * len(lines):
+            return map(_pair, rows)
+        return super()._rows(lines, first)  # slower, and says what is wrong
+
+    def _row(self, line: bytes, number: int) -> Pair:
+        identifier, tab, text = self._decoded(line, number).partition("\t")
+        if not tab:
+            what = f"expected an id, a tab and a text, and found no tab in {quoted(line)}"
+            raise self._error(what, "Put a tab between the id and its text.", number)
+        return identifier, text
+
+
+_pair: Any = tuple
+"""Makes a pair of the two parts of a line, without a call of Python for each."""
+
+
+class JsonTexts(_Lines):
+    """Texts of a file with a JSON object a line: ``_id``, ``text`` and, of documents, ``title``, as BEIR has them.
+
+    ``id`` is taken as well, as FlagEmbedding writes it. The text of a document with a title is title, space, text: so
+    join BEIR's ``SentenceBERT.encode_corpus`` (beir/retrieval/models/sentence_bert.py) and FlagEmbedding's
+    ``EvalDenseRetriever`` (FlagEmbedding/abc/evaluation/searcher.py), which also strip both ends.
+
+    Parameters and errors as of `_Lines`; reading raises InputError for a line that is no such object.
+    """
+
+    def _row(self, line: bytes, number: int) -> Pair:
+        try:
+            found = json.loads(self._decoded(line, number))
+        except (ValueError, RecursionError) as error:
+            reason = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+            raise self._error(f"no JSON: {reason}", "Give an object a line.", number) from None
+        if not isinstance(found, dict):
+            raise self._error("expected a JSON object, and found another value", "Give an object a line.", number)
+        identifier = self._field(found, "_id" if "_id" in found else "id", number)
+        text = self._field(found, "text", number)
+        if self.kind == "document" and found.get("title"):
+            title = self._field(found, "title", number)
+            text = _joined(title, text)
+        return identifier, text
+
+    def _field(self, found: dict[str, Any], field: str, number: int) -> str:
+        if field not in found:
+            shown = "'_id'" if field == "id" else f"'{field}'"
+            has = ", ".join(map(_quoted, islice(found, 8))) or "none"
+            what = f"the object has no field {shown} (it has {has})"
+            raise self._error(what, "Name the fields as BEIR does.", number)
+        value = found[field]
+        if not isinstance(value, str):
+            shown = _quoted(json.dumps(value))
+            what = f"the field '{field}' is {shown}, which is no text"
+            raise self._error(what, 'Write ids and texts in quotes: "7".', number)
+        return value
+
+
+def _joined(title: str | None, text: str) -> str:
+    return f"{title} {text}" if title and text else title or text
+
+
+COLUMN_BATCH = 4096
+"""Rows of a table that are turned into Python objects at a time."""
+
+
+class ColumnTexts(Rows):
+    """Texts in a column of a data set of the ``datasets`` library.
+
+    Parameters
+    ----------
+    data : datasets.Dataset
+        The data set.
+    name : str
+        How messages call it.
+    kind : "document" or "query"
+        What they are.
+    text : str
+        The column of the texts.
+    id : str or None
+        The column of the ids, text or whole numbers; None for the numbers of the rows, from 0.
+    title : str or None
+        A column of titles, which may be missing; they are joined with the texts as of `JsonTexts`.
+    """
+
+    def __init__(
+        self, data: Any, name: str, kind: Kind, *, text: str, id: str | None, title: str | None = None
+    ) -> None:
+        super().__init__(name, kind)
+        self._data = data
+        self._text = text
+        self._id = id
+        self._title = title
+
+    def known_count(self) -> int | None:
+        """Return how many rows there are."""
+        return len(self._data)
+
+    def __iter__(self) -> Iterator[Pair]:
+        """Yield each id with its text, from the first row."""
+        columns = [column for column in (self._id, self._title, self._text) if column is not None]
+        start = 0
+        for batch in self._data.select_columns(columns).with_format("arrow").iter(COLUMN_BATCH):
+            texts = self._checked(batch, self._text, start)
+            if self._title is not None:
+                texts = list(map(_joined, self._checked(batch, self._title, start, optional=True), texts))
+            yield from zip(self._ids(batch, start, len(texts)), texts, strict=True)
+            start += len(texts)
+
+    def _ids(self, batch: Any, start: int, count: int) -> Iterable[str]:
+        return map(str, range(start, start + count)) if self._id is None else self._checked(batch, self._id, start)
+
+    def _checked(self, batch: Any, column: str, start: int, *, optional: bool = False) -> list[str]:
+        """Return the texts of a column in a batch of rows, which begins at a position."""
+        values: list[Any] = batch.column(column).to_pylist()
+        if column == self._id:  # whole numbers too, but not true or 1.0
+            values = [str(value) if type(value) is int else value for value in values]
+        elif optional:
+            values = ["" if value is None else value for value in values]
+        if not set(map(type, values)) <= {str}:
+            row, value = next((row, value) for row, value in enumerate(values) if not isinstance(value, str))
+            fault = "missing" if value is None else f"{_quoted(repr(value))}, which is no text"
+            what = f"the value of column '{column}' is {fault}"
+            raise self.refusal(start + row, what, "Fill it, or leave the row out.")
+        return values
+
+
+class IrTexts(Rows):
+    """Documents or queries of a data set of the package ``ir_datasets``, each as its ``default_text()``.
+
+    Parameters
+    ----------
+    data : ir_datasets.Dataset
+        The data set.
+    name : str
+        How messages call it.
+    kind : "document" or "query"
+        Which of the two.
+    """
+
+    def __init__(self, data: Any, name: str, kind: Kind) -> None:
+        super().__init__(name, kind)
+        self._data = data
+
+    def known_count(self) -> int | None:
+        """Return how many there are, where the package knows it."""
+        try:
+            count = self._data.docs_count() if self.kind == "document" else self._data.queries_count()
+        except Exception:  # noqa: BLE001 - a number for a progress bar; what is wrong is said when it is read
+            return None
+        return count if isinstance(count, int) else None
+
+    def __iter__(self) -> Iterator[Pair]:
+        """Yield each id with its text, from the first one."""
+        name = "doc_id" if self.kind == "document" else "query_id"
+        for position, record in enumerate(self._records()):
+            pair = (getattr(record, name), _default_text(record))
+            if not (isinstance(pair[0], str) and isinstance(pair[1], str)):
+                raise self.refusal(position, f"the {self.kind} has no id and text", "Write them to a file.")
+            yield pair
+
+    def _records(self) -> Iterator[Any]:
+        try:
+            yield from self._data.docs_iter() if self.kind == "document" else self._data.queries_iter()
+        except Exception as error:  # noqa: BLE001 - anything may go wrong in a download
+            reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+            what = f"the data set cannot be read: {reason}"
+            raise InputError(what, "Check the connection and try again.", file=self.name) from None
+
+
+def _default_text(record: Any) -> Any:
+    """Return the text of a document or a query, of which kinds that others define may have only ``text``."""
+    default = getattr(record, "default_text", None)
+    return getattr(record, "text", None) if default is None else default()
+
+
+class Listed(Rows):
+    """Texts that are held in memory.
+
+    Parameters
+    ----------
+    name : str
+        How messages call them.
+    kind : "document" or "query"
+        What they are.
+    pairs : sequence of (str, str), length D
+        Ids and texts.
+    source : Rows, optional
+        Where they stand.
+    positions : sequence of int, length D
+        Their positions in the source, from 0.
+    """
+
+    def __init__(
+        self, name: str, kind: Kind, pairs: Sequence[Pair], *, source: Rows | None = None, positions: Sequence[int] = ()
+    ) -> None:
+        super().__init__(name, kind)
+        self._pairs = pairs
+        self._source = source
+        self._positions = positions
+
+    @classmethod
+    def chosen(cls, source: Rows, ids: Container[str]) -> Listed:
+        """Take the texts that have one of some ids, in their order."""
+        found = [(position, pair) for position, pair in enumerate(source) if pair[0] in ids]
+        positions = array("q", [position for position, _ in found])
+        return cls(source.name, source.kind, [pair for _, pair in found], source=source, positions=positions)
+
+    @classmethod
+    def first(cls, source: Rows, count: int) -> Listed:
+        """Take the first texts, ``count`` of them or as many as there are."""
+        pairs = list(islice(source, count))
+        return cls(source.name, source.kind, pairs, source=source, positions=range(len(pairs)))
+
+    def __iter__(self) -> Iterator[Pair]:
+        """Yield each id with its text, from the first one."""
+        return iter(self._pairs)
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def known_count(self) -> int | None:
+        """Return how many there are."""
+        return len(self._pairs)
+
+    def line_of(self, position: int) -> int | None:
+        """Return the line of the text at a position, None of what stands on no line."""
+        return None if self._source is None else self._source.line_of(self._positions[position])
+
+    def row_of(self, position: int) -> int:
+        """Return the row, from 1, of the text at a position."""
+        return position + 1 if self._source is None else self._source.row_of(self._positions[position])
