@@ -1,0 +1,337 @@
+"""Run files from positions and scores: nothing is lost, ties stand as trec_eval takes them, what is wrong is refused."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+# The lines are put together by pyarrow, which comes with the extra `retrieve`.
+pytest.importorskip("pyarrow")
+
+import itertools
+
+from treceval_py.errors import OutputError, RunnerError
+from treceval_py.formats.named import read_run
+from treceval_py.formats.target import written_whole
+from treceval_py.runner.run_file import Ranked, Written, write_ranked
+from treceval_py.tables import Ids
+
+IDS = Ids.from_bytes([b"d10", b"d9", b"\xc3\xa4", b"d"])
+
+
+def ranked(qids: list[str], positions: list[list[int]], scores: list[list[float]], kind: type = np.float32) -> Ranked:
+    return Ranked(qids, np.array(positions, dtype=np.int64), np.array(scores, dtype=kind))
+
+
+def written(path: Path, *groups: Ranked, k: int = 3, ids: Ids = IDS, tag: str = "t", **more: Any) -> Written:
+    return write_ranked(path, groups, ids, tag, k=k, **more)
+
+
+def write_scores(path: Path, scores: np.ndarray) -> list[str]:
+    """Write one query whose documents have these scores, and return the texts of the scores in its lines."""
+    count = len(scores)
+    ids = Ids.from_bytes([b"%d" % number for number in range(count)])
+    write_ranked(path, [Ranked(["1"], np.arange(count)[None], scores[None])], ids, "t", k=count)
+    fields = [line.split() for line in path.read_text().splitlines()]
+    texts = {int(field[2]): field[4] for field in fields}
+    return [texts[number] for number in range(count)]
+
+
+def test_a_line_has_the_six_fields_of_a_trec_run(tmp_path: Path) -> None:
+    written(tmp_path / "r", ranked(["7"], [[2, 0, 3]], [[2.5, 1, 0.1]]), ranked(["8"], [[1, 3, 0]], [[-1, -2, -3]]))
+    assert (tmp_path / "r").read_text("utf-8") == (
+        "7 Q0 ä 1 2.5 t\n7 Q0 d10 2 1 t\n7 Q0 d 3 0.1 t\n8 Q0 d9 1 -1 t\n8 Q0 d 2 -2 t\n8 Q0 d10 3 -3 t\n"
+    )
+
+
+def test_documents_stand_by_descending_score_however_they_were_found(tmp_path: Path) -> None:
+    written(tmp_path / "r", ranked(["1"], [[0, 1, 2]], [[1, 3, 2]]))
+    assert (tmp_path / "r").read_text("utf-8") == "1 Q0 d9 1 3 t\n1 Q0 ä 2 2 t\n1 Q0 d10 3 1 t\n"
+
+
+def test_equal_scores_stand_by_descending_bytes_of_the_id(tmp_path: Path) -> None:
+    # Bytes: c3 a4 > "d9" > "d10" > "d"; position 3 has a score of its own above them.
+    done = written(tmp_path / "r", ranked(["1"], [[3, 0, 1, 2]], [[2, 1, 1, 1]]), k=4)
+    assert [line.split()[2] for line in (tmp_path / "r").read_text("utf-8").splitlines()] == ["d", "ä", "d9", "d10"]
+    assert done.tied == 3
+
+
+def test_equal_scores_of_two_queries_are_no_tie(tmp_path: Path) -> None:
+    assert written(tmp_path / "r", ranked(["1", "2"], [[0], [0]], [[1], [1]])).tied == 0
+
+
+def test_no_hit_is_dropped_and_counted(tmp_path: Path) -> None:
+    group = ranked(["1", "2", "3"], [[0, -1, 1], [-1, -1, -1], [0, 1, 2]], [[1, np.nan, 3], [0, 0, 0], [3, 2, 1]])
+    done = written(tmp_path / "r", group)
+    assert done == Written(lines=5, queries=3, short=2, missing=4, without_hits=1, tied=0)
+    assert (tmp_path / "r").read_text("utf-8").splitlines()[:2] == ["1 Q0 d9 1 3 t", "1 Q0 d10 2 1 t"]
+
+
+def test_a_search_without_any_hit_gives_an_empty_file(tmp_path: Path) -> None:
+    done = written(tmp_path / "r", ranked(["1"], [[-1, -1, -1]], [[0, 0, 0]]))
+    assert (done.lines, (tmp_path / "r").read_bytes()) == (0, b"")
+
+
+def test_zero_columns_give_no_lines(tmp_path: Path) -> None:
+    done = written(tmp_path / "r", Ranked(["1"], np.empty((1, 0), np.int64), np.empty((1, 0), np.float32)))
+    assert done == Written(lines=0, queries=1, short=1, missing=0, without_hits=1, tied=0)
+
+
+# Each with its two neighbours: 1, a score of 24 bits, denormals, the smallest and the largest normal numbers, 0.1, powers
+# of ten, and 7.038531e-26, whose digits are half-way to a neighbour when read as float64 (found by trying all float32).
+SINGLES = [1, 16777216, 1e-45, 1e-44, 1.17549435e-38, 3.4028233e38, 0.1, 1e-5, 1e10, 1e22, 7.038531e-26, -7.038531e-26]
+DOUBLES = [1, 2.0**53, 1e-323, 2.2250738585072014e-308, 1.7976931348623155e308, 0.1, 1 / 3, 1e-5, 1e16, 1e22, -1 / 3]
+
+
+def with_neighbours(values: list[float], kind: type) -> np.ndarray:
+    middle = np.array(values, dtype=kind)
+    every = np.concatenate([np.nextafter(middle, kind(-np.inf)), middle, np.nextafter(middle, kind(np.inf))])
+    return np.unique(every[np.isfinite(every)])
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+@pytest.mark.parametrize("read", [np.float32, lambda text: np.float32(np.float64(text))], ids=["32 bits", "64 bits"])
+def test_float32_scores_come_back_in_any_width(tmp_path: Path, read: Any) -> None:
+    scores = with_neighbours(SINGLES, np.float32)
+    assert [read(text) for text in write_scores(tmp_path / "r", scores)] == scores.tolist()
+
+
+def test_neighbouring_float32_scores_stay_apart_for_a_reader_of_64_bits(tmp_path: Path) -> None:
+    scores = with_neighbours(SINGLES, np.float32)
+    values = [float(text) for text in write_scores(tmp_path / "r", scores)]
+    assert all(a < b for a, b in itertools.pairwise(values))
+
+
+def test_float64_scores_come_back(tmp_path: Path) -> None:
+    scores = with_neighbours(DOUBLES, np.float64)
+    assert [float(text) for text in write_scores(tmp_path / "r", scores)] == scores.tolist()
+
+
+def test_random_bits_of_float32_come_back_when_read_as_float64_first(tmp_path: Path) -> None:
+    bits = np.random.default_rng(0).integers(0, 2**32, 20_000, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    scores = np.unique(bits[np.isfinite(bits)])
+    assert [np.float32(float(text)) for text in write_scores(tmp_path / "r", scores)] == scores.tolist()
+
+
+def test_scores_are_no_longer_than_they_need_be(tmp_path: Path) -> None:
+    # What Python writes of the float64 0.1, and the nine digits at most of a float32.
+    assert write_scores(tmp_path / "r", np.array([0.1, 1 / 3], np.float32)) == ["0.1", "0.33333334"]
+    assert write_scores(tmp_path / "r", np.array([0.1, 1 / 3], np.float64)) == ["0.1", "0.3333333333333333"]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_negative_zero_ties_with_zero(tmp_path: Path, kind: type) -> None:
+    done = written(tmp_path / "r", ranked(["1"], [[0, 1]], [[-0.0, 0.0]], kind))
+    assert (tmp_path / "r").read_text("utf-8") == "1 Q0 d9 1 0 t\n1 Q0 d10 2 0 t\n"
+    assert done.tied == 2
+
+
+def random_groups(kind: type) -> tuple[list[Ranked], Ids]:
+    """40 queries over 300 documents in two groups, with many ties and some places without a hit."""
+    random = np.random.default_rng(3)
+    ids = Ids.from_bytes([b"%x" % number for number in random.permutation(300).tolist()])
+    positions = np.array([random.permutation(300)[:50] for _ in range(40)])
+    positions[random.random((40, 50)) < 0.1] = -1
+    scores = random.integers(-8, 8, (40, 50)).astype(kind) / 3
+    qids = [str(number) for number in range(40)]
+    return [Ranked(qids[:30], positions[:30], scores[:30]), Ranked(qids[30:], positions[30:], scores[30:])], ids
+
+
+def expected_of(groups: list[Ranked], ids: Ids) -> dict[str, dict[str, float]]:
+    return {
+        qid: {ids[at]: float(score) for at, score in zip(*rows, strict=True) if at >= 0}
+        for group in groups
+        for qid, *rows in zip(group.qids, group.positions.tolist(), group.scores, strict=True)
+    }
+
+
+@pytest.mark.parametrize("name", ["r.txt", "r.txt.gz", "r.txt.xz"])
+def test_the_run_reads_back_with_the_same_scores(tmp_path: Path, name: str) -> None:
+    groups, ids = random_groups(np.float64)
+    written(tmp_path / name, *groups, k=50, ids=ids)
+    run = read_run(tmp_path / name)
+    assert {qid: dict(run[qid]) for qid in run} == expected_of(groups, ids)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_the_rank_column_is_the_order_by_score_and_descending_id(tmp_path: Path, kind: type) -> None:
+    groups, ids = random_groups(kind)
+    written(tmp_path / "r", *groups, k=50, ids=ids)
+    documents: dict[str, list[tuple[float, str]]] = {}
+    for line in (tmp_path / "r").read_text("utf-8").splitlines():
+        qid, _, docid, rank, score, _ = line.split()
+        documents.setdefault(qid, []).append((float(score), docid))
+        assert int(rank) == len(documents[qid])
+    assert documents == {qid: sorted(rows, reverse=True) for qid, rows in documents.items()}
+
+
+def test_pytrec_eval_gives_the_file_the_values_of_the_scores(tmp_path: Path) -> None:
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    groups, ids = random_groups(np.float32)
+    written(tmp_path / "r", *groups, k=50, ids=ids)
+    expected = expected_of(groups, ids)
+    qrels = {qid: {docid: int(docid, 16) % 3 for docid in list(found)[::2]} for qid, found in expected.items()}
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg", "recip_rank"})
+    with (tmp_path / "r").open() as stream:
+        read = pytrec_eval.parse_run(stream)
+    assert evaluator.evaluate(read) == evaluator.evaluate(expected)
+
+
+def test_the_same_groups_give_the_same_compressed_bytes(tmp_path: Path) -> None:
+    groups, ids = random_groups(np.float32)
+    for name in ("a.gz", "b.gz"):
+        written(tmp_path / name, *groups, k=50, ids=ids)
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    assert gzip.decompress((tmp_path / "a.gz").read_bytes()).startswith(b"0 Q0 ")
+
+
+def test_a_group_that_is_larger_than_a_portion_is_written_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups, ids = random_groups(np.float32)
+    written(tmp_path / "whole", *groups, k=50, ids=ids)
+    monkeypatch.setattr("treceval_py.runner.run_file.PORTION", 120)
+    told: list[int] = []
+    written(tmp_path / "parts", *groups, k=50, ids=ids, advance=told.append)
+    assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert (sum(told), max(told)) == (40, 2)  # 120 lines are two queries of 50
+
+
+def test_ids_that_are_no_utf_8_keep_their_bytes(tmp_path: Path) -> None:
+    written(tmp_path / "r", ranked(["\udcff"], [[0]], [[1]]), ids=Ids.from_bytes([b"\xfe"]))
+    assert (tmp_path / "r").read_bytes() == b"\xff Q0 \xfe 1 1 t\n"
+
+
+REFUSED = {
+    "nan": (
+        ranked(["1", "q"], [[0, 1], [0, 1]], [[2, 1], [2, np.nan]]),
+        (
+            "query 'q' has score nan for the document at position 1, which is no number to rank by. "
+            "Search again; if embeddings were edited, encode them again."
+        ),
+    ),
+    "infinite": (
+        ranked(["q"], [[3]], [[np.inf]]),
+        (
+            "query 'q' has score inf for the document at position 3, which is no number to rank by. "
+            "Search again; if embeddings were edited, encode them again."
+        ),
+    ),
+    "beyond": (
+        ranked(["q"], [[4]], [[1]]),
+        (
+            "query 'q' has position 4 among its documents, and the corpus has 4. "
+            "Search again; if embeddings were edited, encode them again."
+        ),
+    ),
+    "below": (
+        ranked(["q"], [[-2]], [[1]]),
+        (
+            "query 'q' has position -2 among its documents, and the corpus has 4. "
+            "Search again; if embeddings were edited, encode them again."
+        ),
+    ),
+    "twice": (
+        ranked(["q"], [[1, 0, 1]], [[3, 2, 1]]),
+        "query 'q' has the document at position 1 twice. Search again; if embeddings were edited, encode them again.",
+    ),
+    "query twice": (ranked(["q", "q"], [[1], [1]], [[3], [3]]), "query 'q' comes twice. Give each query once."),
+    "space": (
+        ranked(["a b"], [[1]], [[1]]),
+        "query id 'a b' is empty or has white space in it, so it cannot stand in a TREC file. Use another one.",
+    ),
+    "comment": (
+        ranked(["#1"], [[1]], [[1]]),
+        "query id '#1' would make its lines comments. Let it begin with another character.",
+    ),
+    "mark": (
+        ranked(["\ufeff1"], [[1]], [[1]]),
+        (
+            "query id '\\ufeff1' would make its lines begin with a byte-order mark, which is skipped. "
+            "Let it begin with another character."
+        ),
+    ),
+    "shape": (
+        ranked(["1"], [[1], [2]], [[1], [2]]),
+        "1 queries have positions of shape (2, 1) and scores of shape (2, 1). Give both as (queries, k).",
+    ),
+    "depth": (
+        ranked(["1"], [[0, 1, 2, 3]], [[4, 3, 2, 1]]),
+        "queries have 4 documents where 3 were asked for. Ask for as many.",
+    ),
+    "float16": (ranked(["1"], [[0]], [[1]], np.float16), "scores are float16. Give float32 or float64."),
+    "positions": (
+        Ranked(["1"], np.array([[0.0]]), np.array([[1.0]])),  # type: ignore[arg-type]
+        "positions are float64. Give integers.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_written_is_refused(tmp_path: Path, name: str) -> None:
+    group, message = REFUSED[name]
+    with pytest.raises(RunnerError) as caught:
+        written(tmp_path / "r", group)
+    assert str(caught.value) == message
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("tag", ["", "a b", "a\tb", "a\0b"])
+def test_a_tag_that_cannot_stand_in_a_run_is_refused(tmp_path: Path, tag: str) -> None:
+    with pytest.raises(RunnerError, match=r"^tag '.*' is empty or has white space in it, so it cannot stand"):
+        written(tmp_path / "r", tag=tag)
+
+
+@pytest.mark.parametrize("docid", [b"", b"a b", b"a\n", b"\0"])
+def test_a_document_id_that_cannot_stand_in_a_run_is_refused(tmp_path: Path, docid: bytes) -> None:
+    with pytest.raises(RunnerError, match=r"^document id '.*' is empty or has white space in it, so it cannot stand"):
+        written(tmp_path / "r", ids=Ids.from_bytes([b"a", docid]))
+
+
+def test_a_missing_pyarrow_is_named_with_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(RunnerError) as caught:
+        written(tmp_path / "r")
+    what = "writing a run needs the package pyarrow, which is not installed. pip install 'treceval-py[retrieve]'"
+    assert str(caught.value) == what
+
+
+def test_an_error_half_way_leaves_what_stood_there(tmp_path: Path) -> None:
+    (tmp_path / "r").write_text("before")
+    with pytest.raises(RunnerError):
+        written(tmp_path / "r", ranked(["1"], [[0]], [[1]]), ranked(["2"], [[9]], [[1]]), part="r.part")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"r": "before"}
+
+
+def test_a_named_part_replaces_what_a_killed_writer_left(tmp_path: Path) -> None:
+    (tmp_path / "r.part").write_text("half of a run")
+    with written_whole(tmp_path / "r", part="r.part") as stream:
+        assert (tmp_path / "r.part").read_bytes() == b""
+        stream.write(b"x")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"r": "x"}
+
+
+def test_a_named_part_lies_beside_the_file_whatever_folder_it_names(tmp_path: Path) -> None:
+    with written_whole(tmp_path / "r", part="elsewhere/r.part"):
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["r.part"]
+
+
+def test_a_named_part_does_not_write_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("kept")
+    (tmp_path / "r.part").symlink_to(tmp_path / "precious")
+    with written_whole(tmp_path / "r", part="r.part") as stream:
+        stream.write(b"x")
+    assert (tmp_path / "precious").read_text() == "kept"
+
+
+def test_a_part_that_is_a_folder_is_an_error_of_one_line(tmp_path: Path) -> None:
+    (tmp_path / "r.part").mkdir()
+    with (
+        pytest.raises(OutputError, match=r": cannot be written: .*\. Check the folder and the space left\.$"),
+        written_whole(tmp_path / "r", part="r.part"),
+    ):
+        pass
