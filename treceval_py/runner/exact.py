@@ -1,0 +1,413 @@
+"""Exact search: the k best of all vectors for each query, the same ones whatever the threads, blocks and batches.
+
+Faiss finds candidates with matrix products. Their last digits depend on where in a product a vector stands, how many
+others stand beside it and how many threads share the work, so that one text that comes twice gets two scores, and one
+more query changes the scores of the others. Therefore candidates are scored again, each pair of vectors by itself, and
+it is proved for each query that no vector outside the candidates can belong to the best. What is found is then a
+property of the vectors: by descending score, equal scores by ascending position. It costs a few hundredths of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treceval_py._types import AnyArray, FloatArray, IntArray
+from treceval_py.errors import RunnerError
+from treceval_py.runner.vectors import FloatArray32, Vectors, block_rows
+
+__all__ = [
+    "SIMILARITIES",
+    "Found",
+    "fast_batches",
+    "load_faiss",
+    "merge",
+    "normalised",
+    "prepared_blocks",
+    "prepared_queries",
+    "search",
+]
+
+SIMILARITIES = ("inner-product", "cosine", "l2")
+"""How two vectors can be compared."""
+
+BATCH = 1024
+"""Queries that are searched at a time. Half of that is slower by a twentieth, more is hardly faster."""
+
+BLAS_FROM = 20
+"""Faiss multiplies matrices from that many queries on.
+
+Since faiss 1.14.2 it waits for 128,000 divided by the dimensions, and takes up to fifteen times as long until then.
+"""
+
+SPARE = 64
+"""How many more than k candidates are asked for, as the last ones are not in their final order."""
+
+PAIRS = 1 << 20
+"""Candidates that are scored again at a time."""
+
+LONGEST_SQUARE = 1e36
+"""The squared length of a vector may be no more, so that no score is infinite."""
+
+GPU_MOST = 2048
+"""More neighbours than that faiss does not find on a GPU."""
+
+
+class Found(NamedTuple):
+    """The best vectors of each query, best first.
+
+    Attributes
+    ----------
+    scores : (Q, k) float32 array
+        Larger is better; ``-inf`` where there is nothing.
+    positions : (Q, k) int64 array
+        Positions of vectors from 0; -1 where there is nothing.
+    """
+
+    scores: FloatArray32
+    positions: IntArray
+
+
+def search(
+    vectors: Vectors,
+    queries: FloatArray32,
+    k: int,
+    similarity: str,
+    advance: Callable[[int], None] | None = None,
+) -> Found:
+    """Find the k best vectors for each query, looking at all of them.
+
+    Parameters
+    ----------
+    vectors : Vectors
+        The D vectors to search in; they are read once, a block at a time.
+    queries : (Q, E) float32 array
+        The vectors of the queries.
+    k : int
+        How many to find for each query, at least 1. Where there are fewer vectors, the rest is -1 and ``-inf``.
+    similarity : str
+        ``inner-product``; ``cosine``, the inner product of both divided by their lengths, where a vector of zeros has
+        the score 0; or ``l2``, the squared Euclidean distance below zero (0 for equal vectors, never above).
+    advance : callable, optional
+        Is told after each block how many vectors were searched.
+
+    Returns
+    -------
+    Found
+        Of equal scores, those with the lowest positions. The result does not depend on the number of threads, on what
+        other queries there are, or on how the vectors are divided. The score of a pair is a sum in float32, added by
+        one routine for all pairs, so equal vectors have equal scores.
+
+    Raises
+    ------
+    RunnerError
+        The similarity is none, k is below 1, the dimensions differ, or a vector or query holds what is no number or
+        is longer than 1e18. Or faiss is not installed.
+    """
+    faiss = load_faiss()
+    queries = prepared_queries(queries, vectors.dimensions, k, similarity)
+    batches = [
+        _Batch(faiss, queries[start : start + BATCH], k, similarity == "l2") for start in range(0, len(queries), BATCH)
+    ]
+    for first, block, longest in prepared_blocks(vectors, similarity):
+        with fast_batches():
+            for batch in batches:
+                batch.add(first, block, longest)
+        if advance is not None:
+            advance(len(block))
+    found = Found(
+        np.empty((len(queries), k), dtype=np.float32),
+        np.empty((len(queries), k), dtype=np.int64),
+    )
+    for start in range(0, len(queries), BATCH):
+        found.scores[start : start + BATCH], found.positions[start : start + BATCH] = batches.pop(0).found()
+    return found
+
+
+def merge(parts: Sequence[Found], k: int) -> Found:
+    """Return the k best of what was found in parts of the vectors.
+
+    Parameters
+    ----------
+    parts : sequence of Found
+        What `search` found for the same queries in each part, with positions among all vectors; in any order.
+    k : int
+        How many to keep.
+
+    Returns
+    -------
+    Found
+        What one search over all parts finds.
+    """
+    scores = np.concatenate([part.scores for part in parts], axis=1)
+    positions = np.concatenate([part.positions for part in parts], axis=1)
+    missing = max(k - scores.shape[1], 0)
+    scores = np.pad(scores, ((0, 0), (0, missing)), constant_values=-np.inf)
+    positions = np.pad(positions, ((0, 0), (0, missing)), constant_values=-1)
+    # Position -1, which is nothing, comes with the lowest score and so stays behind.
+    order = np.lexsort((positions, -scores), axis=1)[:, :k]
+    return Found(np.take_along_axis(scores, order, axis=1), np.take_along_axis(positions, order, axis=1))
+
+
+def load_faiss() -> Any:
+    """Return the package faiss.
+
+    Raises
+    ------
+    RunnerError
+        It is not installed.
+    """
+    try:
+        import faiss  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    except ImportError:
+        raise RunnerError(
+            "searching needs the package faiss, which is not installed", "pip install 'treceval-py[retrieve]'"
+        ) from None
+    return faiss
+
+
+@contextmanager
+def fast_batches() -> Iterator[None]:
+    """Let faiss multiply matrices for small batches too, and set back what was set."""
+    settings = load_faiss().cvar
+    before = settings.distance_compute_blas_threshold
+    settings.distance_compute_blas_threshold = BLAS_FROM
+    try:
+        yield
+    finally:
+        settings.distance_compute_blas_threshold = before
+
+
+def prepared_queries(queries: FloatArray32, dimensions: int, k: int, similarity: str) -> FloatArray32:
+    """Return queries as they are searched for, after a look at all of them: normalised for the cosine.
+
+    Parameters
+    ----------
+    queries : (Q, E) float array
+        The vectors of the queries; they are not changed.
+    dimensions : int
+        How many dimensions the vectors have.
+    k : int
+        How many vectors are to be found.
+    similarity : str
+        One of `SIMILARITIES`.
+
+    Returns
+    -------
+    (Q, E) float32 array, C-contiguous
+        The queries.
+
+    Raises
+    ------
+    RunnerError
+        As of `search`.
+    """
+    if similarity not in SIMILARITIES:
+        raise RunnerError(f"{similarity!r} is no similarity", f"There are {', '.join(SIMILARITIES)}.")
+    if k < 1:
+        raise RunnerError(f"{k} documents cannot be found", "Ask for 1 or more.")
+    if queries.ndim != 2 or queries.shape[1] != dimensions:
+        raise RunnerError(
+            f"expected queries of shape (queries, {dimensions}), as the vectors have {dimensions} dimensions, found "
+            f"shape {queries.shape}",
+            "Encode both with one model and the same settings.",
+        )
+    faiss = load_faiss()
+    prepared = np.ascontiguousarray(queries, dtype=np.float32)
+    _lengths(faiss, prepared, "query", 0)
+    return normalised(prepared) if similarity == "cosine" else prepared
+
+
+def normalised(vectors: FloatArray32, out: FloatArray32 | None = None) -> FloatArray32:
+    """Return vectors divided by their lengths; vectors of zeros stay as they are.
+
+    Parameters
+    ----------
+    vectors : (n, E) float32 array
+        The vectors.
+    out : (m, E) float32 array, C-contiguous, optional
+        Where to write them, with m at least n.
+
+    Returns
+    -------
+    (n, E) float32 array
+        The first n rows of ``out``, or a new array.
+    """
+    faiss = load_faiss()
+    result = np.empty_like(vectors, order="C") if out is None else out[: len(vectors)]
+    np.copyto(result, vectors)
+    faiss.fvec_renorm_L2(result.shape[1], len(result), faiss.swig_ptr(result))
+    return result
+
+
+def prepared_blocks(vectors: Vectors, similarity: str) -> Iterator[tuple[int, FloatArray32, float]]:
+    """Yield blocks of vectors as they are searched, after a look at each vector: normalised for the cosine.
+
+    Parameters
+    ----------
+    vectors : Vectors
+        The vectors.
+    similarity : str
+        One of `SIMILARITIES`.
+
+    Yields
+    ------
+    first : int
+        The position of the block's first vector.
+    block : (n, E) float32 array, C-contiguous
+        The vectors; the next block may overwrite them.
+    longest : float
+        The length of the longest of them, or somewhat more.
+
+    Raises
+    ------
+    RunnerError
+        A vector holds what is no number or is longer than 1e18; or faiss is not installed.
+    """
+    faiss = load_faiss()
+    rows = block_rows(vectors.dimensions)
+    scratch: FloatArray32 | None = None
+    for first, block in vectors.blocks(rows):
+        longest = float(_lengths(faiss, block, "vector", first).max(initial=0.0))
+        if similarity != "cosine":
+            yield first, block, longest
+            continue
+        if scratch is None:
+            scratch = np.empty((min(rows, vectors.count), vectors.dimensions), dtype=np.float32)
+        yield first, normalised(block, scratch), 1.001
+
+
+def _lengths(faiss: Any, vectors: FloatArray32, what: str, first: int) -> FloatArray:
+    """Return the lengths (n,) of vectors, and refuse those without a length.
+
+    Faiss would never return a vector that holds what is no number, and would not say so.
+    """
+    squares = np.empty(len(vectors), dtype=np.float32)
+    faiss.fvec_norms_L2sqr(faiss.swig_ptr(squares), faiss.swig_ptr(vectors), vectors.shape[1], len(vectors))
+    bad = np.flatnonzero(~(squares <= LONGEST_SQUARE))
+    if len(bad):
+        name = f"the {what} at position {first + bad[0]} (from 0)"
+        if np.isfinite(vectors[bad[0]]).all():
+            raise RunnerError(f"{name} is longer than 1e18", "Normalise the vectors.")
+        raise RunnerError(f"{name} holds a value that is infinite or no number", "Encode it again.")
+    return np.sqrt(squares.astype(np.float64))
+
+
+class _Batch:
+    """Some queries and the best vectors so far."""
+
+    def __init__(self, faiss: Any, queries: FloatArray32, k: int, l2: bool) -> None:
+        self._faiss = faiss
+        self._queries = queries
+        self._lengths = _lengths(faiss, queries, "query", 0)
+        self._k = k
+        self._l2 = l2
+        self._on_gpu = faiss.get_num_gpus() > 0 and hasattr(faiss, "StandardGpuResources")
+        # Heaps whose first element is the worst: the lowest score, and of equal ones the lowest id. So that this is the
+        # last position, ids are -2 - position; -1 stays what faiss takes for nothing.
+        self._heaps = faiss.ResultHeap(len(queries), k, keep_max=True)
+
+    def add(self, first: int, block: FloatArray32, longest: float) -> None:
+        """Search a block (n, E) whose first vector has position ``first`` and whose longest one is ``longest`` long."""
+        heaps = self._heaps
+        error = self._error(longest, block.shape[1])
+        saved_scores, saved_ids = heaps.D.copy(), heaps.I.copy()
+        pending = np.arange(len(self._queries))
+        width = min(len(block), self._k + SPARE)
+        while len(pending):
+            unproved = [
+                self._add_candidates(part, first, block, width, error)
+                for part in np.array_split(pending, -(-len(pending) * width // (2 * PAIRS)))
+            ]
+            # Too many vectors are nearly as good as the last one that counts, many copies of a text for instance.
+            pending = np.concatenate(unproved)
+            heaps.D[pending], heaps.I[pending] = saved_scores[pending], saved_ids[pending]
+            width = 8 * width if 16 * width < len(block) else len(block)
+
+    def found(self) -> Found:
+        """Return the best, best first; nothing can be added afterwards."""
+        self._heaps.finalize()
+        positions = -2 - self._heaps.I
+        return Found(np.where(positions < 0, np.float32(-np.inf), self._heaps.D), positions)
+
+    def _error(self, longest: float, dimensions: int) -> FloatArray:
+        """Return how far (Q,) a product of matrices can be from the score of the same pair.
+
+        A sum of E products in float32, in any order, is off by at most gamma = E u / (1 - E u) times the product of the
+        lengths, u = 2 ** -24 [1]_; a difference of two of them by twice that. Of a distance, taken as a sum of two
+        squared lengths and a product, by that times the square of the sum of both lengths. Tensor cores may round the
+        factors to 11 bits.
+
+        References
+        ----------
+        .. [1] N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM, 2002, section 3.1.
+        """
+        roundings = (dimensions + 8) * 2.0**-24
+        gamma = roundings / (1 - roundings) + (2.0**-10 if self._on_gpu else 0.0)
+        scale = (self._lengths + longest) ** 2 if self._l2 else self._lengths * longest
+        error: FloatArray = 2 * gamma * scale
+        return error
+
+    def _add_candidates(
+        self, rows: IntArray, first: int, block: FloatArray32, width: int, error: FloatArray
+    ) -> IntArray:
+        """Add the best of the ``width`` candidates of the queries ``rows``; return those that may have more."""
+        worst = self._heaps.D[rows, 0].astype(np.float64)
+        if width == len(block):
+            row, position = (axis.ravel() for axis in np.indices((len(rows), width)))
+            self._offer(rows, row, position, first, block)
+            return rows[:0]
+        rough, columns = self._nearest(self._queries[rows], block, width)
+        row, column = np.nonzero(rough >= _rounded_down(worst - error[rows])[:, None])
+        # In the order of positions: of equal scores a heap keeps those that come first.
+        row, position = np.divmod(np.sort(row * len(block) + columns[row, column]), len(block))
+        self._offer(rows, row, position, first, block)
+        unproved: IntArray = rows[rough[:, -1] + error[rows] >= self._heaps.D[rows, 0]]
+        return unproved
+
+    def _nearest(self, queries: FloatArray32, block: FloatArray32, width: int) -> tuple[FloatArray32, IntArray]:
+        """Return rough scores and rows of the block (b, width) that are best by them, best first."""
+        faiss = self._faiss
+        metric = faiss.METRIC_L2 if self._l2 else faiss.METRIC_INNER_PRODUCT
+        if self._on_gpu and width <= GPU_MOST:
+            scores, columns = faiss.knn_gpu(faiss.StandardGpuResources(), queries, block, width, metric=metric)
+        else:
+            scores, columns = faiss.knn(queries, block, width, metric=metric)
+        return -scores if self._l2 else scores, columns
+
+    def _offer(self, rows: IntArray, row: IntArray, position: IntArray, first: int, block: FloatArray32) -> None:
+        """Score pairs of ``queries[rows[row]]`` and ``block[position]``, in the order of both, and add the better."""
+        scores = self._scores(rows[row], position, block)
+        better = np.flatnonzero(scores > self._heaps.D[rows[row], 0])
+        if not len(better):
+            return
+        row, position, scores = row[better], position[better], scores[better]
+        counts = np.bincount(row, minlength=len(rows))
+        slot = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+        shape = len(rows), int(counts.max())
+        table = np.full(shape, -np.inf, dtype=np.float32)
+        ids = np.full(shape, -1, dtype=np.int64)
+        table[row, slot] = scores
+        ids[row, slot] = -2 - (first + position)
+        self._heaps.add_result_subset(rows, table, ids)
+
+    def _scores(self, query: IntArray, position: IntArray, block: FloatArray32) -> FloatArray32:
+        """Return the scores (n,) of pairs, each computed by itself."""
+        faiss = self._faiss
+        scores = np.empty(len(query), dtype=np.float32)
+        routine = faiss.pairwise_indexed_L2sqr if self._l2 else faiss.pairwise_indexed_inner_product
+        query, position = (np.ascontiguousarray(column, dtype=np.int64) for column in (query, position))
+        pointers = (faiss.swig_ptr(array) for array in (self._queries, query, block, position, scores))
+        routine(block.shape[1], len(query), *pointers)
+        # From zero, so that equal vectors have the score 0 and not -0.
+        return np.float32(0.0) - scores if self._l2 else scores
+
+
+def _rounded_down(values: FloatArray) -> AnyArray:
+    """Return float32 values that are not above the given ones."""
+    with np.errstate(over="ignore"):
+        lower: AnyArray = np.nextafter(values.astype(np.float32), np.float32(-np.inf))
+    return lower
