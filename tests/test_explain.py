@@ -621,7 +621,7 @@ def test_a_claim_that_is_none_is_refused(claim: str, line: str, tmp_path: Path) 
         (["--query", "q9"], 1, "qrels: query 'q9' is not judged. Choose one that is."),
         (["--query", "q\x1b9"], 1, "qrels: query 'q\\x1b9' is not judged. Choose one that is."),
         (["--query", "q1", "--claim", "AP=1"], 2, ("treceval: --query shows the arithmetic of one query; give it without "
-         "--claim and --against. See 'treceval --help'.")),
+         "--claim and --against. See 'treceval explain --help'.")),
         (["--query", "q1", "-m", "alpha_nDCG@10"], 2, ("treceval: measure alpha_nDCG@10 has no number to explain. Choose "
          "another one.")),
         (["--query", "q1", "-m", "relstring"], 2, ("treceval: measure relstring has no number to explain. Choose another "
@@ -657,7 +657,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     assert refused(tmp_path, "no\x1bsuch", "run", status=1) == "no\\x1bsuch: no such file. Check the name."
     assert refused(tmp_path, "prefs", "run", status=1).startswith("prefs:1: 5 fields, but a judgment has 4")
     assert refused(tmp_path, "-", "-", status=2) == (
-        "treceval: Standard input (-) can be read only once. See 'treceval --help'."
+        "treceval: Standard input (-) can be read only once. See 'treceval explain --help'."
     )
     assert refused(tmp_path, "run", status=2).startswith("treceval: Missing argument 'RUN'.")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -17,10 +18,14 @@ LAYER = {
     "errors": 0, "_types": 0, "version": 0, "scanner": 0, "_scan": 0, "threads": 0,
     "formats": 1, "tables": 1, "judging": 1, "ranking": 1, "preferences": 1, "streaming": 1,
     "measures": 2,
+    "runner": 2,
     "results": 3, "conventions": 3, "planning": 3, "signatures": 3, "profiles": 3, "evaluation": 3, "zscores": 3,
     "output": 4, "pytrec": 4, "explaining": 4, "sensitivity": 4, "plugins": 3,
     "cli": 5,
 }  # fmt: skip
+
+BESIDE = {"errors", "_types", "version", "formats", "tables", "runner"}
+"""What the runner may import: it makes runs and scores none."""
 
 HEAVY = ["pandas", "rich", "scipy", "pyarrow", "faiss", "torch"]
 
@@ -46,6 +51,11 @@ def test_imports_point_down(path: Path) -> None:
     assert {name for name in imported_by(path) if LAYER[name] > layer} == set()
 
 
+def test_the_runner_stands_beside_the_measures() -> None:
+    imported = {name for path in modules() if path.parent.name == "runner" for name in imported_by(path)}
+    assert imported <= BESIDE
+
+
 def loaded_by(statement: str, folder: Path) -> set[str]:
     code = f"import sys; sys.argv = ['treceval']; {statement}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
@@ -61,9 +71,10 @@ def test_using_the_library_loads_nothing_heavy(tmp_path: Path) -> None:
     assert loaded_by(use, tmp_path).isdisjoint([*HEAVY, "click"])
 
 
-def test_the_names_of_the_package_are_those_that_type_checkers_see() -> None:
-    tree = ast.parse((PACKAGE / "__init__.py").read_text("utf-8"))
-    seen = {
+def names_for_type_checkers(package: Path) -> dict[str, str | None]:
+    """Return the names that an ``__init__.py`` imports for type checkers only, with their modules."""
+    tree = ast.parse((package / "__init__.py").read_text("utf-8"))
+    return {
         alias.name: node.module
         for branch in tree.body
         if isinstance(branch, ast.If)
@@ -71,11 +82,24 @@ def test_the_names_of_the_package_are_those_that_type_checkers_see() -> None:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
+
+
+def test_the_names_of_the_package_are_those_that_type_checkers_see() -> None:
+    seen = names_for_type_checkers(PACKAGE)
     assert seen == treceval_py._MODULE_OF
     assert sorted([*seen, "__version__"]) == sorted(treceval_py.__all__)
     for name in treceval_py.__all__:
         assert getattr(treceval_py, name) is not None
     assert set(treceval_py.__all__) <= set(dir(treceval_py))
+
+
+def test_the_names_of_the_runner_are_those_that_type_checkers_see() -> None:
+    runner = importlib.import_module("treceval_py.runner")
+    seen = names_for_type_checkers(PACKAGE / "runner")
+    assert seen == runner._MODULE_OF
+    assert sorted(seen) == sorted(runner.__all__)
+    for name in runner.__all__:
+        assert getattr(runner, name) is not None
 
 
 def test_the_package_has_no_other_names() -> None:
@@ -91,9 +115,19 @@ def test_scoring_a_run_loads_nothing_heavy(tmp_path: Path) -> None:
     assert loaded_by(command, tmp_path).isdisjoint([*HEAVY, *late])
 
 
+def test_help_and_refusals_of_retrieval_load_nothing_heavy(tmp_path: Path) -> None:
+    for arguments in (["retrieve", "--help"], ["retrieve", "x", "-o", "y", "--retriever", "bm25", "--pooling", "cls"]):
+        command = f"from treceval_py.cli.commands import run; run({arguments})"
+        assert loaded_by(command, tmp_path).isdisjoint([*HEAVY, "transformers", "datasets"])
+
+
 def test_the_library_does_not_print_log_or_exit() -> None:
-    forbidden = {"print", "exit", "quit", "logging"}
+    forbidden = {"print", "exit", "quit"}
+    # what others log may be turned down
+    speaking = {"basicConfig", "critical", "debug", "error", "exception", "info", "log", "warning"}
     for path in modules():
         if path.relative_to(PACKAGE).parts[0] != "cli":
-            used = {node.id for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Name)}
-            assert used & forbidden == set(), path
+            nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+            assert {node.id for node in nodes if isinstance(node, ast.Name)} & forbidden == set(), path
+            logging = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)]
+            assert {node.attr for node in logging if node.value.id == "logging"} & speaking == set(), path

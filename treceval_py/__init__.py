@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         InputError,
         MeasureError,
         OutputError,
+        RunnerError,
         TrecevalError,
         UnknownMeasureError,
     )
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
     from treceval_py.zscores import read_norms
 
 _MODULES = {
-    "treceval_py.errors": "DataError EvaluationError InputError MeasureError OutputError TrecevalError "
-    "UnknownMeasureError",
+    "treceval_py.errors": "DataError EvaluationError InputError MeasureError OutputError RunnerError "
+    "TrecevalError UnknownMeasureError",
     "treceval_py.conventions": "CONVENTIONS Conventions",
     "treceval_py.evaluation": "DEFAULT_MEASURES evaluate",
     "treceval_py.explaining": "Explanation arithmetic explain",
@@ -88,6 +89,7 @@ __all__ = [
     "RelevanceEvaluator",
     "Results",
     "Run",
+    "RunnerError",
     "Sensitivity",
     "Signature",
     "TrecevalError",

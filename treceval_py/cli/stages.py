@@ -1,0 +1,108 @@
+"""A bar for each stage of a long piece of work, or lines where nobody watches."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from treceval_py.cli.printing import note, say
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+__all__ = ["Stages"]
+
+QUIET = 60.0
+"""Seconds between two lines about one stage, where there is no terminal."""
+
+
+class Stages:
+    """A reporter that shows bars on a terminal, with the time left, and otherwise writes a line now and then."""
+
+    def __init__(self) -> None:
+        self._drawn = _drawn() if sys.stderr is not None and sys.stderr.isatty() else None
+        self._task: TaskID | None = None
+        self._stage = ""
+        self._unit = ""
+        self._total: int | None = None
+        self._done = 0
+        self._before = 0
+        self._since = 0.0
+        self._told = 0.0
+
+    def begin(self, stage: str, total: int | None, unit: str, done: int = 0) -> None:
+        """Begin a stage: another bar."""
+        self._stage, self._total, self._unit = stage, total, unit
+        self._done = self._before = done
+        self._since = self._told = time.monotonic()
+        if self._drawn is not None:
+            self._drawn.start()
+            self._task = self._drawn.add_task(stage, total=total, completed=done, told=self._counted())
+
+    def advance(self, count: int) -> None:
+        """Take note of units that are done."""
+        self._done += count
+        now = time.monotonic()
+        if self._drawn is not None and self._task is not None:
+            self._drawn.update(self._task, completed=self._done, told=self._counted() + self._left(now))
+        elif now - self._told > QUIET:
+            self._told = now
+            say(f"{self._stage}: {self._counted()}{self._left(now)}")
+
+    def end(self) -> None:
+        """End the stage."""
+        if self._drawn is not None and self._task is not None:
+            self._drawn.update(self._task, completed=self._done, total=self._done, told=self._ended())
+            self._drawn.refresh()
+        elif self._drawn is None:
+            say(f"{self._stage}: {self._ended()}")
+
+    def note(self, text: str) -> None:
+        """Write a note above the bars."""
+        if self._drawn is not None and self._drawn.live.is_started:
+            self._drawn.console.print(f"note: {text}", markup=False, highlight=False, soft_wrap=True)
+        else:
+            note(text)
+
+    def close(self) -> None:
+        """Leave the bars as they are."""
+        if self._drawn is not None:
+            self._drawn.stop()
+
+    def _counted(self) -> str:
+        of = f" of {self._total:,}" if self._total is not None and self._total > self._done else ""
+        return f"{self._done:,}{of} {self._unit}"
+
+    def _ended(self) -> str:
+        return f"{self._counted()} in {_duration(time.monotonic() - self._since)}"
+
+    def _left(self, now: float) -> str:
+        # What was there before took none of this time.
+        done = self._done - self._before
+        if self._total is None or done <= 0:
+            return ""
+        return f", {_duration((now - self._since) / done * (self._total - self._done))} left"
+
+
+def _drawn() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    return Progress(
+        TextColumn("{task.description:<15}", markup=False),
+        BarColumn(bar_width=30),
+        TextColumn("{task.fields[told]}", markup=False),
+        console=Console(stderr=True),
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        return f"{days} d {hours} h"
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"

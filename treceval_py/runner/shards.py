@@ -1,0 +1,448 @@
+"""Embeddings on disk: shards, and a manifest that says what they were made of, so that work can go on or is refused.
+
+A folder holds, for each chunk of texts, ``00000.npy`` (the vectors) and ``00000.ids`` (the ids, a line each), and
+``manifest.json``. A shard counts when the manifest has it, which is written after the shard's files are; whatever
+kills the program costs at most the shard that it was at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treceval_py._types import AnyArray
+from treceval_py.errors import OutputError, RunnerError
+from treceval_py.formats.target import written_whole
+from treceval_py.runner.reporting import SILENT, Reporter
+from treceval_py.runner.texts import Chunk, Survey
+from treceval_py.runner.vectors import ShardVectors
+from treceval_py.tables import Ids
+
+__all__ = ["STORAGES", "Store", "canonical", "digest_of_file", "find_store", "locked", "open_store", "write_json"]
+
+FORMAT = "treceval_py embeddings 1"
+"""What kind of manifest this is; another number is another layout."""
+
+STORAGES = ("float32", "float16")
+"""How vectors are stored."""
+
+
+NAMES_ONLY = frozenset({"model.name", "model.revision", "model.folder"})
+"""What may differ: the same files under another name make the same vectors."""
+
+
+class Shard(NamedTuple):
+    """What the manifest says of a shard."""
+
+    rows: int
+    texts: str
+    vectors: str
+    ids: str
+    size: int
+    by: dict[str, Any]
+
+
+class Store:
+    """A folder of embeddings of some texts; `open_store` makes one.
+
+    Attributes
+    ----------
+    folder : str
+        Where it is.
+    survey : Survey
+        The texts.
+    made : dict
+        What decides the vectors.
+    storage : str
+        ``float32`` or ``float16``.
+    shards : dict of int to Shard
+        The shards that are done, by chunk number.
+    """
+
+    def __init__(self, folder: str, made: dict[str, Any], survey: Survey, storage: str) -> None:
+        self.folder = folder
+        self.survey = survey
+        self.shards: dict[int, Shard] = {}
+        self.made = made
+        self.storage = storage
+
+    @property
+    def dimensions(self) -> int:
+        """Return the length of the vectors, E."""
+        return int(self.made["dimensions"])
+
+    def missing(self) -> list[int]:
+        """Return the numbers of the chunks that have no shard."""
+        return [number for number in range(self.survey.chunk_count) if number not in self.shards]
+
+    def done(self) -> int:
+        """Return how many texts have their vectors."""
+        return sum(shard.rows for shard in self.shards.values())
+
+    def add(self, chunk: Chunk, vectors: AnyArray, by: Mapping[str, Any]) -> None:
+        """Write the shard of a chunk, then the manifest.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            The texts.
+        vectors : (n, E) float array
+            Their vectors.
+        by : mapping
+            Who made them: device, batch size, versions. Kept as a record.
+
+        Raises
+        ------
+        RunnerError
+            The texts are others than those that were surveyed, or there is not one vector for each.
+        OutputError
+            The files cannot be written.
+        """
+        check_chunk(chunk, self.survey)
+        if vectors.shape != (len(chunk.ids), self.dimensions):
+            what = f"chunk {chunk.number} has {len(chunk.ids)} texts and vectors of shape {vectors.shape}"
+            raise RunnerError(what, f"({len(chunk.ids)}, {self.dimensions}) was expected.")
+        stored = np.ascontiguousarray(vectors, dtype=self.storage)
+        if not np.isfinite(stored).all():
+            raise RunnerError(f"vectors of chunk {chunk.number} are too large for {self.storage}", "Store float32.")
+        ids = "".join(f"{docid}\n" for docid in chunk.ids).encode()
+        _write_array(self._path(chunk.number), stored)
+        _write(self._ids_path(chunk.number), ids)
+        self.shards[chunk.number] = Shard(
+            rows=len(chunk.ids),
+            texts=chunk.sha256,
+            vectors=digest_of_file(self._path(chunk.number)),
+            ids=hashlib.sha256(ids).hexdigest(),
+            size=os.path.getsize(self._path(chunk.number)),
+            by=dict(by),
+        )
+        self.save()
+
+    def save(self) -> None:
+        """Write the manifest."""
+        content = {
+            "format": FORMAT,
+            "made": self.made,
+            "storage": self.storage,
+            "texts": {
+                "name": self.survey.name,
+                "count": self.survey.count,
+                "shard_size": self.survey.shard_size,
+                "sha256": self.survey.sha256,
+            },
+            "shards": {str(number): shard._asdict() for number, shard in sorted(self.shards.items())},
+        }
+        write_json(_manifest(self.folder), {**content, "sha256": _seal(content)})
+
+    def content(self) -> str:
+        """Return a SHA-256 of the vectors and ids: the same for the same content, whoever made it."""
+        rows = [[number, shard.vectors, shard.ids] for number, shard in sorted(self.shards.items())]
+        return hashlib.sha256(canonical([self.storage, self.dimensions, rows])).hexdigest()
+
+    def makers(self) -> list[dict[str, Any]]:
+        """Return the different ways in which the shards were made: who made them, but for the names of machines."""
+        ways = [
+            {key: each for key, each in shard.by.items() if key != "host"} for _, shard in sorted(self.shards.items())
+        ]
+        return list({canonical(way): way for way in ways}.values())
+
+    def vectors(self) -> ShardVectors:
+        """Return the vectors of all texts, read a block at a time."""
+        numbers = range(self.survey.chunk_count)
+        return ShardVectors(
+            [self._path(number) for number in numbers],
+            [self.shards[number].rows for number in numbers],
+            self.dimensions,
+            self.storage,
+        )
+
+    def ids(self) -> Ids:
+        """Return the ids of all texts in order."""
+        parts = []
+        for number in range(self.survey.chunk_count):
+            with open(self._ids_path(number), "rb") as stream:
+                content = stream.read()
+            parts.append(Ids.from_bytes(content.split(b"\n")[:-1]))
+        return Ids.concatenate(parts)
+
+    def check_files(self, reporter: Reporter = SILENT, side: str = "texts") -> None:
+        """Read every shard that is done and compare it with the manifest.
+
+        Parameters
+        ----------
+        reporter : Reporter
+            Is told how far it is.
+        side : str
+            What the texts are: ``passages`` or ``queries``.
+
+        Raises
+        ------
+        RunnerError
+            A file is gone, truncated or changed.
+        """
+        reporter.begin(f"check {side}", self.done(), side)
+        for number, shard in sorted(self.shards.items()):
+            self._check(number, shard)
+            reporter.advance(shard.rows)
+        reporter.end()
+
+    def _check(self, number: int, shard: Shard) -> None:
+        path = self._path(number)
+        for name in (path, self._ids_path(number)):
+            if not os.path.isfile(name):
+                raise RunnerError("the shard is in the manifest but not in the folder", _again(self.folder), file=name)
+        size = os.path.getsize(path)
+        if size != shard.size:
+            how = "truncated" if size < shard.size else "too long"
+            raise RunnerError(
+                f"the shard is {how}: it has {size:,} of {shard.size:,} bytes", _again(self.folder), file=path
+            )
+        for name, digest in ((path, shard.vectors), (self._ids_path(number), shard.ids)):
+            if digest_of_file(name) != digest:
+                what = "the file was changed since it was written: its SHA-256 is not that of the manifest"
+                raise RunnerError(what, _again(self.folder), file=name)
+
+    def _path(self, number: int) -> str:
+        return os.path.join(self.folder, f"{number:05d}.npy")
+
+    def _ids_path(self, number: int) -> str:
+        return os.path.join(self.folder, f"{number:05d}.ids")
+
+
+def open_store(folder: str, made: dict[str, Any], survey: Survey, storage: str = "float32") -> Store:
+    """Open a folder of embeddings, or begin one.
+
+    Parameters
+    ----------
+    folder : str
+        The folder.
+    made : dict
+        What decides the vectors (model, pooling, instruction, …, and their length under ``dimensions``), as plain JSON.
+    survey : Survey
+        The texts as they are now.
+    storage : str
+        ``float32`` or ``float16``.
+
+    Returns
+    -------
+    Store
+        With the shards that are there. Their files have not been read yet: `Store.check_files` does.
+
+    Raises
+    ------
+    RunnerError
+        What is in the folder was made otherwise, of other texts, or its manifest was edited. The message says what
+        differs.
+    OutputError
+        The folder cannot be written.
+    """
+    store = find_store(folder, made, survey, storage)
+    if not os.path.exists(_manifest(folder)):
+        with _folder_errors(folder):
+            os.makedirs(folder, exist_ok=True)
+        store.save()
+    return store
+
+
+def find_store(folder: str, made: dict[str, Any], survey: Survey, storage: str = "float32") -> Store:
+    """Look at a folder of embeddings, as `open_store` does, and write nothing."""
+    store = Store(folder, json.loads(canonical(made)), survey, storage)
+    if os.path.exists(_manifest(folder)):
+        _take_over(store, _read_manifest(folder))
+    else:
+        _check_bare(folder)
+    return store
+
+
+def check_chunk(chunk: Chunk, survey: Survey) -> None:
+    """Refuse a chunk of texts that is not what was surveyed.
+
+    Raises
+    ------
+    RunnerError
+        The file was changed while it was read.
+    """
+    if chunk.number >= survey.chunk_count or survey.hashes[chunk.number] != chunk.sha256:
+        raise RunnerError("the texts changed while they were read", "Start again.", file=survey.name)
+
+
+@contextmanager
+def locked(folder: str) -> Iterator[None]:
+    """Hold a folder against a second program that works in it; the lock goes with the process, however it ends.
+
+    Raises
+    ------
+    RunnerError
+        Another process has it.
+    OutputError
+        The folder cannot be made.
+    """
+    with _folder_errors(folder):
+        os.makedirs(folder, exist_ok=True)
+        descriptor = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        try:
+            import fcntl
+        except ImportError:  # Windows: nobody is kept out there
+            yield
+            return
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip()
+            what = "another treceval retrieve is at work in this folder" + (f" (process {holder})" if holder else "")
+            raise RunnerError(what, "Wait for it, or use another --work folder.", file=folder) from None
+        except OSError:  # a file system without locks
+            yield
+            return
+        os.truncate(descriptor, 0)
+        os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def canonical(value: object) -> bytes:
+    """Return JSON with one spelling for one value."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+
+
+def digest_of_file(path: str) -> str:
+    """Return the SHA-256 of a file in hexadecimal."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def write_json(path: str, value: object) -> None:
+    """Write readable JSON, whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        It cannot be written.
+    """
+    _write(path, json.dumps(value, indent=1, ensure_ascii=False).encode() + b"\n")
+
+
+def _write(path: str, content: bytes) -> None:
+    with written_whole(path, part=f"{os.path.basename(path)}.part") as stream:
+        stream.write(content)
+
+
+def _write_array(path: str, array: AnyArray) -> None:
+    with written_whole(path, part=f"{os.path.basename(path)}.part") as stream:
+        np.lib.format.write_array(stream, array, version=(1, 0), allow_pickle=False)
+
+
+def _manifest(folder: str) -> str:
+    return os.path.join(folder, "manifest.json")
+
+
+def _seal(content: Mapping[str, object]) -> str:
+    return hashlib.sha256(canonical(content)).hexdigest()
+
+
+def _read_manifest(folder: str) -> dict[str, Any]:
+    path = _manifest(folder)
+    try:
+        with open(path, "rb") as stream:
+            content = json.loads(stream.read())
+    except (ValueError, OSError) as error:
+        raise RunnerError(f"the manifest cannot be read: {error}", _again(folder), file=path) from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise RunnerError(f"this is no manifest of '{FORMAT}'", _again(folder), file=path)
+    if content.pop("sha256", None) != _seal(content):
+        raise RunnerError("the manifest was edited: its SHA-256 is not that of its content", _again(folder), file=path)
+    return content
+
+
+def _take_over(store: Store, manifest: dict[str, Any]) -> None:
+    """Put the shards of a manifest into a store, if they are those that the store would make."""
+    path, again = _manifest(store.folder), _again(store.folder)
+    before = {**_flat(manifest["made"]), "storage": manifest["storage"]}
+    now = {**_flat(store.made), "storage": store.storage}
+    differing = [key for key in {**before, **now} if before.get(key) != now.get(key) and key not in NAMES_ONLY]
+    if differing:
+        told = "; ".join(_difference(key, before.get(key), now.get(key)) for key in differing)
+        raise RunnerError(
+            f"these embeddings were made otherwise: {told}", f"Give the settings of then. {again}", file=path
+        )
+    size = manifest["texts"]["shard_size"]
+    if size != store.survey.shard_size:
+        told = f"shards have {size:,} texts, and {store.survey.shard_size:,} are asked for"
+        raise RunnerError(told, f"Use --shard-size {size}. {again}", file=path)
+    shards = {int(number): Shard(**shard) for number, shard in manifest["shards"].items()}
+    for number, shard in sorted(shards.items()):
+        _check_texts(store.survey, manifest["texts"], number, shard, path)
+    if manifest["texts"]["sha256"] != store.survey.sha256:
+        told = f"the texts of {store.survey.name} differ from those of then, in what is not encoded yet"
+        raise RunnerError(told, again, file=path)
+    store.shards = shards
+
+
+def _check_texts(survey: Survey, then: Mapping[str, Any], number: int, shard: Shard, path: str) -> None:
+    if number < survey.chunk_count and survey.hashes[number] == shard.texts:
+        return
+    first = number * survey.shard_size + 1
+    told = f"the texts of {survey.name} differ from those of then: the first difference is in {first:,} to "
+    told += f"{first + shard.rows - 1:,}"
+    if then["count"] != survey.count:
+        told += f", and there are {survey.count:,} where there were {then['count']:,}"
+    raise RunnerError(
+        told, f"Other texts or another order of them need other embeddings. {_again(os.path.dirname(path))}", file=path
+    )
+
+
+def _again(folder: str) -> str:
+    """Say what can be done about embeddings that do not fit."""
+    return f"Use another --work folder, or remove {folder} to encode again."
+
+
+def _flat(value: object, prefix: str = "") -> dict[str, object]:
+    if not isinstance(value, dict):
+        return {prefix: value}
+    flat: dict[str, object] = {}
+    for key, inner in value.items():
+        flat.update(_flat(inner, f"{prefix}.{key}" if prefix else key))
+    return flat
+
+
+def _difference(key: str, before: object, now: object) -> str:
+    if key.startswith("model.files."):
+        return f"the model's {key.removeprefix('model.files.')} is another file"
+    return f"{key.replace('_', ' ')} was {_word(before)} and is {_word(now)}"
+
+
+def _word(value: object) -> str:
+    return "not there" if value is None else repr(value)
+
+
+def _check_bare(folder: str) -> None:
+    """Refuse a folder with shards and no manifest, which nobody can say anything about."""
+    if not os.path.isdir(folder):
+        return
+    shards = sorted(name for name in os.listdir(folder) if name.endswith(".npy"))
+    if shards:
+        what = f"there are shards ({shards[0]}, …) but no manifest.json" if len(shards) > 1 else (
+            f"there is a shard ({shards[0]}) but no manifest.json"
+        )  # fmt: skip
+        raise RunnerError(what, _again(folder), file=folder)
+
+
+@contextlib.contextmanager
+def _folder_errors(folder: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = f"the folder cannot be used: {error.strerror or error}"
+        raise OutputError(reason, "Check its name, its rights and the space left.", file=folder) from None
