@@ -135,6 +135,17 @@ def test_scores_are_printed_where_there_are_judgments(
     assert capsysbinary.readouterr().out == printed
 
 
+def test_a_run_without_a_line_is_not_scored(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    (tmp_path / "queries.tsv").write_text("377\tzzz qqq\n")
+    arguments = ["--retriever", "jaccard", "--queries", tmp_path / "queries.tsv"]
+    assert retrieve(DATA, "-o", tmp_path / "run.txt", *arguments) == 0
+    printed = capfdbinary.readouterr()
+    assert printed.out == b""
+    told = f"note: {tmp_path}/run.txt: no query found anything; the run is empty and is not scored."
+    assert printed.err.decode().splitlines()[-1] == told
+    assert (tmp_path / "run.txt").read_bytes() == b""
+
+
 # The protocol of an embedding model's tutorial
 
 
@@ -327,6 +338,32 @@ def test_options_that_would_be_ignored_are_refused(
 ) -> None:
     assert retrieve(DATA, "-o", tmp_path / "run.txt", *arguments) == 2
     assert capfdbinary.readouterr().err.decode() == f"treceval: {told} See 'treceval retrieve --help'.\n"
+
+
+@pytest.mark.parametrize(
+    ("output", "arguments", "told"),
+    [
+        ("-", [], "-: a run is a file, with its record beside it. Name a file."),
+        ("{folder}", [], "{folder}: a run is a file, with its record beside it. Name a file."),
+        (
+            "{folder}/no/run.txt",
+            [],
+            "{folder}/no/run.txt: the folder of the run file is not there. Make it, or name another.",
+        ),
+        (
+            "{folder}/run.txt",
+            ["--tag", "a b"],
+            "treceval: tag 'a b' is empty or has white space in it, so it cannot stand in a TREC file. Use another one.",
+        ),
+    ],
+)
+def test_what_would_stop_the_work_at_its_end_is_refused_before_it_begins(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], output: str, arguments: list[str], told: str
+) -> None:
+    place = output.format(folder=tmp_path)
+    assert retrieve(DATA, "-o", place, "--retriever", "jaccard", *arguments) == 1
+    assert capfdbinary.readouterr().err.decode().splitlines() == [told.format(folder=tmp_path)]
+    assert not list(tmp_path.iterdir())
 
 
 # An index

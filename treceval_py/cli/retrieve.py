@@ -160,7 +160,7 @@ def retrieve(ctx: click.Context, /, source: str, output: str, dry_run: bool, **o
             return
         from treceval_py.runner.pipeline import retrieve as run
 
-        run(request, stages, ["treceval", *sys.argv[1:]])
+        done = run(request, stages, ["treceval", *sys.argv[1:]])
         judged = _keep_judgments(collection, output, whole=options["protocol"] == "full")
     except KeyboardInterrupt:
         stages.close()
@@ -169,7 +169,10 @@ def retrieve(ctx: click.Context, /, source: str, output: str, dry_run: bool, **o
         stages.close()
     if judged is not None:
         note(f"the judgments of this run are in {judged}, to score it again.")
-    _print_scores(collection, output, profile, options["measures"])
+    if done.written.lines:
+        _print_scores(collection, output, profile, options["measures"])
+    elif collection.qrels is not None:
+        note(f"{output}: no query found anything; the run is empty and is not scored.")
 
 
 def _check_together(ctx: click.Context, options: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray
 from treceval_py.errors import RunnerError
-from treceval_py.runner.vectors import FloatArray32, Vectors, block_rows
+from treceval_py.runner.vectors import ArrayVectors, FloatArray32, Vectors, block_rows
 
 __all__ = [
     "SIMILARITIES",
@@ -45,6 +45,9 @@ Since faiss 1.14.2 it waits for 128,000 divided by the dimensions, and takes up 
 
 SPARE = 64
 """How many more than k candidates are asked for, as the last ones are not in their final order."""
+
+IN_PLACE = 8
+"""How many times the rows of a block are searched at a time where nothing has to be read or copied."""
 
 PAIRS = 1 << 20
 """Candidates that are scored again at a time."""
@@ -269,6 +272,8 @@ def prepared_blocks(vectors: Vectors, similarity: str) -> Iterator[tuple[int, Fl
     """
     faiss = load_faiss()
     rows = block_rows(vectors.dimensions)
+    if isinstance(vectors, ArrayVectors) and vectors.in_place and similarity != "cosine":
+        rows *= IN_PLACE
     scratch: FloatArray32 | None = None
     for first, block in vectors.blocks(rows):
         longest = float(_lengths(faiss, block, "vector", first).max(initial=0.0))
@@ -309,6 +314,7 @@ class _Batch:
         # Heaps whose first element is the worst: the lowest score, and of equal ones the lowest id. So that this is the
         # last position, ids are -2 - position; -1 stays what faiss takes for nothing.
         self._heaps = faiss.ResultHeap(len(queries), k, keep_max=True)
+        self._seen = 0
 
     def add(self, first: int, block: FloatArray32, longest: float) -> None:
         """Search a block (n, E) whose first vector has position ``first`` and whose longest one is ``longest`` long."""
@@ -316,16 +322,20 @@ class _Batch:
         error = self._error(longest, block.shape[1])
         saved_scores, saved_ids = heaps.D.copy(), heaps.I.copy()
         pending = np.arange(len(self._queries))
-        width = min(len(block), self._k + SPARE)
+        enough = min(len(block), self._k + SPARE)
+        # As if the best were spread evenly over the blocks, and half as many again.
+        width = min(enough, SPARE + 3 * self._k * len(block) // (2 * (self._seen + len(block))))
         while len(pending):
             unproved = [
                 self._add_candidates(part, first, block, width, error)
                 for part in np.array_split(pending, -(-len(pending) * width // (2 * PAIRS)))
             ]
-            # Too many vectors are nearly as good as the last one that counts, many copies of a text for instance.
+            # There are more than their share in this block; or too many vectors are nearly as good as the last one that
+            # counts, many copies of a text for instance.
             pending = np.concatenate(unproved)
             heaps.D[pending], heaps.I[pending] = saved_scores[pending], saved_ids[pending]
-            width = 8 * width if 16 * width < len(block) else len(block)
+            width = enough if width < enough else 8 * width if 16 * width < len(block) else len(block)
+        self._seen += len(block)
 
     def found(self) -> Found:
         """Return the best, best first; nothing can be added afterwards."""

@@ -24,14 +24,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from treceval_py._types import AnyArray
-from treceval_py.errors import RunnerError
+from treceval_py.errors import OutputError, RunnerError
+from treceval_py.formats.source import open_zstd
 from treceval_py.formats.target import written_whole
 from treceval_py.runner.collection import Collection
 from treceval_py.runner.indexing import IndexSettings
 from treceval_py.runner.lexical import Bm25, rank_bm25, rank_jaccard
 from treceval_py.runner.models import Model, Settings, Side, identity
 from treceval_py.runner.reporting import SILENT, Reporter
-from treceval_py.runner.run_file import Ranked, Written, write_ranked
+from treceval_py.runner.run_file import Ranked, Written, check_tag, write_ranked
 from treceval_py.runner.shards import Store, canonical, digest_of_file, locked, open_store, write_json
 from treceval_py.runner.texts import Survey, Texts, chunks, survey
 from treceval_py.tables import Ids, encode
@@ -166,9 +167,8 @@ def retrieve(request: Request, reporter: Reporter = SILENT, command: Sequence[st
     OutputError
         A file cannot be written.
     """
-    if request.k < 1:
-        raise RunnerError(f"{request.k} documents a query are no run", "Ask for 1 or more.")
     _check_packages(request.retriever)
+    check_request(request)
     begun = datetime.now(timezone.utc)
     watch = _Clock(reporter)
     looked = look(request, watch)
@@ -195,6 +195,30 @@ def retrieve(request: Request, reporter: Reporter = SILENT, command: Sequence[st
     record = _record(request, looked, written, about, watch, begun, command)
     write_json(f"{request.output}.json", record)
     return Outcome(record, written, tuple(watch.notes))
+
+
+def check_request(request: Request) -> None:
+    """Refuse what would stop the work at its end, before it begins.
+
+    Raises
+    ------
+    RunnerError
+        Nothing is asked for, or the tag cannot stand in a run.
+    OutputError
+        The run file could not be written.
+    """
+    output, folder = request.output, os.path.dirname(os.path.abspath(request.output))
+    if request.k < 1:
+        raise RunnerError(f"{request.k} documents a query are no run", "Ask for 1 or more.")
+    check_tag(request.tag)
+    if output == "-" or os.path.isdir(output):
+        raise OutputError("a run is a file, with its record beside it", "Name a file.", file=output)
+    if not os.path.isdir(folder):
+        raise OutputError("the folder of the run file is not there", "Make it, or name another.", file=output)
+    if not os.access(folder, os.W_OK):
+        raise OutputError("the folder of the run file cannot be written", "Name another.", file=output)
+    if output.endswith((".zst", ".zstd")):
+        open_zstd(io.BytesIO(), output, "wb").close()  # which says so when its package is missing
 
 
 def _check_packages(retriever: Retriever) -> None:

@@ -16,6 +16,7 @@ from treceval_py.runner.pipeline import (
     Request,
     Surveys,
     check_index,
+    check_request,
     folder_of,
     look,
     made_of,
@@ -36,6 +37,12 @@ TOKENS_OF_A_CHARACTER = 20
 
 COPIES = 3.5
 """How often the vectors of a shard are in memory while they are made, as measured."""
+
+BM25_PASSAGE = 1300
+"""Bytes of a passage of 60 words while the index of BM25 is built, as measured."""
+
+ID = 24
+"""Bytes of a passage's id and its place, about."""
 
 LINE = 14
 """Bytes of a line of a run beside its ids and tag: Q0, rank, score, spaces."""
@@ -89,6 +96,7 @@ def forecast(request: Request, reporter: Reporter = SILENT) -> Forecast:
     InputError
         The collection cannot be read.
     """
+    check_request(request)
     looked = look(request, reporter)
     rows = [
         ("collection", request.collection.name),
@@ -100,8 +108,14 @@ def forecast(request: Request, reporter: Reporter = SILENT) -> Forecast:
     if isinstance(request.retriever, Dense):
         return _of_dense(request, request.retriever, looked, rows, run)
     name = "bm25" if isinstance(request.retriever, Bm25) else "jaccard"
-    rows += [("retriever", name), ("run", f"{request.output}: at most {_size(run)}"), ("to write", _size(run))]
-    return Forecast(tuple(rows), run, 0, _about_room(request.output, run))
+    memory = looked.passages.count * (BM25_PASSAGE if name == "bm25" else ID)
+    rows += [
+        ("retriever", name),
+        ("run", f"{request.output}: at most {_size(run)}"),
+        ("to write", _size(run)),
+        ("memory", f"about {_size(memory)} beside the program"),
+    ]
+    return Forecast(tuple(rows), run, memory, _about_room(request.output, run))
 
 
 def _of_dense(request: Request, dense: Dense, looked: Surveys, rows: list[tuple[str, str]], run: int) -> Forecast:
@@ -204,7 +218,7 @@ def _searching_memory(request: Request, dense: Dense, looked: Surveys) -> int:
     block = min(BLOCK_BYTES, passages.count * dense.dimensions * 4)
     found = queries * min(request.k, passages.count) * 12
     return round(
-        LIBRARIES + block * (2 if dense.similarity != "inner-product" else 1) + 4 * found + 24 * passages.count
+        LIBRARIES + block * (2 if dense.similarity != "inner-product" else 1) + 4 * found + ID * passages.count
     )
 
 

@@ -24,7 +24,7 @@ from treceval_py.formats.source import BYTE_ORDER_MARK
 from treceval_py.formats.target import written_whole
 from treceval_py.tables import Ids, encode, quoted
 
-__all__ = ["Ranked", "Written", "write_ranked"]
+__all__ = ["Ranked", "Written", "check_tag", "write_ranked"]
 
 PORTION = 1 << 18
 """Lines that are put together at a time; they take some 100 bytes each meanwhile."""
@@ -229,6 +229,17 @@ def _column(texts: list[bytes]) -> Any:
     import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     return pa.array(texts, pa.large_binary())
+
+
+def check_tag(tag: str) -> None:
+    """Refuse a tag that cannot stand in a run: it is empty or has white space in it.
+
+    Raises
+    ------
+    RunnerError
+        It is such a tag.
+    """
+    _field("tag", tag)
 
 
 def _field(kind: str, text: str) -> bytes:

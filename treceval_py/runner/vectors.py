@@ -101,6 +101,11 @@ class ArrayVectors:
         self._array = array
 
     @property
+    def in_place(self) -> bool:
+        """Whether blocks are parts of the array itself, however large."""
+        return self._array.dtype == np.float32 and self._array.flags.c_contiguous
+
+    @property
     def count(self) -> int:
         """How many vectors there are, D."""
         return int(self._array.shape[0])
