@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -513,11 +512,11 @@ def _written(index: Any, path: str) -> tuple[int, str]:
     import hashlib
 
     faiss = load_faiss()
-    folder, name = os.path.split(path)
-    temporary = ""
+    # Always the same name: what a killed writer left is replaced by the next one.
+    temporary = f"{path}.part"
     try:
-        descriptor, temporary = tempfile.mkstemp(dir=folder or ".", prefix=f".{name}.")
-        os.close(descriptor)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
         faiss.write_index(index, temporary)
         digest = hashlib.sha256()
         with open(temporary, "rb") as stream:
@@ -525,7 +524,6 @@ def _written(index: Any, path: str) -> tuple[int, str]:
                 digest.update(portion)
             os.fsync(stream.fileno())
             size = stream.tell()
-        os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except BaseException as error:
         with contextlib.suppress(OSError):

@@ -7,6 +7,7 @@ its name when it is complete, so a run that was killed goes on by the same call.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import io
 import os
@@ -288,7 +289,9 @@ def _dense(request: Request, dense: Dense, looked: Surveys, watch: _Clock) -> It
             _encode(passages, "passages", request.collection.corpus, makers, watch)
         k = min(request.k, looked.passages.count)
         engine, about = _engine(request, dense, passages, watch)
-        key = _short([passages.content(), queries.content(), k, dense.similarity, about, GROUP])
+        # Not by the names of files: a work folder may be moved.
+        how = {name: each for name, each in about.items() if name != "file"}
+        key = _short([passages.content(), queries.content(), k, dense.similarity, how, GROUP])
         parts = _search(engine, queries, k, os.path.join(folder, key), looked.passages.count, watch)
     yield _read_parts(parts, queries), passages.ids(), {
         "queries": _about_store(queries), "passages": _about_store(passages), "search": about,
@@ -430,6 +433,8 @@ def _indexed(
     record = f"{path}.json"
     if not os.path.exists(record):
         os.makedirs(os.path.dirname(path), exist_ok=True)
+        for left in glob.glob(os.path.join(glob.escape(os.path.dirname(path)), "*.part")):
+            os.unlink(left)  # of a build that was killed, of this index or another one
         built = indexing.build(settings, passages.vectors(), path, watch)
         write_json(record, {**made, "sha256": built.sha256})
     else:

@@ -1,0 +1,434 @@
+"""What `kill -9` leaves: the same command goes on, loses a shard at most, and writes the same run to the byte.
+
+Runs are forks of one program (`kill_points`), so that what takes seconds is imported once. They are killed at points that
+are drawn, with fixed seeds, from all those that an undisturbed run has, and at drawn times, where nobody knows what
+they are at. The undisturbed run is the expected one; it is compared with that of a process of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from kill_points import Answer, Request
+
+from treceval_py.runner.pools import WAITING
+
+if not hasattr(os, "fork"):
+    pytest.skip("there is no fork and no kill -9 here", allow_module_level=True)
+for package in ("faiss", "FlagEmbedding", "bm25s", "pyarrow"):
+    # Not `importorskip`, which would take seconds to import them here as well.
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed, of the extra retrieve", allow_module_level=True)
+
+HERE = Path(__file__).parent
+DATA = HERE.parent / "data"
+
+SHARD = 10
+"""Texts in a shard: 22 shards of passages, the last one smaller, and 3 of queries."""
+
+KINDS: dict[str, list[str]] = {
+    "exact": ["-o", "{folder}/run.txt"],
+    "index": ["-o", "{folder}/run.txt.gz", "--index", "IVF4,Flat", "--search-parameters", "nprobe=2"],
+}
+"""Two ways to search, and with the second one a compressed run."""
+
+AT_POINTS = {
+    ("begin", "exact"): 3,
+    ("encode", "exact"): 8,
+    ("index", "index"): 6,
+    ("search", "exact"): 3,
+    ("search", "index"): 3,
+    ("write", "exact"): 5,
+    ("write", "index"): 5,
+}
+"""How often a part of a run is killed at a point; `begin` is all before the encoding."""
+
+AT_TIMES = {("encode", "exact"): 5, ("index", "index"): 5, ("search", "exact"): 5, ("write", "exact"): 5}
+"""How often a part of a run is killed at a time."""
+
+KILLED = -9
+
+# A thread more is a thread that a fork does not have.
+ALONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
+ENVIRONMENT = {**os.environ, **ALONE, "HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore"}
+
+
+class Point(NamedTuple):
+    """A point that an undisturbed run had."""
+
+    time: float
+    stage: str
+    number: int  # in its stage
+    name: str
+
+    @property
+    def part(self) -> str:
+        """Which of the four parts it belongs to."""
+        if self.stage.endswith(" the index"):
+            return "index"
+        first = self.stage.partition(" ")[0]
+        return first if first in {"encode", "search", "write"} else "begin"
+
+    @property
+    def kind(self) -> str:
+        """What it is, whatever the shard or group."""
+        return re.sub(r"[0-9a-f]{16}|\d+", "#", f"{self.stage}: {self.name}")
+
+
+class Undisturbed(NamedTuple):
+    """A run that nobody killed, from its beginning or from embeddings that were there."""
+
+    folder: Path
+    run: bytes
+    points: list[Point]
+    told: set[str]
+
+    def of(self, part: str) -> list[Point]:
+        return [point for point in self.points if point.part == part]
+
+    def seconds(self, stage: str = "") -> float:
+        """How long a stage took with what is done after it, or all of them."""
+        if not stage:
+            return self.points[-1].time - self.points[0].time
+        first: dict[str, float] = {}
+        for point in self.points:
+            first.setdefault(point.stage, point.time)
+        times = [*first.items(), ("", self.points[-1].time)]
+        return next(then - begun for (name, begun), (_, then) in pairwise(times) if name == stage)
+
+
+class Program:
+    """The program that is forked; see `kill_points`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.model = str(folder / "tiny")
+        self.process = subprocess.Popen(
+            [sys.executable, str(HERE / "kill_points.py"), self.model],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT,
+            cwd=HERE.parent,
+        )  # fmt: skip
+        self.status, self.threads = self._line()
+        self._logs = 0
+
+    def arguments(self, kind: str, folder: Path) -> list[str]:
+        usual = ["--model", self.model, "--pooling", "mean", "--passage-max-length", "64", "--batch-size", "5"]
+        usual += ["--shard-size", str(SHARD), "--work", f"{folder}/work", "-m", "map"]
+        own = [each.format(folder=folder) for each in KINDS[kind]]
+        return [str(DATA), *own, *usual]
+
+    def run(self, kind: str, folder: Path, *more: str, **when: Any) -> Ended:
+        self._logs += 1
+        log = str(self.folder / f"{self._logs:04d}")
+        request = Request([*self.arguments(kind, folder), *more], str(folder), log, **when)
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        return Ended(Answer(*self._line()), log)
+
+    def _line(self) -> Any:
+        assert self.process.stdout is not None
+        return json.loads(self.process.stdout.readline())
+
+    def close(self) -> None:
+        for stream in (self.process.stdin, self.process.stdout):
+            assert stream is not None
+            stream.close()
+        assert self.process.wait(30) == 0
+
+
+class Ended:
+    """A run that ended in one way or the other, and what it left in its logs."""
+
+    def __init__(self, answer: Answer, log: str) -> None:
+        self.status, self.helpers, self.left = answer
+        self.told = _lines(f"{log}.told")
+        self.encoded = _lines(f"{log}.encoded")
+        self.points = []
+        numbers: Counter[str] = Counter()
+        for line in _lines(f"{log}.points"):
+            time, stage, name = line.split("\t")
+            self.points.append(Point(float(time), stage, numbers[stage], name))
+            numbers[stage] += 1
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text("utf-8").splitlines() if os.path.exists(path) else []
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+    made = Program(tmp_path_factory.mktemp("program").resolve())
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(program: Program, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, bool], Undisturbed]:
+    """Return the runs of both kinds, from the beginning (False) and from the embeddings that are there (True)."""
+    found = {}
+    for kind in KINDS:
+        folder = tmp_path_factory.mktemp(kind).resolve()
+        for encoded in (False, True):
+            if encoded:
+                folder = begun(folder, tmp_path_factory.mktemp(f"{kind}-encoded").resolve())
+            ended = program.run(kind, folder)
+            assert ended.status == 0, ended.told
+            found[kind, encoded] = Undisturbed(folder, run_of(folder), ended.points, set(ended.told))
+    return found
+
+
+def begun(source: Path, folder: Path) -> Path:
+    """Bring a folder to where a run is when everything is encoded."""
+    for side in ("queries", "passages"):
+        shutil.copytree(source / "work" / side, folder / "work" / side)
+    return folder
+
+
+def run_of(folder: Path) -> bytes:
+    (path,) = (path for path in folder.glob("run.txt*") if path.suffix in {".txt", ".gz"})
+    return path.read_bytes()
+
+
+# What is looked at
+
+
+def check_what_is_left(folder: Path, expected: bytes) -> None:
+    """Check that whatever has its final name is whole; read with hashlib, json and NumPy alone."""
+    for run in (folder / "run.txt", folder / "run.txt.gz"):
+        if run.exists():
+            assert run.read_bytes() == expected
+        record = Path(f"{run}.json")
+        if record.exists():
+            assert json.loads(record.read_text("utf-8"))["run"]["sha256"] == hashlib.sha256(expected).hexdigest()
+    for manifest in folder.rglob("manifest.json"):
+        for number, shard in json.loads(manifest.read_text("utf-8"))["shards"].items():
+            name = f"{int(number):05d}"
+            assert digest(manifest.with_name(f"{name}.npy")) == shard["vectors"]
+            assert digest(manifest.with_name(f"{name}.ids")) == shard["ids"]
+    for vectors in folder.rglob("*.npy"):
+        assert np.load(vectors).shape[1] == 32
+    for record in folder.glob("work/index/*.faiss.json"):
+        assert digest(record.with_suffix("")) == json.loads(record.read_text("utf-8"))["sha256"]
+    for group in folder.glob("work/search/*/*.npz"):
+        with np.load(group) as found:
+            assert found["scores"].shape == found["positions"].shape
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def kept(folder: Path) -> set[str]:
+    """Return the texts whose shards are in a manifest, each as its side and id."""
+    found = set()
+    for manifest in folder.rglob("manifest.json"):
+        side = manifest.relative_to(folder / "work").parts[0]
+        for number in json.loads(manifest.read_text("utf-8"))["shards"]:
+            found |= {f"{side}\t{docid}" for docid in _lines(str(manifest.with_name(f"{int(number):05d}.ids")))}
+    return found
+
+
+def everything() -> list[str]:
+    """Return all texts in the order in which they are encoded."""
+    return [
+        f"{side}\t{line.partition(chr(9))[0]}"
+        for side, name in (("queries", "queries.tsv"), ("passages", "collection.tsv"))
+        for line in (DATA / name).read_text("utf-8").splitlines()
+    ]
+
+
+def lost(ended: Ended, folder: Path) -> list[str]:
+    """Return the texts that a run began to encode and that have to be encoded again."""
+    return [text for text in ended.encoded if text not in kept(folder)]
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+def check_restart(program: Program, kind: str, folder: Path, undisturbed: dict[tuple[str, bool], Undisturbed]) -> None:
+    """Start again, and check that the run ends as if nothing had been."""
+    expected = undisturbed[kind, False]
+    there = kept(folder)
+    ended = program.run(kind, folder)
+    assert ended.status == 0, ended.told
+    assert run_of(folder) == expected.run
+    # Nothing else is said than how long stages took, and what an undisturbed run says.
+    stage = re.compile(r"[a-z ]+: [0-9,]+ [a-z]+ in [0-9.]+ s")
+    assert {line for line in ended.told if not stage.fullmatch(line)} <= expected.told
+    assert ended.encoded == [text for text in everything() if text not in there]
+    assert files(folder) == files(expected.folder)
+    assert not [name for name in files(folder) if name.endswith(".part") or name.startswith("work/search")]
+    check_what_is_left(folder, expected.run)
+    (record,) = folder.glob("run.txt*.json")
+    assert json.loads(record.read_text("utf-8"))["run"]["sha256"] == hashlib.sha256(expected.run).hexdigest()
+
+
+# The premises
+
+
+def test_the_program_that_is_forked_has_one_thread(program: Program) -> None:
+    assert (program.status, program.threads) == (0, 1)
+
+
+def test_the_run_of_a_fork_is_that_of_a_process_of_its_own(
+    program: Program, undisturbed: dict[tuple[str, bool], Undisturbed], tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "treceval_py", "retrieve", *program.arguments("exact", tmp_path)]
+    subprocess.run(command, env=ENVIRONMENT, capture_output=True, check=True)
+    assert run_of(tmp_path) == undisturbed["exact", False].run
+
+
+def test_the_program_sees_every_change_of_the_disk(undisturbed: dict[tuple[str, bool], Undisturbed]) -> None:
+    """A file takes its name by `os.rename`, so each that a run leaves was seen then; all but the lock."""
+    expected = undisturbed["exact", False]
+    renamed = Counter(point.name.partition(" ")[2] for point in expected.points if point.name.startswith("os.rename"))
+    left = {str(path.relative_to(expected.folder)) for path in expected.folder.rglob("*") if path.is_file()}
+    assert {f"{path}.part" for path in left - {"work/lock"}} <= set(renamed)
+    assert renamed["work/passages/manifest.json.part"] == 23  # an empty one, and one for each shard
+    assert sum(name.startswith("work/search/") for name in renamed) == 4  # 30 queries, 8 in a group
+
+
+# One kill
+
+
+def killed_once(
+    program: Program, kind: str, part: str, undisturbed: dict[tuple[str, bool], Undisturbed], folder: Path, **when: Any
+) -> Ended:
+    """Run and kill; what comes after the encoding begins with the embeddings, which saves the time to make them."""
+    early = part in EARLY
+    if not early:
+        begun(undisturbed[kind, False].folder, folder)
+    ended = program.run(kind, folder, **when)
+    if ended.status == KILLED:
+        check_what_is_left(folder, undisturbed[kind, False].run)
+        assert len(lost(ended, folder)) <= SHARD
+        assert early or not ended.encoded
+    else:
+        assert ended.status == 0
+    return ended
+
+
+EARLY = ("begin", "encode")
+
+
+def draws(numbers: dict[tuple[str, str], int]) -> list[tuple[str, str, int]]:
+    return [(part, kind, draw) for (part, kind), number in numbers.items() for draw in range(number)]
+
+
+@pytest.mark.parametrize(("part", "kind", "draw"), draws(AT_POINTS))
+def test_a_run_that_is_killed_at_a_point_goes_on(
+    program: Program, undisturbed: dict[tuple[str, bool], Undisturbed], tmp_path: Path, part: str, kind: str, draw: int
+) -> None:
+    """Each draw takes another kind of point, and one of its occurrences."""
+    kinds: dict[str, list[Point]] = {}
+    for point in undisturbed[kind, part not in EARLY].of(part):
+        kinds.setdefault(point.kind, []).append(point)
+    order = random.Random(f"{part} {kind}").sample(sorted(kinds), len(kinds))
+    point = random.Random(draw).choice(kinds[order[draw % len(order)]])
+    folder = tmp_path.resolve()
+    ended = killed_once(program, kind, part, undisturbed, folder, stage=point.stage, point=point.number)
+    assert ended.status == KILLED
+    assert ended.points[-1].kind == point.kind
+    check_restart(program, kind, folder, undisturbed)
+
+
+@pytest.mark.parametrize(("part", "kind", "draw"), draws(AT_TIMES))
+def test_a_run_that_is_killed_at_a_time_goes_on(
+    program: Program, undisturbed: dict[tuple[str, bool], Undisturbed], tmp_path: Path, part: str, kind: str, draw: int
+) -> None:
+    drawn = random.Random(f"{part} {kind} {draw}")
+    like = undisturbed[kind, part not in EARLY]
+    stage = drawn.choice(sorted({point.stage for point in like.of(part)}))
+    after = drawn.uniform(0, like.seconds(stage))
+    for attempt in range(8):  # now and then it is faster than the undisturbed one, and beyond this part by then
+        folder = tmp_path.resolve() / str(attempt)
+        folder.mkdir()
+        ended = killed_once(program, kind, part, undisturbed, folder, stage=stage, after=after)
+        if ended.status == KILLED and ended.points[-1].part == part:
+            break
+        after /= 2
+    assert ended.status == KILLED
+    check_restart(program, kind, folder, undisturbed)
+
+
+# More than one kill
+
+
+def test_a_run_that_is_killed_again_and_again_ends(
+    program: Program, undisturbed: dict[tuple[str, bool], Undisturbed], tmp_path: Path
+) -> None:
+    """Each time at a time that is drawn, a bit later than the last: the first ones see nothing but the beginning."""
+    expected = undisturbed["index", False]
+    drawn = random.Random(9)
+    folder, kills = tmp_path.resolve(), 0
+    encoded: list[str] = []
+    while True:
+        after = (kills + 1) * drawn.uniform(0.05, 0.1) * expected.seconds()
+        ended = program.run("index", folder, after=after)
+        encoded += ended.encoded
+        if ended.status != KILLED:
+            break
+        kills += 1
+        check_what_is_left(folder, expected.run)
+        assert len(lost(ended, folder)) <= SHARD
+    assert ended.status == 0
+    assert run_of(folder) == expected.run
+    assert files(folder) == files(expected.folder)
+    assert kills > 1
+    assert len(encoded) <= len(everything()) + kills * SHARD
+
+
+def test_the_run_of_before_stays_until_the_next_one_is_whole(
+    program: Program, undisturbed: dict[tuple[str, bool], Undisturbed], tmp_path: Path
+) -> None:
+    like = undisturbed["exact", True]
+    folder = begun(like.folder, tmp_path.resolve())
+    (folder / "run.txt").write_text("of before")
+    point = next(point for point in like.points if point.name == "os.rename run.txt.part")
+    ended = program.run("exact", folder, stage=point.stage, point=point.number)
+    assert ended.status == KILLED
+    assert (folder / "run.txt").read_text() == "of before"
+    check_restart(program, "exact", folder, undisturbed)
+
+
+def test_two_processes_end_with_the_one_that_is_killed_and_go_on(
+    program: Program, undisturbed: dict[tuple[str, bool], Undisturbed], tmp_path: Path
+) -> None:
+    """First while they start, then while they encode; then one device alone goes on.
+
+    Of two processes each has a shard that it encodes and the next one, and a last one is being written. All of them may
+    be lost where they take no longer than to be written, as they do here; where shards take minutes, one for each.
+    """
+    folder, expected = tmp_path.resolve(), undisturbed["exact", False].run
+    two = ["--device", "cpu", "--device", "cpu"]
+    drawn = random.Random(2)
+
+    ended = program.run("exact", folder, *two, stage="load the model", after=drawn.uniform(0.5, 1.5))
+    assert (ended.status, ended.left) == (KILLED, [])
+    assert ended.helpers >= 2
+
+    ended = program.run("exact", folder, *two, stage="encode passages", point=drawn.randrange(20, 200))
+    assert (ended.status, ended.left) == (KILLED, [])
+    check_what_is_left(folder, expected)
+    assert 0 < len(kept(folder)) < len(everything())
+    again = lost(ended, folder)
+    assert len(again) <= (2 * WAITING + 1) * SHARD
+
+    check_restart(program, "exact", folder, undisturbed)
