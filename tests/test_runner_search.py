@@ -72,6 +72,7 @@ def threads(count: int) -> Iterator[None]:
 def blocks_of(monkeypatch: pytest.MonkeyPatch, rows: int) -> Iterator[None]:
     with monkeypatch.context() as patch:
         patch.setattr(exact, "block_rows", lambda _: rows)
+        patch.setattr(exact, "IN_PLACE", 1)
         yield
 
 
@@ -395,6 +396,16 @@ def test_advance_is_told_the_vectors_of_each_block(monkeypatch: pytest.MonkeyPat
     with blocks_of(monkeypatch, 1024):
         search(ArrayVectors(real_numbers(2500, 4)), real_numbers(2, 4), 3, "l2", told.append)
     assert told == [1024, 1024, 452]
+
+
+def test_an_array_in_memory_is_searched_in_larger_parts_than_one_that_is_converted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(exact, "block_rows", lambda _: 100)
+    told: dict[str, list[int]] = {"float32": [], "float16": []}
+    for dtype, counts in told.items():
+        search(ArrayVectors(real_numbers(250, 4).astype(dtype)), real_numbers(2, 4), 3, "l2", counts.append)
+    assert told == {"float32": [250], "float16": [100, 100, 50]}
 
 
 @pytest.mark.parametrize("value", [20, 128_000])
@@ -735,9 +746,12 @@ def test_the_bytes_of_a_vector_are_those_of_its_numbers_and_id(factory: str, eac
     assert indexing.bytes_per_vector(factory, 768, "inner-product") == each
 
 
-def test_training_does_not_print_the_warnings_of_faiss(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    # Fewer than 39 vectors for each of 40 lists and of 16 centroids of the codes.
-    built(tmp_path, "IVF40,PQ4x4", "l2", clusters(100))
+@pytest.mark.parametrize("factory", ["IVF40,PQ4x4", "OPQ1_2,Flat"])
+def test_training_does_not_print_the_warnings_of_faiss(
+    tmp_path: Path, factory: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # Fewer than 39 vectors for each of 40 lists, of 16 centroids of codes and of 256 of a rotation.
+    built(tmp_path, factory, "l2", clusters(300))
     captured = capfd.readouterr()
     assert (captured.out, captured.err) == ("", "")
 

@@ -46,7 +46,7 @@ Since faiss 1.14.2 it waits for 128,000 divided by the dimensions, and takes up 
 SPARE = 64
 """How many more than k candidates are asked for, as the last ones are not in their final order."""
 
-IN_PLACE = 8
+IN_PLACE = 16
 """How many times the rows of a block are searched at a time where nothing has to be read or copied."""
 
 PAIRS = 1 << 20

@@ -515,8 +515,8 @@ def _written(index: Any, path: str) -> tuple[int, str]:
     # Always the same name: what a killed writer left is replaced by the next one.
     temporary = f"{path}.part"
     try:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
+        with open(temporary, "wb"):  # the system says why that fails, faiss does not
+            pass
         faiss.write_index(index, temporary)
         digest = hashlib.sha256()
         with open(temporary, "rb") as stream:

@@ -151,8 +151,8 @@ class ShardVectors:
 
     Notes
     -----
-    Files are read into one buffer that all blocks share. Mapping them instead was measured to be no faster, and leaves
-    memory to the page cache that then counts as the process's own.
+    Files are read into one buffer that all blocks share. Mapping them instead was not measurably faster, and what is
+    mapped counts as memory of the process.
     """
 
     def __init__(
