@@ -12,7 +12,7 @@ import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,9 +23,7 @@ from treceval_py.runner.models import Model, Settings, Side
 from treceval_py.tables import quoted
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    FloatArray32: TypeAlias = npt.NDArray[np.float32]
+    from treceval_py.runner.vectors import FloatArray32
 
 __all__ = ["Encoder", "versions"]
 

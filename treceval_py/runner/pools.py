@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
     from queue import SimpleQueue
 
-    from treceval_py.runner.encoding import FloatArray32
     from treceval_py.runner.texts import Chunk
+    from treceval_py.runner.vectors import FloatArray32
 
 __all__ = ["Encoded", "Here", "Pool", "Processes"]
 
