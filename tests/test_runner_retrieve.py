@@ -301,7 +301,7 @@ def test_each_mismatch_is_refused_by_name(tiny: str, tmp_path: Path, capfdbinary
     shard.write_bytes(content[:-1])
     told = refused(capfdbinary, *usual, "--model", model, "--pooling", "mean")
     assert told.startswith(f"{shard}: the shard is truncated")
-    shard.write_bytes(content)
+    shard.unlink()  # as the message says; it is encoded again below
 
     manifest = work / "passages" / "manifest.json"
     kept = manifest.read_text("utf-8")
@@ -404,6 +404,111 @@ def test_too_few_hits_are_counted_and_said(
     assert lines < 30 * 216
     told = capfdbinary.readouterr().err.decode()
     assert f"queries have fewer documents than asked for ({30 * 216 - lines:,} lines in all)" in told
+
+
+def test_what_belongs_to_others_stays_in_the_work_folder(tiny: str, tmp_path: Path) -> None:
+    theirs = [tmp_path / name for name in ("search/mine/thesis.tex", "search/notes", "index/dump.part", "run.txt.part")]
+    for path in theirs:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("mine")
+    arguments = ["--model", tiny, "--pooling", "mean", "--work", tmp_path, "--index", "Flat", "-k", 5]
+    assert retrieve(DATA, "-o", tmp_path / "run.txt", *arguments) == 0
+    assert [path.read_text() for path in theirs] == ["mine"] * 4
+    assert sorted(path.name for path in (tmp_path / "search").iterdir()) == ["mine", "notes"]
+
+
+def test_what_was_searched_is_not_taken_for_another_search(
+    tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight queries in a group; a search that was stopped leaves the groups that it had done."""
+    from treceval_py.runner import pipeline
+
+    monkeypatch.setattr(pipeline, "GROUP", 8)
+    arguments = [DATA, "--model", tiny, "--pooling", "mean", "--work", tmp_path / "w"]
+    variants: list[list[str]] = [
+        ["-k", "7"],
+        ["-k", "9"],
+        ["-k", "7", "--similarity", "l2"],
+        ["-k", "7", "--index", "Flat"],
+    ]
+    expected = []
+    for variant in variants:
+        assert retrieve(*arguments, "-o", tmp_path / "run.txt", *variant) == 0
+        expected.append((tmp_path / "run.txt").read_bytes())
+    write = pipeline._write_part
+
+    def stopped(folder: str, number: int, *found: Any) -> str:
+        if number == 2:
+            raise KeyboardInterrupt
+        return write(folder, number, *found)
+
+    for variant, run in zip(variants, expected, strict=True):
+        with monkeypatch.context() as patched:
+            patched.setattr(pipeline, "_write_part", stopped)
+            with pytest.raises(KeyboardInterrupt):
+                retrieve(*arguments, "-o", tmp_path / "run.txt", *variant)
+        (kept,) = (tmp_path / "w" / "search").iterdir()
+        parts = sorted(kept.glob("*.npz"))
+        assert len(parts) == 2
+        parts[1].write_bytes(parts[1].read_bytes()[:-1])  # truncated: not used
+        for other, its in zip(variants, expected, strict=True):
+            if other != variant:
+                assert retrieve(*arguments, "-o", tmp_path / "run.txt", *other) == 0
+                assert (tmp_path / "run.txt").read_bytes() == its
+        assert retrieve(*arguments, "-o", tmp_path / "run.txt", *variant) == 0
+        assert (tmp_path / "run.txt").read_bytes() == run
+        assert not (tmp_path / "w" / "search").exists()
+
+
+def test_a_locked_work_folder_is_refused(tiny: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    from treceval_py.runner.shards import locked
+
+    with locked(str(tmp_path / "w")):
+        arguments = ["--model", tiny, "--pooling", "mean", "--work", tmp_path / "w"]
+        told = refused(capfdbinary, DATA, "-o", tmp_path / "run.txt", *arguments)
+    assert told.startswith(f"{tmp_path}/w: another treceval retrieve is at work in this folder")
+
+
+def test_an_index_that_was_removed_is_built_again(tiny: str, tmp_path: Path) -> None:
+    arguments = [DATA, "-o", tmp_path / "run.txt", "--model", tiny, "--pooling", "mean", "--index", "IVF4,Flat"]
+    assert retrieve(*arguments) == 0
+    run = (tmp_path / "run.txt").read_bytes()
+    (index,) = (tmp_path / "run.txt.work" / "index").glob("*.faiss")
+    index.unlink()
+    assert retrieve(*arguments) == 0
+    assert (tmp_path / "run.txt").read_bytes() == run
+
+
+def test_the_run_does_not_take_the_place_of_its_collection(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    for name in ("collection.tsv", "queries.tsv", "qrels.tsv"):
+        shutil.copy(DATA / name, tmp_path / name)
+    before = (tmp_path / "qrels.tsv").read_bytes()
+    told = refused(capfdbinary, tmp_path, "-o", tmp_path / "qrels.tsv", "--retriever", "jaccard")
+    assert told == f"{tmp_path}/qrels.tsv: the run would take the place of the collection's file. Name another."
+    assert (tmp_path / "qrels.tsv").read_bytes() == before
+
+
+def test_a_corpus_that_changes_while_it_is_ranked_is_refused(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from treceval_py.runner import pipeline
+
+    for name in ("collection.tsv", "queries.tsv"):
+        shutil.copy(DATA / name, tmp_path / name)
+    look = pipeline.look
+
+    def swapped(*given: Any) -> Any:
+        seen = look(*given)
+        lines = (tmp_path / "collection.tsv").read_text().splitlines(keepends=True)
+        (tmp_path / "collection.tsv").write_text("".join([lines[1], lines[0], *lines[2:]]))
+        return seen
+
+    monkeypatch.setattr(pipeline, "look", swapped)
+    told = refused(capfdbinary, tmp_path, "-o", tmp_path / "run.txt", "--retriever", "bm25")
+    assert told == f"{tmp_path}/collection.tsv: the texts changed while they were read. Start again."
+    assert not (tmp_path / "run.txt").exists()
 
 
 # People

@@ -159,7 +159,7 @@ def test_a_shard_of_another_shape_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "0.npy", real_numbers(5, 3))
     assert refused_shard(tmp_path / "0.npy") == (
         "expected an array of shape (4, 3) and type float32, found shape (5, 3) and type float32. "
-        "Remove it and encode again."
+        "Remove it to encode that shard again."
     )
 
 
@@ -167,7 +167,7 @@ def test_a_shard_of_another_type_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "0.npy", real_numbers(4, 3).astype(np.float16))
     assert refused_shard(tmp_path / "0.npy") == (
         "expected an array of shape (4, 3) and type float32, found shape (4, 3) and type float16. "
-        "Remove it and encode again."
+        "Remove it to encode that shard again."
     )
 
 
@@ -179,18 +179,18 @@ def test_a_shard_whose_columns_come_first_is_refused(tmp_path: Path) -> None:
 def test_a_shard_that_was_cut_short_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "0.npy", real_numbers(4, 3))  # 128 bytes of header and 48 of numbers
     os.truncate(tmp_path / "0.npy", 170)
-    assert refused_shard(tmp_path / "0.npy") == "expected 176 bytes, found 170. Remove it and encode again."
+    assert refused_shard(tmp_path / "0.npy") == "expected 176 bytes, found 170. Remove it to encode that shard again."
 
 
 @pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f4'}", b"hello" * 99])
 def test_a_shard_that_is_something_else_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "0.npy").write_bytes(content)
-    expected = "expected a .npy file, found something else. Remove it and encode again."
+    expected = "expected a .npy file, found something else. Remove it to encode that shard again."
     assert refused_shard(tmp_path / "0.npy") == expected
 
 
 def test_a_shard_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    expected = "cannot be read: No such file or directory. Remove it and encode again."
+    expected = "cannot be read: No such file or directory. Remove it to encode that shard again."
     assert refused_shard(tmp_path / "0.npy") == expected
 
 
@@ -198,7 +198,7 @@ def test_a_shard_that_is_cut_short_later_is_refused(tmp_path: Path) -> None:
     paths = shards(tmp_path, real_numbers(4, 3), [4])
     vectors = ShardVectors(paths, [4], 3)
     os.truncate(paths[0], 170)
-    with pytest.raises(RunnerError, match=r"0\.npy: ends 6 bytes too early\. Remove it and encode again\.$"):
+    with pytest.raises(RunnerError, match=r"0\.npy: ends 6 bytes too early\. Remove it to encode that shard again\.$"):
         list(vectors.blocks(1024))
 
 

@@ -17,6 +17,8 @@ from treceval_py.errors import RunnerError
 from treceval_py.runner.shards import Store, find_store, locked, open_store
 from treceval_py.runner.texts import Chunk, Listed, Survey, chunks, survey
 
+ALONE = "Remove it to encode that shard again."
+
 
 def again(folder: Path) -> str:
     return f"Use another --work folder, or remove {folder} to encode again."
@@ -105,7 +107,7 @@ def test_float16_takes_half_the_room(tmp_path: Path) -> None:
 def test_vectors_too_large_for_float16_are_refused(tmp_path: Path) -> None:
     store = open_store(str(tmp_path / "w"), MADE, seen(), "float16")
     chunk = next(chunks(texts(), 3))
-    with np.errstate(over="ignore"), pytest.raises(RunnerError) as caught:
+    with pytest.raises(RunnerError) as caught:
         store.add(chunk, vectors_of(chunk) + 1e6, {})
     assert str(caught.value) == "vectors of chunk 0 are too large for float16. Store float32."
 
@@ -165,6 +167,13 @@ def test_a_longer_corpus_is_refused_with_both_counts(tmp_path: Path) -> None:
     )
 
 
+def test_a_corpus_with_new_chunks_is_refused_with_both_counts(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "w"), MADE, seen(PAIRS[:6]))
+    for chunk in chunks(texts(PAIRS[:6]), 3):
+        store.add(chunk, vectors_of(chunk), {})
+    assert "in what is not encoded yet: there are 7 where there were 6." in refusal(tmp_path / "w")
+
+
 def test_a_corpus_that_changed_where_nothing_is_encoded_is_refused(tmp_path: Path) -> None:
     filled(tmp_path / "w", count=1)
     changed = [*PAIRS[:6], ("d6", "another text")]
@@ -179,9 +188,7 @@ def test_a_truncated_shard_is_refused(tmp_path: Path) -> None:
     shard = tmp_path / "w" / "00001.npy"
     os.truncate(shard, 130)
     # 128 bytes of header and 3 vectors of 4 numbers of 4 bytes
-    assert (
-        refusal(tmp_path / "w") == f"{shard}: the shard is truncated: it has 130 of 176 bytes. {again(tmp_path / 'w')}"
-    )
+    assert refusal(tmp_path / "w") == f"{shard}: the shard is truncated: it has 130 of 176 bytes. {ALONE}"
 
 
 @pytest.mark.parametrize("name", ["00001.npy", "00001.ids"])
@@ -192,17 +199,50 @@ def test_a_changed_file_is_refused(tmp_path: Path, name: str) -> None:
     content[-2] ^= 1
     file.write_bytes(content)
     assert refusal(tmp_path / "w") == (
-        f"{file}: the file was changed since it was written: its SHA-256 is not that of the manifest. {again(tmp_path / 'w')}"
+        f"{file}: the file was changed since it was written: its SHA-256 is not that of the manifest. {ALONE}"
     )
 
 
 @pytest.mark.parametrize("name", ["00001.npy", "00001.ids"])
-def test_a_shard_that_is_gone_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_shard_that_is_gone_is_encoded_again(tmp_path: Path, name: str) -> None:
     filled(tmp_path / "w")
+    before = (tmp_path / "w" / "manifest.json").read_bytes()
     (tmp_path / "w" / name).unlink()
-    assert refusal(tmp_path / "w") == (
-        f"{tmp_path}/w/{name}: the shard is in the manifest but not in the folder. {again(tmp_path / 'w')}"
+    store = open_store(str(tmp_path / "w"), MADE, seen())
+    assert store.missing() == [1]
+    chunk = list(chunks(texts(), 3))[1]
+    store.add(chunk, vectors_of(chunk), {"device": "cpu"})
+    assert (tmp_path / "w" / "manifest.json").read_bytes() == before
+
+
+def test_where_nothing_was_encoded_other_settings_may_begin(tmp_path: Path) -> None:
+    filled(tmp_path / "w", count=0)
+    store = filled(tmp_path / "w", made={**MADE, "pooling": "cls"})
+    assert open_store(str(tmp_path / "w"), {**MADE, "pooling": "cls"}, seen()).content() == store.content()
+
+
+def test_a_shard_that_cannot_be_written_whole_is_not_counted(tmp_path: Path) -> None:
+    """A limit on the size of files stands for a full disk; 3 vectors of 4 numbers are 176 bytes with their header."""
+    program = (
+        "import resource, signal, sys\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "import numpy as np\n"
+        "from treceval_py.runner.shards import open_store\n"
+        "from treceval_py.runner.texts import Listed, chunks, survey\n"
+        "texts = Listed('corpus.tsv', 'document', [(f'd{n}', 'x') for n in range(10)])\n"
+        "store = open_store(sys.argv[1], {'dimensions': 1600}, survey(texts, 10))\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (63_000, 63_000))\n"
+        "store.add(next(chunks(texts, 10)), np.ones((10, 1600), np.float32), {})\n"
     )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "w")], capture_output=True, text=True, check=False
+    )
+    file = tmp_path / "w" / "00000.npy"
+    assert done.stderr.splitlines()[-1].endswith(
+        f"{file}: cannot be written: File too large. Check the folder and the space left."
+    )
+    assert not file.exists()
+    assert json.loads((tmp_path / "w" / "manifest.json").read_text("utf-8"))["shards"] == {}
 
 
 def test_an_edited_manifest_is_refused(tmp_path: Path) -> None:

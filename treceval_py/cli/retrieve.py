@@ -13,6 +13,7 @@ import click
 
 from treceval_py.cli.printing import note, put, say
 from treceval_py.cli.stages import Stages
+from treceval_py.errors import OutputError
 
 if TYPE_CHECKING:
     from treceval_py.profiles import Profile
@@ -165,6 +166,11 @@ def retrieve(ctx: click.Context, /, source: str, output: str, dry_run: bool, **o
     except KeyboardInterrupt:
         stages.close()
         _interrupted(output, options)
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # of the work folder, a disk: not of standard output, as elsewhere
+        reason = f"cannot be used: {error.strerror or error}"
+        raise OutputError(reason, "What is done is kept.", file=str(error.filename or _work(output, options))) from None
     finally:
         stages.close()
     if judged is not None:

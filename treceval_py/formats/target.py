@@ -51,17 +51,23 @@ def written_whole(path: str | os.PathLike[str], *, part: str | None = None) -> I
         else:
             temporary = os.path.join(folder, os.path.basename(part))
             descriptor = _afresh(temporary)
+        ours = os.fstat(descriptor)
         try:
             with os.fdopen(descriptor, "wb") as raw:
                 with _compressed(raw, os.fspath(path)) as stream:
                     yield stream
                 raw.flush()
                 os.fsync(raw.fileno())
+            if not _is_same(temporary, ours):  # it has the name of another writer, who took ours for left behind
+                raise OutputError(
+                    "another program is writing it", "Let one finish before the other.", file=os.fspath(path)
+                )
             os.chmod(temporary, stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
             os.replace(temporary, target)
         except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+            if _is_same(temporary, ours):
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary)
             raise
     except OSError as error:
         raise OutputError(
@@ -69,6 +75,14 @@ def written_whole(path: str | os.PathLike[str], *, part: str | None = None) -> I
             "Check the folder and the space left.",
             file=os.fspath(path),
         ) from None
+
+
+def _is_same(path: str, file: os.stat_result) -> bool:
+    """Say whether a name is still that of a file that was opened by it."""
+    try:
+        return os.path.samestat(os.stat(path, follow_symlinks=False), file)
+    except OSError:
+        return False
 
 
 def _afresh(path: str) -> int:

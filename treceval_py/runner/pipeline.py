@@ -7,15 +7,14 @@ its name when it is complete, so a run that was killed goes on by the same call.
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import io
 import os
 import platform
-import shutil
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib import metadata
@@ -34,7 +33,16 @@ from treceval_py.runner.lexical import Bm25, rank_bm25, rank_jaccard
 from treceval_py.runner.models import Model, Settings, Side, identity
 from treceval_py.runner.reporting import SILENT, Reporter
 from treceval_py.runner.run_file import Ranked, Written, check_tag, write_ranked
-from treceval_py.runner.shards import Store, canonical, digest_of_file, locked, open_store, write_json
+from treceval_py.runner.shards import (
+    Store,
+    canonical,
+    check_chunk,
+    digest_of_file,
+    folder_errors,
+    locked,
+    open_store,
+    write_json,
+)
 from treceval_py.runner.texts import Survey, Texts, chunks, survey
 from treceval_py.tables import Ids, encode
 from treceval_py.version import __version__
@@ -46,6 +54,9 @@ __all__ = ["GROUP", "SHARD_SIZE", "Dense", "Jaccard", "Outcome", "Request", "ret
 
 SHARD_SIZE = 10_000
 """Texts in a shard: what a kill can cost, some minutes of a CPU."""
+
+_PART = re.compile(r"[0-9]{5}-[0-9a-f]{16}\.npz")
+"""Names of what was found for a group of queries."""
 
 GROUP = 2048
 """Queries that are searched together; what a kill can cost of the search."""
@@ -172,30 +183,50 @@ def retrieve(request: Request, reporter: Reporter = SILENT, command: Sequence[st
     check_request(request)
     begun = datetime.now(timezone.utc)
     watch = _Clock(reporter)
-    looked = look(request, watch)
+    dense = request.retriever if isinstance(request.retriever, Dense) else None
     with ExitStack() as stack:
-        if isinstance(request.retriever, Dense):
-            check_index(request.retriever, looked.passages.count)
+        if dense is not None:
+            # Before the texts are read, which takes a while: somebody else may be at work already.
             stack.enter_context(locked(request.work))
-            ranked, ids, about = stack.enter_context(_dense(request, request.retriever, looked, watch))
+        looked = look(request, watch)
+        if dense is not None:
+            check_index(dense, looked.passages.count)
+            ranked, ids, about = _dense(request, dense, looked, watch)
         else:
-            ranked, ids, about = _lexical(request, request.retriever, watch)
-        watch.begin("write", looked.queries.count, "queries")
-        written = write_ranked(
-            request.output,
-            ranked,
-            ids,
-            request.tag,
-            k=min(request.k, looked.passages.count),
-            advance=watch.advance,
-            part=f"{os.path.basename(request.output)}.part",
-        )
-        watch.end()
-    for sentence in _remarks(looked, written):
-        watch.note(sentence)
-    record = _record(request, looked, written, about, watch, begun, command)
-    write_json(f"{request.output}.json", record)
+            assert not isinstance(request.retriever, Dense)
+            ranked, ids, about = _lexical(request, request.retriever, looked, watch)
+        written = _written(request, looked, ranked, ids, watch)
+        for sentence in _remarks(looked, written):
+            watch.note(sentence)
+        record = _record(request, looked, written, about, watch, begun, command)
+        write_json(f"{request.output}.json", record)
+        # Only now, with the run and its record in place, can what was found be thrown away.
+        if dense is not None:
+            _clear_search(request.work)
     return Outcome(record, written, tuple(watch.notes))
+
+
+def _written(request: Request, looked: Surveys, ranked: Iterator[Ranked], ids: Ids, watch: _Clock) -> Written:
+    """Write the run; an older record goes before, as it is of another run."""
+    with folder_errors(os.path.dirname(request.output) or "."), suppress(FileNotFoundError):
+        os.unlink(f"{request.output}.json")
+    watch.begin("write", looked.queries.count, "queries")
+    written = write_ranked(
+        request.output,
+        ranked,
+        ids,
+        request.tag,
+        k=min(request.k, looked.passages.count),
+        advance=watch.advance,
+        part=_part_of(request.output),
+    )
+    watch.end()
+    return written
+
+
+def _part_of(path: str) -> str:
+    """Return the name that a run has until it is whole."""
+    return f".{os.path.basename(path)}.treceval.part"
 
 
 def check_request(request: Request) -> None:
@@ -208,12 +239,16 @@ def check_request(request: Request) -> None:
     OutputError
         The run file could not be written.
     """
-    output, folder = request.output, os.path.dirname(os.path.abspath(request.output))
+    output, folder = request.output, os.path.dirname(os.path.realpath(request.output))
     if request.k < 1:
         raise RunnerError(f"{request.k} documents a query are no run", "Ask for 1 or more.")
     check_tag(request.tag)
-    if output == "-" or os.path.isdir(output):
-        raise OutputError("a run is a file, with its record beside it", "Name a file.", file=output)
+    for path in (output, f"{output}.json"):
+        if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
+            raise OutputError("a run is a file, with its record beside it", "Name a file.", file=path)
+    for source in (request.collection.corpus.name, request.collection.queries.name, request.collection.qrels_name):
+        if source and os.path.exists(source) and os.path.exists(output) and os.path.samefile(source, output):
+            raise OutputError("the run would take the place of the collection's file", "Name another.", file=output)
     if not os.path.isdir(folder):
         raise OutputError("the folder of the run file is not there", "Make it, or name another.", file=output)
     if not os.access(folder, os.W_OK):
@@ -276,13 +311,12 @@ def folder_of(request: Request, side: Side, looked: Survey) -> str:
 Parts: TypeAlias = "tuple[Iterator[Ranked], Ids, dict[str, Any]]"
 
 
-@contextmanager
-def _dense(request: Request, dense: Dense, looked: Surveys, watch: _Clock) -> Iterator[Parts]:
-    """Encode, search, and yield what is found, which is on disk until it is written."""
-    folder = os.path.join(request.work, "search")
+def _dense(request: Request, dense: Dense, looked: Surveys, watch: _Clock) -> Parts:
+    """Encode and search; what is found is on disk until it is written."""
     # Both are opened before either is encoded, so that what does not fit is refused before anything is spent.
     passages = _opened(request, dense, "passages", looked.passages, watch)
     queries = _opened(request, dense, "queries", looked.queries, watch)
+    before = {"passages": passages.done(), "queries": queries.done()}
     with _cluster(dense):
         with _Makers(dense) as makers:
             _encode(queries, "queries", request.collection.queries, makers, watch)
@@ -292,12 +326,33 @@ def _dense(request: Request, dense: Dense, looked: Surveys, watch: _Clock) -> It
         # Not by the names of files: a work folder may be moved.
         how = {name: each for name, each in about.items() if name != "file"}
         key = _short([passages.content(), queries.content(), k, dense.similarity, how, GROUP])
-        parts = _search(engine, queries, k, os.path.join(folder, key), looked.passages.count, watch)
-    yield _read_parts(parts, queries), passages.ids(), {
-        "queries": _about_store(queries), "passages": _about_store(passages), "search": about,
-    }  # fmt: skip
-    # Only now, with the run in place, can what was found be thrown away, with what earlier settings left.
-    shutil.rmtree(folder, ignore_errors=True)
+        folder = os.path.join(request.work, "search", key)
+        with folder_errors(folder):
+            os.makedirs(folder, exist_ok=True)
+        parts = _search(engine, queries, k, folder, looked.passages.count, watch)
+    told = {
+        "queries": _about_store(queries),
+        "passages": _about_store(passages),
+        "search": about,
+        "taken_over": before,
+    }
+    return _read_parts(parts, queries), passages.ids(), told
+
+
+def _clear_search(work: str) -> None:
+    """Remove what searches left, of this run and of others that were stopped, and nothing else."""
+    folder = os.path.join(work, "search")
+    for key in os.listdir(folder) if os.path.isdir(folder) else ():
+        within = os.path.join(folder, key)
+        if not re.fullmatch("[0-9a-f]{16}", key) or not os.path.isdir(within):
+            continue
+        for name in os.listdir(within):
+            if _PART.fullmatch(name) or re.fullmatch(r"[0-9]{5}\.part", name):
+                os.unlink(os.path.join(within, name))
+        with suppress(OSError):  # somebody else's file is in it
+            os.rmdir(within)
+    with suppress(OSError):
+        os.rmdir(folder)
 
 
 def _opened(request: Request, dense: Dense, side: Side, looked: Survey, watch: _Clock) -> Store:
@@ -431,10 +486,8 @@ def _indexed(
     }  # fmt: skip
     path = os.path.join(request.work, "index", f"{_short(made)}.faiss")
     record = f"{path}.json"
-    if not os.path.exists(record):
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        for left in glob.glob(os.path.join(glob.escape(os.path.dirname(path)), "*.part")):
-            os.unlink(left)  # of a build that was killed, of this index or another one
+    if not (os.path.exists(record) and os.path.exists(path)):
+        _make_room(os.path.dirname(path))
         built = indexing.build(settings, passages.vectors(), path, watch)
         write_json(record, {**made, "sha256": built.sha256})
     else:
@@ -451,6 +504,15 @@ def _indexed(
         "parameters": settings.parameters, "training": settings.training, "file": path,
         "sha256": digest_of_file(path), "faiss": made["faiss"],
     }  # fmt: skip
+
+
+def _make_room(folder: str) -> None:
+    """Make the folder of indexes, and remove what builds left that were killed."""
+    with folder_errors(folder):
+        os.makedirs(folder, exist_ok=True)
+        for name in os.listdir(folder):
+            if re.fullmatch(r"[0-9a-f]{16}\.faiss(\.json)?\.part", name):
+                os.unlink(os.path.join(folder, name))
 
 
 def _check_index(path: str, record: str, made: dict[str, Any]) -> None:
@@ -472,48 +534,41 @@ def _check_index(path: str, record: str, made: dict[str, Any]) -> None:
 
 def _search(engine: Engine, queries: Store, k: int, folder: str, count: int, watch: _Clock) -> list[str]:
     """Search the groups of queries that have no file yet, and return the files of all groups."""
-    os.makedirs(folder, exist_ok=True)
     total = queries.survey.count
     groups = range(0, total, GROUP)
-    there = {name[:5]: os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".npz")}
+    names = [name for name in sorted(os.listdir(folder)) if _PART.fullmatch(name)]
+    there = {name[:5]: os.path.join(folder, name) for name in names if os.path.isfile(os.path.join(folder, name))}
     paths = {start: there.get(f"{start // GROUP:05d}", "") for start in groups}
     for start, path in paths.items():
         if path and not _is_whole(path):
             paths[start] = ""
     missing = [start for start in groups if not paths[start]]
     watch.begin("search", count * len(groups), "passages", count * (len(groups) - len(missing)))
-    for start in missing:
-        found = engine(_rows(queries, start, min(start + GROUP, total)), k, watch.advance)
-        paths[start] = _write_part(folder, start // GROUP, found.scores, found.positions)
+    for start, vectors in queries.vectors().blocks(GROUP) if missing else ():
+        if not paths[start]:
+            found = engine(vectors, k, watch.advance)
+            paths[start] = _write_part(folder, start // GROUP, found.scores, found.positions)
     watch.end()
     return [paths[start] for start in groups]
 
 
-def _rows(store: Store, start: int, stop: int) -> AnyArray:
-    """Return the vectors of some texts as float32, (stop - start, E)."""
-    vectors = np.empty((stop - start, store.dimensions), dtype=np.float32)
-    for first, block in store.vectors().blocks(max(GROUP, 1)):
-        last = first + len(block)
-        if last > start and first < stop:
-            low, high = max(first, start), min(last, stop)
-            vectors[low - start : high - start] = block[low - first : high - first]
-    return vectors
-
-
 def _write_part(folder: str, number: int, scores: AnyArray, positions: AnyArray) -> str:
-    """Write what was found for a group of queries; the name has the beginning of the content's SHA-256."""
+    """Write what was found for a group of queries; the name has a hash of the number and the content."""
     packed = io.BytesIO()
     np.savez(packed, scores=scores, positions=positions)
     content = packed.getvalue()
-    path = os.path.join(folder, f"{number:05d}-{hashlib.sha256(content).hexdigest()[:16]}.npz")
+    digest = hashlib.sha256(b"%05d" % number + hashlib.sha256(content).digest()).hexdigest()
+    path = os.path.join(folder, f"{number:05d}-{digest[:16]}.npz")
     with written_whole(path, part=f"{number:05d}.part") as stream:
         stream.write(content)
     return path
 
 
 def _is_whole(path: str) -> bool:
-    """Say whether a file of a group has the content that its name says."""
-    return digest_of_file(path)[:16] == os.path.basename(path)[6:22]
+    """Say whether a file of a group has the number and the content that its name says."""
+    name = os.path.basename(path)
+    digest = hashlib.sha256(name[:5].encode() + bytes.fromhex(digest_of_file(path))).hexdigest()
+    return digest[:16] == name[6:22]
 
 
 def _read_parts(paths: Sequence[str], queries: Store) -> Iterator[Ranked]:
@@ -526,21 +581,33 @@ def _read_parts(paths: Sequence[str], queries: Store) -> Iterator[Ranked]:
         yield Ranked(ids.text(start, start + len(scores)), positions, scores)
 
 
-def _lexical(
-    request: Request, retriever: Bm25 | Jaccard, watch: _Clock
-) -> tuple[Iterator[Ranked], Ids, dict[str, Any]]:
+def _lexical(request: Request, retriever: Bm25 | Jaccard, looked: Surveys, watch: _Clock) -> Parts:
     """Rank by words."""
-    collection = request.collection
-    queries = list(collection.queries)
-    ids = Ids.from_bytes([encode(docid) for docid, _ in collection.corpus])
-    k = min(request.k, len(ids))
+    queries = list(_as_surveyed(request.collection.queries, looked.queries, []))
+    k = min(request.k, looked.passages.count)
+    ids: list[bytes] = []
+    corpus = _as_surveyed(request.collection.corpus, looked.passages, ids)
     if isinstance(retriever, Jaccard):
         about: dict[str, Any] = {"kind": "jaccard"}
-        ranked = rank_jaccard(collection.corpus, queries, k, watch.advance)
+        ranked = rank_jaccard(corpus, queries, k, watch.advance)
     else:
         about = {"kind": "bm25", **retriever._asdict(), "bm25s": _version_of("bm25s")}
-        ranked = rank_bm25(collection.corpus, queries, k, retriever, watch.advance)
-    return watch.through("rank", len(ids), "passages", ranked), ids, {"search": about}
+        ranked = rank_bm25(corpus, queries, k, retriever, watch.advance)
+    # Both read the whole corpus before their first group comes out, so the ids are all there then.
+    groups = watch.through("rank", looked.passages.count, "passages", ranked)
+    return groups, Ids.from_bytes(ids), {"search": about}
+
+
+def _as_surveyed(texts: Texts, looked: Survey, ids: list[bytes]) -> Iterator[tuple[str, str]]:
+    """Yield texts as they were surveyed, and gather their ids; texts that changed are refused."""
+    count = 0
+    for chunk in chunks(texts, looked.shard_size):
+        check_chunk(chunk, looked)
+        count += 1
+        ids.extend(map(encode, chunk.ids))
+        yield from zip(chunk.ids, chunk.texts, strict=True)
+    if count != looked.chunk_count:
+        raise RunnerError("the texts changed while they were read", "Start again.", file=looked.name)
 
 
 class _Clock:
@@ -570,7 +637,7 @@ class _Clock:
             self._reporter.note(text)
 
     def through(self, stage: str, total: int, unit: str, parts: Iterator[Ranked]) -> Iterator[Ranked]:
-        """Yield parts, the first of which ends a stage: what ranks by words does it before it yields."""
+        """Yield parts, the first of which ends a stage; the time that the others take counts to it as well."""
         self.begin(stage, total, unit)
         first = next(parts, None)
         self.end()
@@ -578,7 +645,15 @@ class _Clock:
         def rest() -> Iterator[Ranked]:
             if first is not None:
                 yield first
-            yield from parts
+            while True:
+                since = time.monotonic()
+                part = next(parts, None)
+                taken = time.monotonic() - since
+                self.seconds[stage] += taken
+                self._since += taken  # so much less for the stage that this happens in
+                if part is None:
+                    return
+                yield part
 
         return rest()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -25,7 +26,18 @@ from treceval_py.runner.texts import Chunk, Survey
 from treceval_py.runner.vectors import ShardVectors
 from treceval_py.tables import Ids
 
-__all__ = ["STORAGES", "Store", "canonical", "digest_of_file", "find_store", "locked", "open_store", "write_json"]
+__all__ = [
+    "STORAGES",
+    "Store",
+    "canonical",
+    "check_chunk",
+    "digest_of_file",
+    "find_store",
+    "folder_errors",
+    "locked",
+    "open_store",
+    "write_json",
+]
 
 FORMAT = "treceval_py embeddings 1"
 """What kind of manifest this is; another number is another layout."""
@@ -33,6 +45,9 @@ FORMAT = "treceval_py embeddings 1"
 STORAGES = ("float32", "float16")
 """How vectors are stored."""
 
+
+ALONE = "Remove it to encode that shard again."
+"""What can be done about a damaged shard."""
 
 NAMES_ONLY = frozenset({"model.name", "model.revision", "model.folder"})
 """What may differ: the same files under another name make the same vectors."""
@@ -109,18 +124,20 @@ class Store:
         if vectors.shape != (len(chunk.ids), self.dimensions):
             what = f"chunk {chunk.number} has {len(chunk.ids)} texts and vectors of shape {vectors.shape}"
             raise RunnerError(what, f"({len(chunk.ids)}, {self.dimensions}) was expected.")
-        stored = np.ascontiguousarray(vectors, dtype=self.storage)
+        with np.errstate(over="ignore"):  # what is too large is refused
+            stored = np.ascontiguousarray(vectors, dtype=self.storage)
         if not np.isfinite(stored).all():
             raise RunnerError(f"vectors of chunk {chunk.number} are too large for {self.storage}", "Store float32.")
-        ids = "".join(f"{docid}\n" for docid in chunk.ids).encode()
-        _write_array(self._path(chunk.number), stored)
+        content, ids = _array_bytes(stored), "".join(f"{docid}\n" for docid in chunk.ids).encode()
+        _write(self._path(chunk.number), content)
         _write(self._ids_path(chunk.number), ids)
         self.shards[chunk.number] = Shard(
             rows=len(chunk.ids),
             texts=chunk.sha256,
-            vectors=digest_of_file(self._path(chunk.number)),
+            # Of what should be in the files, not of what is.
+            vectors=hashlib.sha256(content).hexdigest(),
             ids=hashlib.sha256(ids).hexdigest(),
-            size=os.path.getsize(self._path(chunk.number)),
+            size=len(content),
             by=dict(by),
         )
         self.save()
@@ -139,7 +156,7 @@ class Store:
             },
             "shards": {str(number): shard._asdict() for number, shard in sorted(self.shards.items())},
         }
-        write_json(_manifest(self.folder), {**content, "sha256": _seal(content)})
+        _write(_manifest(self.folder), _lines({**content, "sha256": _seal(content)}))
 
     def content(self) -> str:
         """Return a SHA-256 of the vectors and ids: the same for the same content, whoever made it."""
@@ -167,8 +184,12 @@ class Store:
         """Return the ids of all texts in order."""
         parts = []
         for number in range(self.survey.chunk_count):
-            with open(self._ids_path(number), "rb") as stream:
-                content = stream.read()
+            try:
+                with open(self._ids_path(number), "rb") as stream:
+                    content = stream.read()
+            except OSError as error:
+                what = f"cannot be read: {error.strerror or error}"
+                raise RunnerError(what, ALONE, file=self._ids_path(number)) from None
             parts.append(Ids.from_bytes(content.split(b"\n")[:-1]))
         return Ids.concatenate(parts)
 
@@ -185,7 +206,7 @@ class Store:
         Raises
         ------
         RunnerError
-            A file is gone, truncated or changed.
+            A file is truncated or changed, or cannot be read.
         """
         reporter.begin(f"check {side}", self.done(), side)
         for number, shard in sorted(self.shards.items()):
@@ -193,21 +214,20 @@ class Store:
             reporter.advance(shard.rows)
         reporter.end()
 
+    def has_files(self, number: int) -> bool:
+        """Say whether the files of a shard are there."""
+        return os.path.isfile(self._path(number)) and os.path.isfile(self._ids_path(number))
+
     def _check(self, number: int, shard: Shard) -> None:
         path = self._path(number)
-        for name in (path, self._ids_path(number)):
-            if not os.path.isfile(name):
-                raise RunnerError("the shard is in the manifest but not in the folder", _again(self.folder), file=name)
         size = os.path.getsize(path)
         if size != shard.size:
             how = "truncated" if size < shard.size else "too long"
-            raise RunnerError(
-                f"the shard is {how}: it has {size:,} of {shard.size:,} bytes", _again(self.folder), file=path
-            )
+            raise RunnerError(f"the shard is {how}: it has {size:,} of {shard.size:,} bytes", ALONE, file=path)
         for name, digest in ((path, shard.vectors), (self._ids_path(number), shard.ids)):
             if digest_of_file(name) != digest:
                 what = "the file was changed since it was written: its SHA-256 is not that of the manifest"
-                raise RunnerError(what, _again(self.folder), file=name)
+                raise RunnerError(what, ALONE, file=name)
 
     def _path(self, number: int) -> str:
         return os.path.join(self.folder, f"{number:05d}.npy")
@@ -244,8 +264,8 @@ def open_store(folder: str, made: dict[str, Any], survey: Survey, storage: str =
         The folder cannot be written.
     """
     store = find_store(folder, made, survey, storage)
-    if not os.path.exists(_manifest(folder)):
-        with _folder_errors(folder):
+    if not store.shards:
+        with folder_errors(folder):
             os.makedirs(folder, exist_ok=True)
         store.save()
     return store
@@ -284,7 +304,7 @@ def locked(folder: str) -> Iterator[None]:
     OutputError
         The folder cannot be made.
     """
-    with _folder_errors(folder):
+    with folder_errors(folder):
         os.makedirs(folder, exist_ok=True)
         descriptor = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT, 0o666)
     try:
@@ -302,8 +322,9 @@ def locked(folder: str) -> Iterator[None]:
         except OSError:  # a file system without locks
             yield
             return
-        os.truncate(descriptor, 0)
-        os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+        with contextlib.suppress(OSError):  # a number for people, which a full disk may do without
+            os.truncate(descriptor, 0)
+            os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
         yield
     finally:
         os.close(descriptor)
@@ -315,11 +336,20 @@ def canonical(value: object) -> bytes:
 
 
 def digest_of_file(path: str) -> str:
-    """Return the SHA-256 of a file in hexadecimal."""
+    """Return the SHA-256 of a file in hexadecimal.
+
+    Raises
+    ------
+    RunnerError
+        It cannot be read.
+    """
     digest = hashlib.sha256()
-    with open(path, "rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
+    try:
+        with open(path, "rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    except OSError as error:
+        raise RunnerError(f"cannot be read: {error.strerror or error}", "Check the disk.", file=path) from None
     return digest.hexdigest()
 
 
@@ -334,14 +364,27 @@ def write_json(path: str, value: object) -> None:
     _write(path, json.dumps(value, indent=1, ensure_ascii=False).encode() + b"\n")
 
 
+def _lines(manifest: Mapping[str, Any]) -> bytes:
+    """Return a manifest as JSON with a line for each shard: it is written once for each."""
+    shards = ",\n".join(f'  "{number}": {json.dumps(shard)}' for number, shard in manifest["shards"].items())
+    rest = json.dumps({key: each for key, each in manifest.items() if key != "shards"}, indent=1, ensure_ascii=False)
+    return f'{rest[:-2]},\n "shards": {{\n{shards}\n }}\n}}\n'.encode()
+
+
 def _write(path: str, content: bytes) -> None:
     with written_whole(path, part=f"{os.path.basename(path)}.part") as stream:
         stream.write(content)
 
 
-def _write_array(path: str, array: AnyArray) -> None:
-    with written_whole(path, part=f"{os.path.basename(path)}.part") as stream:
-        np.lib.format.write_array(stream, array, version=(1, 0), allow_pickle=False)
+def _array_bytes(array: AnyArray) -> bytes:
+    """Return an array as the bytes of a ``.npy`` file.
+
+    NumPy writes to a file by C's buffers, which lose their last bytes without a word when a disk is full.
+    """
+    packed = io.BytesIO()
+    np.lib.format.write_array_header_1_0(packed, np.lib.format.header_data_from_array_1_0(array))
+    packed.write(array.tobytes())
+    return packed.getvalue()
 
 
 def _manifest(folder: str) -> str:
@@ -368,6 +411,8 @@ def _read_manifest(folder: str) -> dict[str, Any]:
 
 def _take_over(store: Store, manifest: dict[str, Any]) -> None:
     """Put the shards of a manifest into a store, if they are those that the store would make."""
+    if not manifest["shards"]:
+        return  # nothing was made, so nothing can be lost: the next manifest replaces this one
     path, again = _manifest(store.folder), _again(store.folder)
     before = {**_flat(manifest["made"]), "storage": manifest["storage"]}
     now = {**_flat(store.made), "storage": store.storage}
@@ -386,8 +431,11 @@ def _take_over(store: Store, manifest: dict[str, Any]) -> None:
         _check_texts(store.survey, manifest["texts"], number, shard, path)
     if manifest["texts"]["sha256"] != store.survey.sha256:
         told = f"the texts of {store.survey.name} differ from those of then, in what is not encoded yet"
+        if manifest["texts"]["count"] != store.survey.count:
+            told += f": there are {store.survey.count:,} where there were {manifest['texts']['count']:,}"
         raise RunnerError(told, again, file=path)
-    store.shards = shards
+    # What was removed is encoded again: the way out of one damaged shard that does not cost all of them.
+    store.shards = {number: shard for number, shard in shards.items() if store.has_files(number)}
 
 
 def _check_texts(survey: Survey, then: Mapping[str, Any], number: int, shard: Shard, path: str) -> None:
@@ -439,8 +487,9 @@ def _check_bare(folder: str) -> None:
         raise RunnerError(what, _again(folder), file=folder)
 
 
-@contextlib.contextmanager
-def _folder_errors(folder: str) -> Iterator[None]:
+@contextmanager
+def folder_errors(folder: str) -> Iterator[None]:
+    """Turn what the file system says about a folder into an `OutputError`."""
     try:
         yield
     except OSError as error:

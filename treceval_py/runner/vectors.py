@@ -231,7 +231,7 @@ class ShardVectors:
                 rows[first : first + step] = part
 
 
-_AGAIN = "Remove it and encode again."
+_AGAIN = "Remove it to encode that shard again."
 
 
 def _opened(path: str) -> BinaryIO:
