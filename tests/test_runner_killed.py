@@ -402,7 +402,7 @@ def test_the_run_of_before_stays_until_the_next_one_is_whole(
     like = undisturbed["exact", True]
     folder = begun(like.folder, tmp_path.resolve())
     (folder / "run.txt").write_text("of before")
-    point = next(point for point in like.points if point.name == "os.rename run.txt.part")
+    point = next(point for point in like.points if point.name == "os.rename .run.txt.treceval.part")
     ended = program.run("exact", folder, stage=point.stage, point=point.number)
     assert ended.status == KILLED
     assert (folder / "run.txt").read_text() == "of before"

@@ -350,6 +350,8 @@ def test_options_that_would_be_ignored_are_refused(
             [],
             "{folder}/no/run.txt: the folder of the run file is not there. Make it, or name another.",
         ),
+        ("/dev/null", [], "/dev/null: a run is a file, with its record beside it. Name a file."),
+        ("", [], "'': a run is a file, with its record beside it. Name a file."),
         (
             "{folder}/run.txt",
             ["--tag", "a b"],
@@ -488,6 +490,50 @@ def test_the_run_does_not_take_the_place_of_its_collection(
     told = refused(capfdbinary, tmp_path, "-o", tmp_path / "qrels.tsv", "--retriever", "jaccard")
     assert told == f"{tmp_path}/qrels.tsv: the run would take the place of the collection's file. Name another."
     assert (tmp_path / "qrels.tsv").read_bytes() == before
+
+
+def test_bytes_that_are_no_text_can_stand_in_names(tmp_path: Path) -> None:
+    """A name in Latin-1, as an old file system has it."""
+    run = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt")
+    assert retrieve(DATA, "-o", run, "--retriever", "jaccard", "-k", 5) == 0
+    record = json.loads(Path(f"{run}.json").read_bytes())
+    assert record["run"]["file"] == run
+
+
+def test_a_work_folder_that_is_a_file_is_refused(
+    tiny: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (tmp_path / "w").write_text("")
+    arguments = ["--model", tiny, "--pooling", "mean", "--work", tmp_path / "w"]
+    for extra in ([], ["--dry-run"]):
+        told = refused(capfdbinary, DATA, "-o", tmp_path / "run.txt", *arguments, *extra)
+        assert told == f"{tmp_path}/w: the work folder is a file. Name another."
+
+
+def test_what_the_system_says_of_a_folder_is_said_of_it(
+    tiny: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    arguments = [DATA, "-o", tmp_path / "run.txt", "--model", tiny, "--pooling", "mean", "--work", tmp_path / "w"]
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "search").write_text("")
+    told = refused(capfdbinary, *arguments)
+    assert re.fullmatch(rf"{tmp_path}/w/search/[0-9a-f]{{16}}: the folder cannot be used: Not a directory\. .*", told)
+
+
+def test_measures_that_the_judgments_are_not_enough_for_are_refused_before_the_work(
+    tiny: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    arguments = ["--model", tiny, "--pooling", "mean", "-m", "alpha_nDCG@10"]
+    assert "measure alpha_nDCG@10 needs" in refused(capfdbinary, DATA, "-o", tmp_path / "run.txt", *arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_record_says_what_was_there_before(tiny: str, tmp_path: Path) -> None:
+    arguments = [DATA, "-o", tmp_path / "run.txt", "--model", tiny, "--pooling", "mean", "-k", 5]
+    for before in (0, 216):
+        assert retrieve(*arguments) == 0
+        record = json.loads((tmp_path / "run.txt.json").read_text("utf-8"))
+        assert record["taken_over"]["passages"] == before
 
 
 def test_a_corpus_that_changes_while_it_is_ranked_is_refused(

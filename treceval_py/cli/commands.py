@@ -41,10 +41,14 @@ def run(arguments: Sequence[str]) -> int:
         return 2
     except BrokenPipeError:
         raise
-    except OSError as error:  # help and usage, which click prints itself
-        say(f"treceval: {lost(error)}")
+    except OSError as error:  # help and usage, which click prints itself; what has a file is about that one
+        say(f"treceval: {lost(error)}" if error.filename is None else _about_file(error))
         return 1
     return 0
+
+
+def _about_file(error: OSError) -> str:
+    return f"{visible(str(error.filename))}: {error.strerror or error}."
 
 
 def _command(error: click.UsageError) -> str:

@@ -18,7 +18,8 @@ from treceval_py.errors import OutputError
 if TYPE_CHECKING:
     from treceval_py.profiles import Profile
     from treceval_py.runner.collection import Collection
-    from treceval_py.runner.pipeline import Request, Retriever
+    from treceval_py.runner.pipeline import Outcome, Request, Retriever
+    from treceval_py.runner.planning import Forecast
 
 __all__ = ["retrieve"]
 
@@ -144,6 +145,8 @@ def retrieve(ctx: click.Context, /, source: str, output: str, dry_run: bool, **o
     from treceval_py.runner.collection import open_collection
 
     stages = Stages()
+    told: Forecast | None = None
+    done: Outcome | None = None
     try:
         collection = open_collection(
             source,
@@ -153,32 +156,52 @@ def retrieve(ctx: click.Context, /, source: str, output: str, dry_run: bool, **o
             split=options["split"],
             protocol=options["protocol"],
         )
-        for sentence in collection.notes:
-            stages.note(sentence)
+        _tell_first(collection, profile, options, stages)
         request = _request(collection, output, options, dry_run)
         if dry_run:
-            _print_forecast(request, stages)
-            return
-        from treceval_py.runner.pipeline import retrieve as run
-
-        done = run(request, stages, ["treceval", *sys.argv[1:]])
-        judged = _keep_judgments(collection, output, whole=options["protocol"] == "full")
+            told = _forecast(request, stages)
+        else:
+            done = _run(request, stages)
     except KeyboardInterrupt:
         stages.close()
         _interrupted(output, options)
-    except BrokenPipeError:
-        raise
-    except OSError as error:  # of the work folder, a disk: not of standard output, as elsewhere
+    except OSError as error:  # of the work folder or a disk, and not of standard output as elsewhere
         reason = f"cannot be used: {error.strerror or error}"
         raise OutputError(reason, "What is done is kept.", file=str(error.filename or _work(output, options))) from None
     finally:
         stages.close()
-    if judged is not None:
-        note(f"the judgments of this run are in {judged}, to score it again.")
-    if done.written.lines:
-        _print_scores(collection, output, profile, options["measures"])
-    elif collection.qrels is not None:
-        note(f"{output}: no query found anything; the run is empty and is not scored.")
+    if told is not None:
+        put(told.text(), None)
+        for sentence in told.notes:
+            note(sentence)
+    elif done is not None:
+        _print_scores(collection, output, done, profile, options)
+
+
+def _tell_first(collection: Collection, profile: Profile, options: dict[str, Any], stages: Stages) -> None:
+    """Say what there is to say of the collection, and refuse measures that its judgments are not enough for."""
+    from treceval_py.evaluation import check_kinds
+    from treceval_py.measures import parse_measures
+
+    for sentence in collection.notes:
+        stages.note(sentence)
+    if collection.qrels is not None:
+        measures = options["measures"] or profile.measures
+        check_kinds(parse_measures(measures, leaves_out=profile.leaves_out), collection.qrels)
+    elif options["measures"] or options["profile"]:
+        stages.note("There are no judgments, so nothing will be scored.")
+
+
+def _forecast(request: Request, stages: Stages) -> Forecast:
+    from treceval_py.runner.planning import forecast
+
+    return forecast(request, stages)
+
+
+def _run(request: Request, stages: Stages) -> Outcome:
+    from treceval_py.runner.pipeline import retrieve as run
+
+    return run(request, stages, ["treceval", *sys.argv[1:]])
 
 
 def _check_together(ctx: click.Context, options: dict[str, Any]) -> None:
@@ -291,16 +314,6 @@ def _retriever(options: dict[str, Any], dry_run: bool) -> tuple[Retriever, str]:
     return dense, os.path.basename(os.path.normpath(options["model"])).replace(" ", "_")
 
 
-def _print_forecast(request: Request, stages: Stages) -> None:
-    from treceval_py.runner.planning import forecast
-
-    told = forecast(request, stages)
-    stages.close()
-    put(told.text(), None)
-    for sentence in told.notes:
-        note(sentence)
-
-
 def _interrupted(output: str, options: dict[str, Any]) -> NoReturn:
     """Say how to go on, and end as an interrupted program ends."""
     again = shlex.join(["treceval", *sys.argv[1:]])
@@ -315,14 +328,16 @@ def _keep_judgments(collection: Collection, output: str, *, whole: bool) -> str 
     """Write judgments that are in no file, or are a part of one, beside the run, and return where."""
     from treceval_py.formats.writing import write_qrels
 
-    if collection.qrels is None or (whole and collection.qrels_name and os.path.exists(collection.qrels_name)):
+    if collection.qrels is None or (whole and os.path.isfile(collection.qrels_name or "")):
         return None
     path = f"{output}.qrels"
     write_qrels(collection.qrels, path)
     return path
 
 
-def _print_scores(collection: Collection, output: str, profile: Profile, measures: tuple[str, ...]) -> None:
+def _print_scores(
+    collection: Collection, output: str, done: Outcome, profile: Profile, options: dict[str, Any]
+) -> None:
     """Score the run that was written, if there are judgments."""
     from treceval_py.cli.notes import about
     from treceval_py.evaluation import evaluate
@@ -332,6 +347,13 @@ def _print_scores(collection: Collection, output: str, profile: Profile, measure
 
     if collection.qrels is None:
         return
+    judged = _keep_judgments(collection, output, whole=options["protocol"] == "full")
+    if judged is not None:
+        note(f"the judgments of this run are in {judged}, to score it again.")
+    if not done.written.lines:
+        note(f"{output}: no query found anything; the run is empty and is not scored.")
+        return
+    measures = options["measures"]
     usual = MEASURES if profile.measures == DEFAULT_MEASURES else profile.measures
     wanted = in_print_order(parse_measures(measures or usual, leaves_out=profile.leaves_out))
     asked = {qid for qid, _ in collection.queries}

@@ -239,22 +239,41 @@ def check_request(request: Request) -> None:
     OutputError
         The run file could not be written.
     """
-    output, folder = request.output, os.path.dirname(os.path.realpath(request.output))
     if request.k < 1:
         raise RunnerError(f"{request.k} documents a query are no run", "Ask for 1 or more.")
     check_tag(request.tag)
-    for path in (output, f"{output}.json"):
-        if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
-            raise OutputError("a run is a file, with its record beside it", "Name a file.", file=path)
-    for source in (request.collection.corpus.name, request.collection.queries.name, request.collection.qrels_name):
-        if source and os.path.exists(source) and os.path.exists(output) and os.path.samefile(source, output):
-            raise OutputError("the run would take the place of the collection's file", "Name another.", file=output)
+    _check_output(request.output, request.collection)
+    if isinstance(request.retriever, Dense) and os.path.exists(request.work) and not os.path.isdir(request.work):
+        raise OutputError("the work folder is a file", "Name another.", file=request.work)
+
+
+def _check_output(output: str, collection: Collection) -> None:
+    """Refuse a run file that could not be written, or would be written over the collection."""
+    folder = os.path.dirname(os.path.realpath(output))
+    beside = [output, f"{output}.json", f"{output}.qrels", os.path.join(folder, _part_of(output))]
+    sources = [collection.corpus.name, collection.queries.name, collection.qrels_name or ""]
+    for path in beside:
+        if path in {"", "-"} or (_exists(path) and not os.path.isfile(path)):
+            raise OutputError("a run is a file, with its record beside it", "Name a file.", file=path or "''")
+        if os.path.exists(path) and any(os.path.samefile(path, each) for each in sources if os.path.exists(each)):
+            raise OutputError("the run would take the place of the collection's file", "Name another.", file=path)
     if not os.path.isdir(folder):
         raise OutputError("the folder of the run file is not there", "Make it, or name another.", file=output)
     if not os.access(folder, os.W_OK):
         raise OutputError("the folder of the run file cannot be written", "Name another.", file=output)
     if output.endswith((".zst", ".zstd")):
         open_zstd(io.BytesIO(), output, "wb").close()  # which says so when its package is missing
+
+
+def _exists(path: str) -> bool:
+    """Say whether there is something of a name, and refuse a name that no file can have."""
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise OutputError(f"cannot be written: {error.strerror or error}", "Name another file.", file=path) from None
+    return True
 
 
 def _check_packages(retriever: Retriever) -> None:

@@ -136,7 +136,9 @@ def _of_dense(request: Request, dense: Dense, looked: Surveys, rows: list[tuple[
     rows.append(("search", index))
     found = looked.queries.count * min(request.k, looked.passages.count) * 12
     disk = rest + memory + run
-    memory = max(_encoding_memory(dense, looked), memory + _searching_memory(request, dense, looked))
+    memory = max(
+        max(len(dense.devices), 1) * _encoding_memory(dense, looked), memory + _searching_memory(request, dense, looked)
+    )
     rows += [
         ("run", f"{request.output}: at most {_size(run)}"),
         ("to write", f"{_size(disk)}, and {_size(found)} meanwhile"),

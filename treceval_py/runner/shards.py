@@ -361,14 +361,15 @@ def write_json(path: str, value: object) -> None:
     OutputError
         It cannot be written.
     """
-    _write(path, json.dumps(value, indent=1, ensure_ascii=False).encode() + b"\n")
+    # Bytes of a file name that are no UTF-8 stand as the escapes of JSON that Python reads back.
+    _write(path, json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
 
 
 def _lines(manifest: Mapping[str, Any]) -> bytes:
     """Return a manifest as JSON with a line for each shard: it is written once for each."""
     shards = ",\n".join(f'  "{number}": {json.dumps(shard)}' for number, shard in manifest["shards"].items())
     rest = json.dumps({key: each for key, each in manifest.items() if key != "shards"}, indent=1, ensure_ascii=False)
-    return f'{rest[:-2]},\n "shards": {{\n{shards}\n }}\n}}\n'.encode()
+    return f'{rest[:-2]},\n "shards": {{\n{shards}\n }}\n}}\n'.encode("utf-8", "backslashreplace")
 
 
 def _write(path: str, content: bytes) -> None:
