@@ -289,6 +289,48 @@ def test_an_unknown_protocol_is_refused(tmp_path: Path) -> None:
     assert refusal(folder_of(tmp_path, MSMARCO), protocol="half") == message
 
 
+def test_a_missing_folder_is_refused_though_every_part_is_named(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"c": PASSAGES, "q": TOPICS, "r": JUDGED})
+    names = {"corpus": f"{folder}/c", "queries": f"{folder}/q", "qrels": f"{folder}/r"}
+    message = "F: no such folder. Give a folder, or datasets:NAME or ir_datasets:NAME."
+    assert refusal(f"{folder}/none", **names) == message
+
+
+@pytest.mark.parametrize(("there", "missing"), [("corpus", "queries"), ("queries", "corpus")])
+def test_without_a_folder_the_part_that_is_not_named_is_told(there: str, missing: str) -> None:
+    assert refusal("", **{there: "x"}) == (
+        f"without a folder the corpus and the queries are named each, and only the {there} is. Name the {missing} too."
+    )
+
+
+def test_a_split_of_files_that_are_named_is_refused(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"c": PASSAGES, "q": TOPICS})
+    message = f"{folder}/q: there are no splits to choose from. Leave the split out."
+    assert refusal("", corpus=f"{folder}/c", queries=f"{folder}/q", split="dev") == message
+
+
+def test_a_split_of_a_folder_without_judgments_is_refused_where_queries_are_named(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"collection.tsv": PASSAGES, "q": TOPICS})
+    message = "F: there are no splits to choose from. Leave the split out."
+    assert refusal(folder, queries=f"{folder}/q", split="dev") == message
+
+
+def test_a_split_chooses_judgments_where_queries_are_named(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {**MSMARCO, "qrels.test.tsv": JUDGED, "q": TOPICS})
+    assert files_of(open_collection(folder, queries=f"{folder}/q", split="test"), folder)[2] == "qrels.test.tsv"
+
+
+def test_a_folder_that_cannot_be_listed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def listed(path: str) -> list[str]:
+        raise PermissionError(13, "Permission denied", path)
+
+    folder = folder_of(tmp_path, {"a/x": "", "q": TOPICS})
+    monkeypatch.setattr("os.listdir", listed)
+    assert refusal("", corpus=f"{folder}/a", queries=f"{folder}/q") == (
+        f"{folder}/a: cannot be read as a folder: Permission denied. Check its permissions."
+    )
+
+
 # The truncated protocol.
 
 
@@ -556,8 +598,34 @@ def test_a_hub_that_cannot_be_reached_is_said_in_one_line(datasets: Any, monkeyp
 
     monkeypatch.setattr(datasets, "load_dataset", load)
     assert refusal("datasets:a/b", protocol="truncated") == (
-        "F: the data set cannot be loaded: Couldn't reach 'a/b' on the Hub. Check the name and the connection."
+        "F: the data set cannot be loaded: Couldn't reach 'a/b'. Check the name and the connection."
     )
+
+
+def test_of_a_long_reason_the_beginning_of_the_first_line_is_said(
+    datasets: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(name: str, split: str) -> Any:
+        raise ValueError("x" * 300 + "\nmore")
+
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    assert refusal("datasets:a/b") == (
+        f"F: the data set cannot be loaded: {'x' * 200}. Check the name and the connection."
+    )
+
+
+def test_a_split_of_a_saved_data_set_without_any_is_refused(datasets: Any, tmp_path: Path) -> None:
+    datasets.Dataset.from_list(ROWS).save_to_disk(tmp_path / "saved")
+    message = "F: there are no splits to choose from. Leave the split out."
+    assert refusal(f"datasets:{tmp_path}/saved", protocol="truncated", split="dev") == message
+
+
+@pytest.mark.parametrize("save", ["save_to_disk", "to_parquet"])
+def test_a_data_set_without_rows_is_refused(datasets: Any, tmp_path: Path, save: str) -> None:
+    place = tmp_path / ("dev.parquet" if save == "to_parquet" else "saved")
+    getattr(datasets.Dataset.from_dict({"query": [], "positive": []}), save)(place)
+    message = "F: the data set has no rows. Name one that has, or another split."
+    assert refusal(f"datasets:{place}", protocol="truncated") == message
 
 
 def test_no_bar_is_drawn_and_bars_come_back(
@@ -606,6 +674,11 @@ def test_a_data_set_of_ir_datasets_is_opened(registered: str) -> None:
 
 def test_the_truncated_protocol_works_with_ir_datasets(registered: str) -> None:
     assert ids(open_collection(f"ir_datasets:{registered}", protocol="truncated").corpus) == ["p2", "p3"]
+
+
+def test_a_split_of_ir_datasets_is_refused(registered: str) -> None:
+    message = "F: there are no splits to choose from. Leave the split out."
+    assert refusal(f"ir_datasets:{registered}", split="dev") == message
 
 
 def test_queries_of_ir_datasets_go_with_another_corpus(registered: str, tmp_path: Path) -> None:

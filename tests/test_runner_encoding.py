@@ -227,6 +227,33 @@ def test_weights_that_would_be_made_up_are_refused(tiny, tmp_path):
     )
 
 
+def configured(model, folder, **changed):
+    """Copy a model, and change its configuration."""
+    folder = copied(model, folder)
+    path = os.path.join(folder, "config.json")
+    with open(path) as stream:
+        config = json.load(stream)
+    with open(path, "w") as stream:
+        json.dump({**config, **changed}, stream)
+    return folder
+
+
+def test_weights_of_other_shapes_than_the_configuration_are_refused(tiny, tmp_path):
+    folder = configured(tiny, tmp_path / "m", intermediate_size=48)
+    assert refusal(encoder_of, find_model(folder)) == (
+        f"{folder}: the weights have other shapes than config.json says, such as "
+        "encoder.layer.0.intermediate.dense.bias. Copy the model again."
+    )
+
+
+def test_weights_of_more_layers_than_the_configuration_are_refused(tiny, tmp_path):
+    folder = configured(tiny, tmp_path / "m", num_hidden_layers=1)
+    assert refusal(encoder_of, find_model(folder)) == (
+        f"{folder}: the weights have layers that config.json does not say, such as "
+        "encoder.layer.1.attention.output.LayerNorm.bias. They would be left out: copy the model again."
+    )
+
+
 def test_an_unknown_architecture_is_refused(tiny, tmp_path):
     folder = copied(tiny, tmp_path)
     config = json.loads((folder / "config.json").read_text())

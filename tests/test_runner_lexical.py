@@ -20,7 +20,7 @@ import bm25s
 
 from treceval_py.errors import RunnerError
 from treceval_py.runner import lexical
-from treceval_py.runner.lexical import Bm25, rank_bm25, rank_jaccard
+from treceval_py.runner.lexical import Bm25, check_bm25, rank_bm25, rank_jaccard
 from treceval_py.runner.run_file import Ranked, write_ranked
 from treceval_py.tables import Ids
 
@@ -227,6 +227,7 @@ def test_bm25_says_nothing_on_the_terminal(capfd: pytest.CaptureFixture[str]) ->
     [
         (Bm25(k1=-1), "k1 of BM25 is -1. Give 0 or more."),
         (Bm25(k1=float("nan")), "k1 of BM25 is nan. Give 0 or more."),
+        (Bm25(k1=1e308), "k1 of BM25 is 1e+308. Give 1,000,000 or less."),
         (Bm25(b=1.5), "b of BM25 is 1.5. Give a number from 0 to 1."),
         (Bm25(method="bm25+"), "BM25 has no method 'bm25+'. Give one of lucene, robertson, atire."),
         (
@@ -243,6 +244,11 @@ def test_settings_that_mean_nothing_are_refused_at_once(settings: Bm25, message:
     with pytest.raises(RunnerError) as caught:
         rank_bm25([], [], 1, settings)
     assert str(caught.value) == message
+
+
+def test_settings_can_be_checked_without_texts() -> None:
+    with pytest.raises(RunnerError, match=r"^b of BM25 is 1\.5\."):
+        check_bm25(Bm25(b=1.5))
 
 
 def test_an_unknown_stemmer_is_refused_with_those_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -174,6 +174,34 @@ def test_a_configuration_that_is_no_json_is_refused(tmp_path):
     assert refusal(find_model, folder).startswith(f"{folder}/config.json: cannot be read as JSON: ")
 
 
+def test_a_model_of_roberta_without_a_padding_token_has_the_positions_of_one_with_its_default(tmp_path):
+    config = {**BERT, "model_type": "roberta", "max_position_embeddings": 514, "pad_token_id": None}
+    assert find_model(make(tmp_path / "m", config)).positions == 514 - 2
+
+
+def test_a_pooling_that_is_no_word_is_refused(tmp_path):
+    folder = make(tmp_path / "m", pooling={"pooling_mode": 5})
+    assert refusal(find_model, folder) == (
+        f"{folder}/1_Pooling/config.json: does not say how to pool (pooling_mode). Copy the model again."
+    )
+
+
+def test_a_folder_that_cannot_be_read_is_refused(tmp_path, monkeypatch):
+    def listed(path):
+        raise PermissionError(13, "Permission denied", path)
+
+    folder = make(tmp_path / "m")
+    monkeypatch.setattr("os.listdir", listed)
+    assert refusal(find_model, folder) == (
+        f"{folder}: the folder cannot be read: Permission denied. Check its permissions."
+    )
+
+
+@pytest.mark.parametrize("call", [find_model, preview_model])
+def test_a_model_without_a_name_is_refused(call):
+    assert refusal(call, "") == "the name of the model is empty. Give a model's folder, or its name on the hub."
+
+
 def test_a_layer_that_would_be_left_out_is_refused(tmp_path):
     kinds = ["Transformer", "Pooling", "Dense", "Normalize"]
     folder = make(tmp_path / "m", modules=[{"type": f"sentence_transformers.models.{kind}"} for kind in kinds])

@@ -700,7 +700,8 @@ def test_a_factory_without_lists_is_refused() -> None:
 @pytest.mark.parametrize(
     ("factory", "least"),
     [("IVF64,Flat", 64), ("PQ8", 256), ("PQ8x4fs", 16), ("IVF300,PQ8", 300), ("IVF16,PQ8", 256), ("OPQ8,SQ8", 256),
-     ("IVF64_HNSW8,SQ8", 64), ("HNSW16_PQ8", 256), ("IVF64,PQ8x4,RFlat", 64), ("PCA8,IVF10,Flat", 10)],
+     ("IVF64_HNSW8,SQ8", 64), ("HNSW16_PQ8", 256), ("IVF64,PQ8x4,RFlat", 64), ("PCA8,IVF10,Flat", 10),
+     ("RQ2x12", 4096), ("IVF4,LSQ2x10", 1024), ("IVF4(PQ8),Flat", 256)],
 )  # fmt: skip
 def test_fewer_vectors_than_centroids_are_refused(factory: str, least: int) -> None:
     similarity = "l2"
@@ -717,6 +718,50 @@ def test_fewer_training_vectors_than_centroids_are_refused(tmp_path: Path) -> No
     assert str(caught.value) == (
         "index 'IVF64,Flat' needs at least 64 vectors to train it, not 63. Train it with more, or use fewer centroids."
     )
+
+
+def test_fewer_training_vectors_than_centroids_are_refused_before_building() -> None:
+    with pytest.raises(RunnerError, match=r"^index 'IVF64,Flat' needs at least 64 vectors to train it, not 63\."):
+        indexing.check(IndexSettings("IVF64,Flat", "l2", training=63), 16, 1000)
+
+
+def test_parameters_are_checked_before_building() -> None:
+    with pytest.raises(RunnerError, match=r"^the index has no parameter 'efSearch'\."):
+        indexing.check(IndexSettings("IVF4,Flat", "l2", "efSearch=3"), 16, 1000)
+
+
+@pytest.mark.parametrize(
+    ("factory", "what"),
+    [
+        # With so few links faiss 1.15.1 kills the process, or builds without end.
+        ("HNSW0", "has too few links. Give HNSW 2 or more."),
+        ("HNSW1", "has too few links. Give HNSW 2 or more."),
+        ("IVF4_HNSW1,Flat", "has too few links. Give HNSW 2 or more."),
+        ("NSG3,Flat", "has too few links. Give NSG 6 or more."),
+        ("IVF4_NSG8,Flat", "has 4 lists, and NSG over them needs at least 101. Give IVF more lists, or leave NSG out."),
+        ("PCA32,Flat", "would make 32 dimensions of 16. Give 16 or less."),
+        ("PCAR32,Flat", "would make 32 dimensions of 16. Give 16 or less."),
+        ("PCAW32,Flat", "would make 32 dimensions of 16. Give 16 or less."),
+        ("PCA0,Flat", "leaves no dimensions. Give their number, from 1."),
+        ("OPQ5,Flat", "would divide 16 dimensions into 5 equal parts. Give OPQ a divisor of 16."),
+        ("OPQ4_10,Flat", "would divide 10 dimensions into 4 equal parts. Give OPQ a divisor of 10."),
+    ],
+)
+def test_a_factory_that_faiss_makes_and_cannot_build_is_refused(factory: str, what: str) -> None:
+    assert refused_factory(factory) == f"index {factory!r} {what}"
+
+
+def test_too_few_vectors_for_a_graph_are_refused() -> None:
+    assert refused_factory("NSG16,Flat", count=100) == (
+        "index 'NSG16,Flat' needs at least 101 vectors for its graph, there are 100. "
+        "Use another index, or search without one."
+    )
+
+
+def test_an_index_for_which_memory_is_too_small_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunnerError) as caught:
+        built(tmp_path, "HNSW99999999")
+    assert str(caught.value) == "there is not enough memory for index 'HNSW99999999'. Choose a smaller one."
 
 
 def test_nothing_to_index_is_refused() -> None:

@@ -158,9 +158,11 @@ def open_collection(
     if protocol not in PROTOCOLS:
         raise RunnerError(f"unknown protocol {protocol!r}", f"There are {', '.join(PROTOCOLS)}.")
     given = Given(corpus, queries, qrels, split)
+    _check_source(source, given)
     if source.startswith(DATASETS) and queries is None:
         return _of_positives(source, given, protocol)
     parts = _parts(source, given)
+    _check_split(source, given, parts)
     documents, topics = _texts(parts.corpus, "document"), _texts(parts.queries, "query", split)
     judgments = None if parts.qrels is None else read_qrels(parts.qrels)
     notes = list[str]()
@@ -170,6 +172,54 @@ def open_collection(
         documents, topics, judgments = _truncated(documents, topics, judgments, source, notes)
     name = source or f"{documents.name}, {topics.name}"
     return _collection(name, documents, topics, judgments, parts.qrels, notes)
+
+
+def _check_source(source: str, given: Given) -> None:
+    """Refuse a source that is not there, though nothing of it may be used."""
+    if not source:
+        missing = [name for name, each in (("corpus", given.corpus), ("queries", given.queries)) if each is None]
+        if len(missing) == 1:
+            there = "queries" if missing == ["corpus"] else "corpus"
+            what = f"without a folder the corpus and the queries are named each, and only the {there} is"
+            raise InputError(what, f"Name the {missing[0]} too.")
+    elif not source.startswith((DATASETS, IR_DATASETS)) and not os.path.exists(source):
+        raise InputError("no such folder", "Give a folder, or datasets:NAME or ir_datasets:NAME.", file=source)
+
+
+def _check_split(source: str, given: Given, parts: Parts) -> None:
+    """Refuse a split that nothing is chosen by."""
+    if given.split is None or _has_splits(parts.queries):
+        return
+    # Of BEIR's layout the split chooses the judgments, and of the others the queries too.
+    of_queries = given.queries is None and not parts.judged_only
+    of_judgments = given.qrels is None and parts.qrels is not None
+    if source and not source.startswith((DATASETS, IR_DATASETS)) and (of_queries or of_judgments):
+        return
+    raise _no_splits(source or parts.queries)
+
+
+def _has_splits(queries: str) -> bool:
+    """Tell whether queries are of the library ``datasets``, which refuses the splits that it lacks."""
+    if queries.startswith(DATASETS):
+        return True
+    return os.path.isdir(queries) and not _matching(_listed(queries), r"queries\.(?:tsv|jsonl)")
+
+
+def _no_splits(name: str) -> InputError:
+    return InputError("there are no splits to choose from", "Leave the split out.", file=name)
+
+
+def _no_rows(name: str) -> InputError:
+    return InputError("the data set has no rows", "Name one that has, or another split.", file=name)
+
+
+def _listed(folder: str) -> list[str]:
+    """Return the names in a folder, in order."""
+    try:
+        return sorted(os.listdir(folder))
+    except OSError as error:
+        what = f"cannot be read as a folder: {error.strerror}"
+        raise InputError(what, "Check its permissions.", file=folder) from None
 
 
 def _collection(
@@ -302,7 +352,7 @@ def _parts_of_beir(folder: str, files: Sequence[str], given: Given) -> Parts:
     queries = given.queries or _only(folder, _matching(files, r"queries\.jsonl"), "queries.jsonl")
     qrels, within = given.qrels, os.path.join(folder, "qrels")
     if qrels is None and (os.path.isdir(within) or given.split is not None):
-        found = _matching(sorted(os.listdir(within)) if os.path.isdir(within) else [], r"(.+)\.tsv")
+        found = _matching(_listed(within) if os.path.isdir(within) else [], r"(.+)\.tsv")
         qrels = _of_split(within, found, given.split or "test", "judgments")
     return Parts(corpus, queries, qrels, judged_only=given.queries is None)
 
@@ -329,10 +379,10 @@ def _texts(name: str, kind: Kind, split: str | None = None) -> Rows:
         return _column_texts(name, kind, split)
     if os.path.isdir(name):
         pattern = r"collection\.tsv|corpus\.jsonl" if kind == "document" else r"queries\.(?:tsv|jsonl)"
-        found = _matching(sorted(os.listdir(name)), f"(?:{pattern})")
+        found = _matching(_listed(name), f"(?:{pattern})")
         return _texts(_only(name, found, ""), kind) if found else _column_texts(name, kind, split)
     if re.search(r"\.(?:parquet|csv)$", name):
-        return _column_texts(name, kind, split)
+        return _column_texts(name, kind, None)
     return JsonTexts(name, kind) if _is_json(name) else TabbedTexts(name, kind)
 
 
@@ -369,7 +419,8 @@ def _not_installed(package: str, name: str) -> RunnerError:
 
 
 def _unloadable(error: Exception, name: str) -> InputError:
-    reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    lines = [" ".join(line.split()) for line in str(error).splitlines() if line.strip()]
+    reason = lines[0][:200].rstrip(".") if lines else type(error).__name__
     return InputError(f"the data set cannot be loaded: {reason}", "Check the name and the connection.", file=name)
 
 
@@ -390,6 +441,8 @@ def _column_texts(name: str, kind: Kind, split: str | None) -> ColumnTexts:
 
 
 def _columns(data: Any, name: str, kind: Kind) -> ColumnTexts:
+    if not len(data):
+        raise _no_rows(name)
     texts, ids = (DOCUMENT_TEXTS, DOCUMENT_IDS) if kind == "document" else (QUERY_TEXTS, QUERY_IDS)
     text = _column(data, name, texts)
     identifier = next((column for column in ids if column in data.column_names), None)
@@ -457,19 +510,33 @@ def _local_dataset(datasets: Any, place: str, name: str, split: str | None, defa
     if os.path.isdir(place) and any(
         os.path.exists(os.path.join(place, file)) for file in ("dataset_dict.json", "state.json")
     ):
-        saved = datasets.load_from_disk(place)
-        return saved[_chosen(list(saved), name, split, default)] if isinstance(saved, datasets.DatasetDict) else saved
+        try:
+            saved = datasets.load_from_disk(place)
+        except IndexError:  # a table without rows is saved without a file, and the library looks at the first one
+            raise _no_rows(name) from None
+        if isinstance(saved, datasets.DatasetDict):
+            return saved[_chosen(list(saved), name, split, default)]
+        if split is not None:
+            raise _no_splits(name)
+        return saved
     files = _data_files(place) if os.path.isdir(place) else {"": [place]}
     if not files:
         endings = ", ".join(BUILDERS)
         what = f"the folder has no data set that was saved, and no files of data ({endings})"
         raise InputError(what, "Check the name.", file=name)
+    if list(files) == [""] and split is not None:
+        raise _no_splits(name)
     chosen = files[""] if list(files) == [""] else files[_chosen(list(files), name, split, default)]
     builders = {BUILDERS.get(_ending(file), "") for file in chosen}
     if len(builders) > 1 or "" in builders:
         what = f"files of several kinds or of an unknown one: {', '.join(map(os.path.basename, chosen))}"
         raise InputError(what, f"Give files of one kind ({', '.join(BUILDERS)}).", file=name)
-    return datasets.load_dataset(builders.pop(), data_files=chosen, split="train")
+    try:
+        return datasets.load_dataset(builders.pop(), data_files=chosen, split="train")
+    except (StopIteration, ValueError) as error:  # of an empty file, and of a table without rows
+        if isinstance(error, StopIteration) or "corresponds to no data" in str(error):
+            raise _no_rows(name) from None
+        raise
 
 
 def _ending(file: str) -> str:
@@ -480,7 +547,7 @@ def _data_files(folder: str) -> dict[str, list[str]]:
     """Return the files of data in a folder, or in its folder ``data``, by split: the name without the number."""
     found: dict[str, list[str]] = {}
     for within in (folder, os.path.join(folder, "data")):
-        for file in sorted(os.listdir(within)) if os.path.isdir(within) and not found else []:
+        for file in _listed(within) if os.path.isdir(within) and not found else []:
             if _ending(file) in BUILDERS:
                 stem = os.path.splitext(re.sub(_PACKED + "$", "", file))[0]
                 split = re.sub(r"-\d+-of-\d+(?:-[0-9a-f]+)?$", "", stem)

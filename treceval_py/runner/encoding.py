@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import platform
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import metadata
@@ -307,17 +308,24 @@ class _Once:
 
 
 class _Recorder:
-    """Stands in for transformers' AutoModel, to hear which weights were not in the files."""
+    """Stands in for transformers' AutoModel, to hear how the weights differ from what the configuration says."""
 
     def __init__(self, original: Any) -> None:
         self.missing: list[str] = []
+        self.left: list[str] = []
+        self.misshapen: list[str] = []
         self._original = original
 
     def from_pretrained(self, *given: object, **named: object) -> Any:
         """Load a model as AutoModel does."""
+        # Transformers' own error about shapes refers to a report that is not printed here.
+        named = {**named, "ignore_mismatched_sizes": True}
         model, info = self._original.from_pretrained(*given, **named, output_loading_info=True)
         # The pooler, which many leave out, comes after the hidden states and is not used.
         self.missing = sorted(name for name in info["missing_keys"] if not name.startswith("pooler."))
+        # What is left over is most often the head of the training; a layer is not.
+        self.left = sorted(name for name in info["unexpected_keys"] if re.search(r"\blayers?\.\d+\.", name))
+        self.misshapen = sorted(name for name, *_ in info["mismatched_keys"])
         return model
 
 
@@ -342,9 +350,15 @@ def _load(model: Model, settings: Settings, device: str, batch_size: int) -> Any
     except Exception as error:  # damaged files, unknown architectures: each has its own exception
         what = f"the model cannot be loaded: {_first_line(error)}"
         raise RunnerError(what, "Copy it again, or use another.", file=model.name) from error
+    if recorder.misshapen:
+        what = f"the weights have other shapes than config.json says, such as {recorder.misshapen[0]}"
+        raise RunnerError(what, "Copy the model again.", file=model.name)
     if recorder.missing:
         what = f"the weights lack {len(recorder.missing)} of the model's tensors, such as {recorder.missing[0]}"
         raise RunnerError(what, "They would be made up at random: copy the model again.", file=model.name)
+    if recorder.left:
+        what = f"the weights have layers that config.json does not say, such as {recorder.left[0]}"
+        raise RunnerError(what, "They would be left out: copy the model again.", file=model.name)
     flag.model.eval()
     return flag
 

@@ -35,6 +35,7 @@ __all__ = [
     "Plan",
     "build",
     "bytes_per_vector",
+    "check",
     "check_factory",
     "check_parameters",
     "load",
@@ -49,6 +50,15 @@ OPQ_CENTROIDS = 256
 
 SAMPLE_LEAST = 10_000
 """Vectors that train what has no centroids."""
+
+HNSW_LEAST = 2
+"""Links of HNSW: with fewer, faiss kills the process instead of raising."""
+
+NSG_LEAST = 6
+"""Links of NSG: with fewer, faiss was seen to build the graph without end."""
+
+NSG_VECTORS = 101
+"""Vectors that faiss needs at least to build the graph of NSG."""
 
 AGAIN = "Remove it to build it again."
 
@@ -120,6 +130,38 @@ class Built(NamedTuple):
     training: int
 
 
+def check(settings: IndexSettings, dimensions: int, count: int) -> Plan:
+    """Check everything of an index that can be refused without building it.
+
+    Parameters
+    ----------
+    settings : IndexSettings
+        The index.
+    dimensions : int
+        Dimensions of a vector, E.
+    count : int
+        How many vectors there are.
+
+    Returns
+    -------
+    Plan
+        What it needs.
+
+    Raises
+    ------
+    RunnerError
+        As of `check_factory` and `check_parameters`, or the vectors that shall train it are too few.
+    """
+    plan = check_factory(settings.factory, dimensions, settings.similarity, count)
+    if settings.training and plan.trained and settings.training < plan.least:
+        raise RunnerError(
+            f"index {settings.factory!r} needs at least {plan.least} vectors to train it, not {settings.training}",
+            "Train it with more, or use fewer centroids.",
+        )
+    check_parameters(settings, dimensions)
+    return plan
+
+
 def check_factory(factory: str, dimensions: int, similarity: str, count: int) -> Plan:
     """Check that an index can be built, without building it.
 
@@ -153,6 +195,11 @@ def check_factory(factory: str, dimensions: int, similarity: str, count: int) ->
         raise RunnerError(
             f"index {factory!r} needs at least {least} vectors to train it, there are {count}",
             "Use fewer centroids, or search without an index.",
+        )
+    if count < NSG_VECTORS and any(hasattr(part, "nsg") for part in _stored(index)):
+        raise RunnerError(
+            f"index {factory!r} needs at least {NSG_VECTORS} vectors for its graph, there are {count}",
+            "Use another index, or search without one.",
         )
     return Plan(
         trained=not index.is_trained,
@@ -223,7 +270,7 @@ def build(settings: IndexSettings, vectors: Vectors, path: str, reporter: Report
     Raises
     ------
     RunnerError
-        As of `check_factory` and `exact.search`, or faiss refuses the vectors.
+        As of `check` and `exact.search`, or faiss refuses the vectors.
     OutputError
         The file cannot be written.
 
@@ -233,12 +280,7 @@ def build(settings: IndexSettings, vectors: Vectors, path: str, reporter: Report
     was measured with faiss 1.15.1 for flat, IVF, PQ, SQ and HNSW indexes with 1, 2, 4 and 8 threads. For the cosine,
     vectors are normalised here and not by the index.
     """
-    plan = check_factory(settings.factory, vectors.dimensions, settings.similarity, vectors.count)
-    if settings.training and plan.trained and settings.training < plan.least:
-        raise RunnerError(
-            f"index {settings.factory!r} needs at least {plan.least} vectors to train it, not {settings.training}",
-            "Train it with more, or use fewer centroids.",
-        )
+    plan = check(settings, vectors.dimensions, vectors.count)
     index = _made(settings.factory, vectors.dimensions, settings.similarity)
     rows = min(settings.training or plan.advised, vectors.count) if plan.trained else 0
     with _refusals(settings.factory), fast_batches():
@@ -369,10 +411,48 @@ def _made(factory: str, dimensions: int, similarity: str) -> Any:
         raise RunnerError(
             f"faiss cannot make index {factory!r} for the similarity {similarity!r}", "Choose another one."
         )
+    _check_parts(index, factory)
+    return index
+
+
+def _check_parts(index: Any, factory: str) -> None:
+    """Refuse what faiss makes, and then fails on, kills the process with, or never ends."""
+    faiss = load_faiss()
     for part in _parts(index):
         if getattr(part, "nlist", 1) < 1:
             raise RunnerError(f"index {factory!r} has no lists", "Give their number after IVF.")
-    return index
+        # The lowest level of HNSW has twice as many links as were asked for; with one link there is not even that.
+        if hasattr(part, "hnsw") and (
+            part.hnsw.cum_nneighbor_per_level.size() < 2 or part.hnsw.nb_neighbors(0) < 2 * HNSW_LEAST
+        ):
+            raise RunnerError(f"index {factory!r} has too few links", f"Give HNSW {HNSW_LEAST} or more.")
+        if hasattr(part, "nsg") and part.nsg.R < NSG_LEAST:
+            raise RunnerError(f"index {factory!r} has too few links", f"Give NSG {NSG_LEAST} or more.")
+        if hasattr(part, "nlist") and hasattr(faiss.downcast_index(part.quantizer), "nsg") and part.nlist < NSG_VECTORS:
+            raise RunnerError(
+                f"index {factory!r} has {part.nlist} lists, and NSG over them needs at least {NSG_VECTORS}",
+                "Give IVF more lists, or leave NSG out.",
+            )
+    for step in _transforms(index):
+        _check_step(step, factory)
+
+
+def _check_step(step: Any, factory: str) -> None:
+    """Refuse a transformation that cannot be trained for its dimensions."""
+    faiss = load_faiss()
+    if step.d_out == 0:
+        raise RunnerError(f"index {factory!r} leaves no dimensions", "Give their number, from 1.")
+    if isinstance(step, (faiss.PCAMatrix, faiss.ITQTransform)) and step.d_out > step.d_in:
+        raise RunnerError(
+            f"index {factory!r} would make {step.d_out} dimensions of {step.d_in}", f"Give {step.d_in} or less."
+        )
+    if isinstance(step, faiss.OPQMatrix):
+        dimensions = step.d_out if step.d_out > 0 else step.d_in
+        if step.M < 1 or dimensions % step.M:
+            raise RunnerError(
+                f"index {factory!r} would divide {dimensions} dimensions into {step.M} equal parts",
+                f"Give OPQ a divisor of {dimensions}.",
+            )
 
 
 @contextlib.contextmanager
@@ -382,6 +462,8 @@ def _refusals(factory: str) -> Iterator[None]:
         yield
     except RunnerError:
         raise
+    except MemoryError:
+        raise RunnerError(f"there is not enough memory for index {factory!r}", "Choose a smaller one.") from None
     except (RuntimeError, AssertionError) as error:
         reason = _reason(error)
         if "could not parse" in reason or not factory:
@@ -413,6 +495,17 @@ def _parts(index: Any) -> Iterator[Any]:
             yield from _parts(inner)
 
 
+def _stored(index: Any) -> Iterator[Any]:
+    """Yield the parts of an index that hold all vectors, not the centroids of lists."""
+    faiss = load_faiss()
+    part = faiss.downcast_index(index)
+    yield part
+    for name in ("index", "base_index", "refine_index"):
+        inner = getattr(part, name, None)
+        if inner is not None:
+            yield from _stored(inner)
+
+
 def _transforms(index: Any) -> Iterator[Any]:
     """Yield the transformations that an index applies to vectors."""
     faiss = load_faiss()
@@ -429,6 +522,9 @@ def _centroids(part: Any) -> int:
     found = [getattr(part, "nlist", 1)]
     if hasattr(part, "pq"):
         found.append(part.pq.ksub)
+    if hasattr(part, "aq"):
+        bits = part.aq.nbits
+        found.append(1 << max((int(bits.at(number)) for number in range(bits.size())), default=0))
     if hasattr(part, "chain"):
         found += [
             OPQ_CENTROIDS if hasattr(step, "niter_pq") else step.d_out

@@ -22,7 +22,7 @@ from treceval_py._types import AnyArray, FloatArray, IntArray
 from treceval_py.errors import RunnerError
 from treceval_py.runner.run_file import Ranked
 
-__all__ = ["METHODS", "Bm25", "rank_bm25", "rank_jaccard"]
+__all__ = ["METHODS", "Bm25", "check_bm25", "rank_bm25", "rank_jaccard"]
 
 Advance = Callable[[int], None]
 
@@ -35,6 +35,9 @@ PORTION = 8192
 METHODS = ("lucene", "robertson", "atire")
 """The variants of BM25, as `bm25s` calls them, that give a document without a word of the query no score."""
 
+K1_MOST = 1e6
+"""Above it words count as often as they come, and far above it the scores overflow."""
+
 STOPWORDS = ("da", "de", "en", "es", "fr", "it", "ko", "nl", "no", "pt", "ru", "sv", "tr", "zh")
 """The languages of which `bm25s` has stop words."""
 
@@ -45,7 +48,7 @@ class Bm25(NamedTuple):
     Attributes
     ----------
     k1 : float
-        How much it counts that a word comes more than once, from 0.
+        How much it counts that a word comes more than once, from 0 to a million.
     b : float
         How much the length of a document counts against it, from 0 to 1.
     method : {"lucene", "robertson", "atire"}
@@ -67,6 +70,22 @@ class Bm25(NamedTuple):
     method: str = "lucene"
     stopwords: str | None = "en"
     stemmer: str | None = None
+
+
+def check_bm25(settings: Bm25) -> None:
+    """Check that BM25 can rank with these settings, without any texts.
+
+    Parameters
+    ----------
+    settings : Bm25
+        How to rank.
+
+    Raises
+    ------
+    RunnerError
+        A setting is none that can be used, or a package is not installed.
+    """
+    _tokenizer(settings)
 
 
 def rank_bm25(
@@ -135,6 +154,8 @@ def _tokenizer(settings: Bm25) -> Any:
     """Check the settings and return what cuts texts into numbers of words."""
     if not (math.isfinite(settings.k1) and settings.k1 >= 0):
         raise RunnerError(f"k1 of BM25 is {settings.k1}", "Give 0 or more.")
+    if settings.k1 > K1_MOST:
+        raise RunnerError(f"k1 of BM25 is {settings.k1}", f"Give {K1_MOST:,.0f} or less.")
     if not 0 <= settings.b <= 1:
         raise RunnerError(f"b of BM25 is {settings.b}", "Give a number from 0 to 1.")
     if settings.method not in METHODS:

@@ -177,6 +177,8 @@ def find_model(name: str | os.PathLike[str], revision: str | None = None) -> Mod
         There is no such folder, or something is missing in it; the hub cannot be reached or has no such model.
     """
     name = os.fspath(name)
+    if not name:
+        raise RunnerError("the name of the model is empty", "Give a model's folder, or its name on the hub.")
     if os.path.isdir(name):
         if revision is not None:
             raise RunnerError("a folder has no revisions", "Leave --revision out.", file=name)
@@ -398,17 +400,25 @@ def _look(name: str, folder: str, revision: str | None) -> Model:
 
 def _check_pieces(name: str, folder: str) -> None:
     """Refuse a folder in which a part of a model is missing, and name the part."""
-    lacking = []
+    lacking, files = [], _listed(folder)
     if not _is_file(folder, "config.json"):
         lacking.append("config.json")
-    if not weight_files(os.listdir(folder)):
+    if not weight_files(files):
         lacking.append("weights (model.safetensors or pytorch_model.bin)")
     # Without these files transformers makes a tokenizer that knows no word, and says nothing.
-    if not any(all(_is_file(folder, file) for file in files) for files in TOKENIZERS):
+    if not any(all(_is_file(folder, file) for file in needed) for needed in TOKENIZERS):
         lacking.append("tokenizer (tokenizer.json, vocab.txt or a sentencepiece model)")
     if lacking:
         what = f"the model has no {' and no '.join(lacking)}"
         raise RunnerError(what, "Copy what is missing into its folder.", file=name)
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError as error:
+        what = f"the folder cannot be read: {error.strerror or error}"
+        raise RunnerError(what, "Check its permissions.", file=folder) from None
 
 
 def _is_file(folder: str, file: str) -> bool:
@@ -440,8 +450,10 @@ def _hidden_size(config: dict[str, Any], path: str) -> int:
 def _positions(config: dict[str, Any]) -> int:
     for key in ("max_position_embeddings", "n_positions"):
         if isinstance(config.get(key), int) and config[key] > 0:
-            unused = config.get("pad_token_id", 1) + 1 if config.get("model_type") in OFFSET_POSITIONS else 0
-            return int(config[key]) - int(unused)
+            padding = config.get("pad_token_id", 1)
+            # Without a padding token, positions are counted as with the one that the architecture has by default.
+            padding = padding if isinstance(padding, int) else 1
+            return int(config[key]) - (padding + 1 if config.get("model_type") in OFFSET_POSITIONS else 0)
     return UNLIMITED
 
 
@@ -453,9 +465,12 @@ def _own_pooling(folder: str) -> str | None:
     modes = config.get("pooling_mode")
     if modes is None:  # before version 5.6: a key for each
         modes = [key.removeprefix("pooling_mode_") for key, on in config.items() if "pooling_mode_" in key and on]
-    names = [modes] if isinstance(modes, str) else list(modes)
+    names = [modes] if isinstance(modes, str) else modes
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        path = os.path.join(folder, "1_Pooling", "config.json")
+        raise RunnerError("does not say how to pool (pooling_mode)", "Copy the model again.", file=path)
     short = {"cls_token": "cls", "mean_tokens": "mean", "max_tokens": "max"}
-    return "+".join(short.get(str(mode), str(mode)) for mode in names) or None
+    return "+".join(str(short.get(name, name)) for name in names) or None
 
 
 def _check_layers(folder: str) -> None:
@@ -471,7 +486,7 @@ def _check_layers(folder: str) -> None:
 
 
 def _look_at_weights(folder: str) -> _Weights:
-    names = weight_files(os.listdir(folder))
+    names = weight_files(_listed(folder))
     if "-of-" not in names[0]:
         index = None
     else:

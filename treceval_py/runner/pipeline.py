@@ -29,7 +29,7 @@ from treceval_py.formats.source import open_zstd
 from treceval_py.formats.target import written_whole
 from treceval_py.runner.collection import Collection
 from treceval_py.runner.indexing import IndexSettings
-from treceval_py.runner.lexical import Bm25, rank_bm25, rank_jaccard
+from treceval_py.runner.lexical import Bm25, check_bm25, rank_bm25, rank_jaccard
 from treceval_py.runner.models import Model, Settings, Side, identity
 from treceval_py.runner.reporting import SILENT, Reporter
 from treceval_py.runner.run_file import Ranked, Written, check_tag, write_ranked
@@ -242,6 +242,8 @@ def check_request(request: Request) -> None:
     if request.k < 1:
         raise RunnerError(f"{request.k} documents a query are no run", "Ask for 1 or more.")
     check_tag(request.tag)
+    if isinstance(request.retriever, Bm25):
+        check_bm25(request.retriever)
     _check_output(request.output, request.collection)
     if isinstance(request.retriever, Dense) and os.path.exists(request.work) and not os.path.isdir(request.work):
         raise OutputError("the work folder is a file", "Name another.", file=request.work)
@@ -489,8 +491,7 @@ def check_index(dense: Dense, count: int) -> None:
     if dense.index is not None:
         from treceval_py.runner import indexing
 
-        indexing.check_factory(dense.index.factory, dense.dimensions, dense.index.similarity, count)
-        indexing.check_parameters(dense.index, dense.dimensions)
+        indexing.check(dense.index, dense.dimensions, count)
 
 
 def _indexed(
