@@ -24,6 +24,7 @@ pytest.importorskip("faiss", reason="the extra `retrieve` is not installed")
 from treceval_py.errors import RunnerError
 from treceval_py.runner import distributed, exact, vectors
 from treceval_py.runner.distributed import ModelEncoder, RayPool, search_with_ray
+from treceval_py.runner.reporting import Silent
 from treceval_py.runner.texts import Chunk
 
 # Ray Data warns of its own settings when it copies them.
@@ -290,6 +291,43 @@ def test_vectors_are_those_of_this_process_with_a_node_removed(cluster, second, 
         if len(there) == 8:
             cluster.remove_node(second)
     assert there == here
+
+
+class RemovesANode(Silent):
+    """Follows the work, and removes a node when half of the passages are encoded."""
+
+    def __init__(self, remove):
+        self.stage, self.done, self.remove, self.removed = "", 0, remove, False
+
+    def begin(self, stage, total, unit, done=0):
+        self.stage, self.done = stage, done
+
+    def advance(self, count):
+        self.done += count
+        if self.stage == "encode passages" and self.done >= 108 and not self.removed:
+            self.removed = True
+            self.remove()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("loss", [False, True])
+def test_the_run_file_is_that_of_this_process_with_and_without_the_loss_of_a_node(
+    cluster, second, tiny, tmp_path, loss
+):
+    """216 passages in shards of 20, encoded, searched and written: once here, once on two nodes."""
+    from treceval_py.runner import Dense, Request, open_collection, retrieve
+
+    collection = open_collection(str(Path(__file__).parent.parent / "data"))
+    runs, reporter = [], RemovesANode(lambda: cluster.remove_node(second) if loss else None)
+    for name, where in (("here", {"devices": ["cpu"]}), ("there", {"devices": [], "ray": cluster.address})):
+        dense = Dense(*tiny, batch_size=8, shard_size=20, **where)
+        request = Request(collection, str(tmp_path / f"{name}.txt"), str(tmp_path / name), dense, k=100, tag="t")
+        done = retrieve(request, reporter if name == "there" else Silent())
+        runs.append((tmp_path / f"{name}.txt").read_bytes())
+    assert runs[0] == runs[1]
+    assert runs[0].count(b"\n") == 3000
+    assert reporter.removed
+    assert done.record["taken_over"] == {"passages": 0, "queries": 0}
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
