@@ -283,8 +283,8 @@ def _check_packages(retriever: Retriever) -> None:
     needed = ["pyarrow"]
     if isinstance(retriever, Dense):
         needed += ["torch", "FlagEmbedding", "faiss"]
-    elif isinstance(retriever, Bm25):
-        needed += ["bm25s"]
+    else:
+        needed += ["scipy", "bm25s"] if isinstance(retriever, Bm25) else ["scipy"]
     for package in needed:
         if not _is_installed(package):
             what = f"retrieval needs the package {package}, which is not installed"
