@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from treceval_py.errors import InputError, RunnerError
 from treceval_py.formats.named import read_qrels
 from treceval_py.formats.source import peek
+from treceval_py.runner.hub import INSTALL
 from treceval_py.runner.texts import (
     COLUMN_BATCH,
     ColumnTexts,
@@ -415,7 +416,7 @@ def _ir_dataset(name: str) -> Any:
 
 def _not_installed(package: str, name: str) -> RunnerError:
     what = f"the data set needs the package {package}, which is not installed"
-    return RunnerError(what, "pip install 'treceval-py[retrieve]'", file=name)
+    return RunnerError(what, INSTALL, file=name)
 
 
 def _unloadable(error: Exception, name: str) -> InputError:

@@ -17,6 +17,7 @@ import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray
 from treceval_py.errors import RunnerError
+from treceval_py.runner.hub import INSTALL
 from treceval_py.runner.vectors import ArrayVectors, FloatArray32, Vectors, block_rows
 
 __all__ = [
@@ -166,9 +167,7 @@ def load_faiss() -> Any:
     try:
         import faiss  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:
-        raise RunnerError(
-            "searching needs the package faiss, which is not installed", "pip install 'treceval-py[retrieve]'"
-        ) from None
+        raise RunnerError("searching needs the package faiss, which is not installed", INSTALL) from None
     return faiss
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py.errors import OutputError, RunnerError
+from treceval_py.runner.digests import digest_of_file
 from treceval_py.runner.exact import (
     BATCH,
     GPU_MOST,
@@ -605,8 +606,6 @@ def _add(index: Any, vectors: Vectors, similarity: str, advance: Callable[[int],
 
 def _written(index: Any, path: str) -> tuple[int, str]:
     """Write an index whole or not at all; return the size and SHA-256 of the file."""
-    import hashlib
-
     faiss = load_faiss()
     # Always the same name: what a killed writer left is replaced by the next one.
     temporary = f"{path}.part"
@@ -614,12 +613,9 @@ def _written(index: Any, path: str) -> tuple[int, str]:
         with open(temporary, "wb"):  # the system says why that fails, faiss does not
             pass
         faiss.write_index(index, temporary)
-        digest = hashlib.sha256()
         with open(temporary, "rb") as stream:
-            while portion := stream.read(1 << 20):
-                digest.update(portion)
             os.fsync(stream.fileno())
-            size = stream.tell()
+        size, digest = os.path.getsize(temporary), digest_of_file(temporary)
         os.replace(temporary, path)
     except BaseException as error:
         with contextlib.suppress(OSError):
@@ -630,7 +626,7 @@ def _written(index: Any, path: str) -> tuple[int, str]:
                 f"cannot be written: {reason}", "Check the folder and the space left.", file=path
             ) from None
         raise
-    return size, digest.hexdigest()
+    return size, digest
 
 
 def _is_inverted(index: Any) -> bool:

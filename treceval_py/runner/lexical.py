@@ -20,6 +20,7 @@ import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray
 from treceval_py.errors import RunnerError
+from treceval_py.runner.hub import INSTALL
 from treceval_py.runner.run_file import Ranked
 
 __all__ = ["METHODS", "Bm25", "check_bm25", "rank_bm25", "rank_jaccard"]
@@ -169,7 +170,7 @@ def _tokenizer(settings: Bm25) -> Any:
         )
     except ImportError:
         what = "BM25 needs the package bm25s, which is not installed"
-        raise RunnerError(what, "pip install 'treceval-py[retrieve]'") from None
+        raise RunnerError(what, INSTALL) from None
     return Tokenizer(stopwords=settings.stopwords, stemmer=_stemmer(settings.stemmer))
 
 

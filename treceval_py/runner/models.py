@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 from treceval_py.errors import RunnerError
+from treceval_py.runner.digests import digest_of_file
 from treceval_py.runner.hub import DECIDING, TOKENIZERS, Sketch, from_cache, from_hub, sketch, weight_files
 
 __all__ = [
@@ -387,7 +388,7 @@ def _look(name: str, folder: str, revision: str | None) -> Model:
         name=name,
         folder=folder,
         revision=revision,
-        files={file: _digest(os.path.join(folder, file)) for file in deciding},
+        files={file: digest_of_file(os.path.join(folder, file)) for file in deciding},
         hidden_size=_hidden_size(config, os.path.join(folder, "config.json")),
         positions=_positions(config),
         pooling=_own_pooling(folder),
@@ -530,17 +531,6 @@ def _product(shape: Sequence[int]) -> int:
     for length in shape:
         product *= length
     return product
-
-
-def _digest(path: str) -> str:
-    digest = hashlib.sha256()
-    try:
-        with open(path, "rb") as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
-    except OSError as error:
-        raise RunnerError(f"cannot be read: {error.strerror or error}", "Check the file.", file=path) from None
-    return digest.hexdigest()
 
 
 def _family(name: str, folder: str, config: dict[str, Any]) -> str | None:

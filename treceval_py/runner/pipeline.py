@@ -28,6 +28,8 @@ from treceval_py.errors import OutputError, RunnerError
 from treceval_py.formats.source import open_zstd
 from treceval_py.formats.target import written_whole
 from treceval_py.runner.collection import Collection
+from treceval_py.runner.digests import digest_of_file
+from treceval_py.runner.hub import INSTALL
 from treceval_py.runner.indexing import IndexSettings
 from treceval_py.runner.lexical import Bm25, check_bm25, rank_bm25, rank_jaccard
 from treceval_py.runner.models import Model, Settings, Side, identity
@@ -37,7 +39,6 @@ from treceval_py.runner.shards import (
     Store,
     canonical,
     check_chunk,
-    digest_of_file,
     folder_errors,
     locked,
     open_store,
@@ -288,7 +289,7 @@ def _check_packages(retriever: Retriever) -> None:
     for package in needed:
         if not _is_installed(package):
             what = f"retrieval needs the package {package}, which is not installed"
-            raise RunnerError(what, "pip install 'treceval-py[retrieve]'")
+            raise RunnerError(what, INSTALL)
     if isinstance(retriever, Dense) and retriever.ray is not None and not _is_installed("ray"):
         raise RunnerError("a cluster needs the package ray, which is not installed", "pip install 'treceval-py[ray]'")
 

@@ -22,6 +22,7 @@ from treceval_py._types import AnyArray, BoolArray, IntArray
 from treceval_py.errors import RunnerError
 from treceval_py.formats.source import BYTE_ORDER_MARK
 from treceval_py.formats.target import written_whole
+from treceval_py.runner.hub import INSTALL
 from treceval_py.tables import Ids, encode, quoted
 
 __all__ = ["Ranked", "Written", "check_tag", "write_ranked"]
@@ -212,9 +213,7 @@ def _documents(ids: Ids) -> Any:
     try:
         import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:
-        raise RunnerError(
-            "writing a run needs the package pyarrow, which is not installed", "pip install 'treceval-py[retrieve]'"
-        ) from None
+        raise RunnerError("writing a run needs the package pyarrow, which is not installed", INSTALL) from None
     raw = np.frombuffer(ids.buffer, dtype=np.uint8)
     # One quick look at all bytes: what must not be there is a space or less.
     if not np.diff(ids.offsets).all() or (raw.size and raw.min() <= ord(" ")):

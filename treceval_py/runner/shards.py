@@ -21,6 +21,7 @@ import numpy as np
 from treceval_py._types import AnyArray
 from treceval_py.errors import OutputError, RunnerError
 from treceval_py.formats.target import written_whole
+from treceval_py.runner.digests import digest_of_file
 from treceval_py.runner.reporting import SILENT, Reporter
 from treceval_py.runner.texts import Chunk, Survey
 from treceval_py.runner.vectors import ShardVectors
@@ -31,7 +32,6 @@ __all__ = [
     "Store",
     "canonical",
     "check_chunk",
-    "digest_of_file",
     "find_store",
     "folder_errors",
     "locked",
@@ -333,24 +333,6 @@ def locked(folder: str) -> Iterator[None]:
 def canonical(value: object) -> bytes:
     """Return JSON with one spelling for one value."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
-
-
-def digest_of_file(path: str) -> str:
-    """Return the SHA-256 of a file in hexadecimal.
-
-    Raises
-    ------
-    RunnerError
-        It cannot be read.
-    """
-    digest = hashlib.sha256()
-    try:
-        with open(path, "rb") as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
-    except OSError as error:
-        raise RunnerError(f"cannot be read: {error.strerror or error}", "Check the disk.", file=path) from None
-    return digest.hexdigest()
 
 
 def write_json(path: str, value: object) -> None:
