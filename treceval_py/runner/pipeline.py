@@ -509,10 +509,10 @@ def _indexed(
     record = f"{path}.json"
     if not (os.path.exists(record) and os.path.exists(path)):
         _make_room(os.path.dirname(path))
-        built = indexing.build(settings, passages.vectors(), path, watch)
-        write_json(record, {**made, "sha256": built.sha256})
+        digest = indexing.build(settings, passages.vectors(), path, watch).sha256
+        write_json(record, {**made, "sha256": digest})
     else:
-        _check_index(path, record, made)
+        digest = _check_index(path, record, made)
     index = indexing.load(path)
 
     def engine(queries: AnyArray, k: int, advance: Callable[[int], None]) -> Any:
@@ -523,7 +523,7 @@ def _indexed(
     return engine, {
         "kind": "index", "factory": settings.factory, "similarity": settings.similarity,
         "parameters": settings.parameters, "training": settings.training, "file": path,
-        "sha256": digest_of_file(path), "faiss": made["faiss"],
+        "sha256": digest, "faiss": made["faiss"],
     }  # fmt: skip
 
 
@@ -536,8 +536,8 @@ def _make_room(folder: str) -> None:
                 os.unlink(os.path.join(folder, name))
 
 
-def _check_index(path: str, record: str, made: dict[str, Any]) -> None:
-    """Refuse an index that is not what its record says."""
+def _check_index(path: str, record: str, made: dict[str, Any]) -> str:
+    """Refuse an index that is not what its record says; return its SHA-256."""
     import json
 
     again = "Remove it to build it again."
@@ -549,8 +549,10 @@ def _check_index(path: str, record: str, made: dict[str, Any]) -> None:
         raise RunnerError(f"the record of the index cannot be read: {error}", again, file=record) from None
     if kept != made:
         raise RunnerError("the record of the index was edited", again, file=record)
-    if not os.path.exists(path) or digest_of_file(path) != digest:
+    found = digest_of_file(path)
+    if found != digest:
         raise RunnerError("the index is truncated or was changed since it was built", again, file=path)
+    return found
 
 
 def _search(engine: Engine, queries: Store, k: int, folder: str, count: int, watch: _Clock) -> list[str]:
