@@ -214,7 +214,11 @@ class Fingerprint:
 
     def __str__(self) -> str:
         if self._text is None:
-            self._text = _hash(sorted(_lines(self._judgments)))
+            judgments = self._judgments
+            known = judgments.digest if isinstance(judgments, Qrels) else None
+            self._text = known or _hash(sorted(_lines(judgments)))
+            if isinstance(judgments, Qrels):
+                judgments.digest = self._text
         return self._text
 
     def same_table(self, other: Fingerprint) -> bool:

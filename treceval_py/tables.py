@@ -267,7 +267,7 @@ class Qrels(Table[int]):
     2
     """
 
-    __slots__ = ("_by_text", "_ideal", "_judgments", "rels")
+    __slots__ = ("_by_text", "_ideal", "_judgments", "digest", "rels")
 
     _values_are = "rel"
 
@@ -282,6 +282,8 @@ class Qrels(Table[int]):
         self._judgments: dict[int, dict[bytes, int]] = {}
         self._by_text: dict[str, tuple[int, dict[str, int]]] | None = None
         self._ideal: Ideal | None = None
+        # The hash of the judgments, which the fingerprints of all results made with them share.
+        self.digest: str | None = None
 
     @classmethod
     def from_columns(

@@ -23,12 +23,14 @@ from treceval_py.tables import Ids, Qrels, Run, quoted, shortened
 
 __all__ = [
     "Dictionary",
+    "decoded",
     "read_json",
     "read_json_lines",
     "read_json_lines_qrels",
     "read_json_lines_run",
     "read_json_qrels",
     "read_json_run",
+    "utf8_text",
 ]
 
 
@@ -188,9 +190,9 @@ def read_json(source: Source) -> Dictionary:
         It cannot be read, or is no JSON of this form.
     """
     name, raw = name_of(source), whole(source)
-    text = _text(raw, name, 1)
+    text = utf8_text(raw, name, 1)
     at = len(text) - len(text.lstrip())
-    found, end = _decoded(text, at, name, 1)
+    found, end = decoded(text, at, name, 1)
     if text[end:].strip():
         line = text.count("\n", 0, end + len(text[end:]) - len(text[end:].lstrip())) + 1
         raise InputError(
@@ -228,11 +230,11 @@ def read_json_lines(source: Source, names: tuple[str, ...]) -> Dictionary:
     fields: dict[tuple[str, ...], tuple[str, str, str]] = {}
     used: set[str] = set()
     for first, block in numbered(source):
-        for number, line in enumerate(_text(bytes(block), name, first).split("\n"), first):
+        for number, line in enumerate(utf8_text(bytes(block), name, first).split("\n"), first):
             stripped = line.strip()
             if not stripped:
                 continue
-            found, end = _decoded(stripped, 0, name, number)
+            found, end = decoded(stripped, 0, name, number)
             if end != len(stripped):
                 what = "something follows the end of the JSON object"
                 raise InputError(what, "Put one object on a line.", file=name, line=number)
@@ -330,7 +332,8 @@ class _Gathered:
         return Dictionary(records, self._values)
 
 
-def _text(raw: bytes, name: str, first: int) -> str:
+def utf8_text(raw: bytes, name: str, first: int) -> str:
+    """Return text that has to be UTF-8; `first` is the number of its first line, for the message."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -339,7 +342,7 @@ def _text(raw: bytes, name: str, first: int) -> str:
         raise InputError(what, "Save the file as UTF-8.", file=name, line=line) from None
 
 
-def _decoded(text: str, at: int, name: str, first: int) -> tuple[Any, int]:
+def decoded(text: str, at: int, name: str, first: int) -> tuple[Any, int]:
     """Return the JSON value that begins there, and where it ends."""
     try:
         return _DECODER.raw_decode(text, at)

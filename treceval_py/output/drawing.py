@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 __all__ = ["drawn"]
 
@@ -11,7 +11,13 @@ BETWEEN = "   "
 
 
 def drawn(
-    header: Sequence[str], rows: Sequence[Sequence[str]], left: int, *, breaks: Sequence[int] = (), colour: bool = False
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    left: int,
+    *,
+    breaks: Sequence[int] = (),
+    colour: bool = False,
+    bold: Container[tuple[int, int]] = (),
 ) -> str:
     """Return a table as lines of text, as wide as its cells need.
 
@@ -26,7 +32,9 @@ def drawn(
     breaks : sequence of int
         The rows before which a line is left free.
     colour : bool
-        Whether the header is bold.
+        Whether the header is bold, and the cells that are named next.
+    bold : container of (row, column)
+        The cells that are bold.
     """
     columns = list(zip(header, *rows, strict=True))
     widths = [[_width(cell) for cell in column] for column in columns]
@@ -38,6 +46,8 @@ def drawn(
             cell + " " * (wide[at] - widths[at][number]) if at < left else " " * (wide[at] - widths[at][number]) + cell
             for at, cell in enumerate(cells)
         ]
+        if colour:
+            padded = [f"{BOLD}{cell}{PLAIN}" if (number - 1, at) in bold else cell for at, cell in enumerate(padded)]
         if number - 1 in free:
             lines.append("")
         line = BETWEEN.join(padded).rstrip()

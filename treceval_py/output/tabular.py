@@ -96,4 +96,8 @@ def _rounded(cell: Cell, options: Options) -> Cell:
 
 def json_safe(text: str) -> str:
     """Return text as JSON can have it, which is Unicode: a byte that is not UTF-8 is shown, not lost."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    try:
+        raw = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character, as JSON can hold it
+        raw = text.encode("utf-8", "backslashreplace")
+    return raw.decode("utf-8", "backslashreplace")

@@ -10,7 +10,7 @@ from treceval_py.output.options import Options
 from treceval_py.output.sheet import ALL, Cell, Row, sheet_of, signature_lines
 from treceval_py.results import Results
 
-__all__ = ["assignments", "latex", "markdown", "table"]
+__all__ = ["assignments", "escaped_latex", "escaped_markdown", "latex", "markdown", "table"]
 
 _LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
@@ -18,6 +18,9 @@ _LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
+    # at the beginning of a row these would be options of the line end before it
+    "[": "{[}",
+    "*": "{*}",
 }
 
 
@@ -38,7 +41,7 @@ def markdown(runs: list[Results], options: Options) -> str:
     labels = len(header) - len(runs)
     lines = [header, [":--"] * labels + ["--:"] * len(runs), *(cells for _, cells in rows)]
     made = [f"* `{line}`\n" for line in map(visible, signature_lines(runs, options))]
-    rows_of_text = "".join("| " + " | ".join(map(_markdown, cells)) + " |\n" for cells in lines)
+    rows_of_text = "".join("| " + " | ".join(map(escaped_markdown, cells)) + " |\n" for cells in lines)
     return rows_of_text + ("\n" + "".join(made) if made else "")
 
 
@@ -47,8 +50,8 @@ def latex(runs: list[Results], options: Options) -> str:
     header, rows = _grid(runs, options)
     labels = len(header) - len(runs)
     lines = ["% \\usepackage{booktabs}", f"\\begin{{tabular}}{{{'l' * labels}{'r' * len(runs)}}}", "\\toprule"]
-    lines += [" & ".join(map(_latex, header)) + r" \\", "\\midrule"]
-    lines += [" & ".join(map(_latex, cells)) + r" \\" for _, cells in rows]
+    lines += [" & ".join(map(escaped_latex, header)) + r" \\", "\\midrule"]
+    lines += [" & ".join(map(escaped_latex, cells)) + r" \\" for _, cells in rows]
     made = [f"% {line}" for line in map(visible, signature_lines(runs, options))]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", *made, ""])
 
@@ -86,9 +89,11 @@ def _cell(cell: Cell, digits: int) -> str:
     return visible(str(cell))
 
 
-def _markdown(text: str) -> str:
-    return text if text in (":--", "--:") else re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", text)
+def escaped_markdown(text: str) -> str:
+    """Write text so that Markdown shows it as it is; the cells below a table's header stay."""
+    return text if text in (":--", "--:") else re.sub(r"([\\`*_{}\[\]<>|#~$]|&(?=#?\w+;))", r"\\\1", text)
 
 
-def _latex(text: str) -> str:
+def escaped_latex(text: str) -> str:
+    """Write text so that LaTeX shows it as it is, as far as its characters are ones that it can show."""
     return "".join(_LATEX.get(character, character) for character in text)
