@@ -1,0 +1,362 @@
+"""Kendall's tau, AP correlation and rank-biased overlap, held to scipy, to papers' formulas in plain Python and to counts."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from treceval_py.comparison.agreement import (
+    _inversions,
+    kendall_tau,
+    overlap_of_runs,
+    rbo,
+    system_orders,
+    tau_ap,
+)
+from treceval_py.comparison.comparison import Compared, Comparison, Settings
+from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.ranking import Rules
+from treceval_py.tables import Run
+
+stats = pytest.importorskip("scipy.stats")
+
+
+def values_of(ranking: str, items: str = "ABCDEF") -> np.ndarray:
+    """Return values that rank the items as the text does."""
+    return np.array([-ranking.index(item) for item in items], dtype=float)
+
+
+def plain_tau_ap(truth: list[str], tested: list[str]) -> Fraction:
+    """Return AP correlation by its definition: equation 5 of Yilmaz, Aslam and Robertson, SIGIR 2008."""
+    total = Fraction(0)
+    for i in range(2, len(tested) + 1):
+        item = tested[i - 1]
+        correct = sum(truth.index(above) < truth.index(item) for above in tested[: i - 1])
+        total += Fraction(correct, i - 1)
+    return 2 * total / (len(tested) - 1) - 1
+
+
+def orders_of(values: list[float]) -> list[list[int]]:
+    """Return all orders of things by falling value, in which ties stand in any order."""
+    groups = [[i for i, value in enumerate(values) if value == level] for level in sorted(set(values), reverse=True)]
+    choices = itertools.product(*(itertools.permutations(group) for group in groups))
+    return [[item for group in choice for item in group] for choice in choices]
+
+
+def plain_rbo(a: list[str], b: list[str], p: float) -> float:
+    """Return RBO_ext by equation 32 of Webber, Moffat and Zobel, TOIS 2010."""
+    short, long = sorted((len(a), len(b)))
+    shared = {d: len(set(a[:d]) & set(b[:d])) for d in range(long + 1)}
+    total = sum(shared[d] / d * p**d for d in range(1, long + 1))
+    total += sum(shared[short] * (d - short) / (short * d) * p**d for d in range(short + 1, long + 1))
+    return (1 - p) / p * total + ((shared[long] - shared[short]) / long + shared[short] / short) * p**long
+
+
+def test_tau_of_the_same_order_is_1_and_of_the_reverse_minus_1() -> None:
+    values = np.array([0.1, 0.4, 0.2, 0.3])
+    assert kendall_tau(values, values * 10) == pytest.approx(1)
+    assert kendall_tau(values, -values) == pytest.approx(-1)
+
+
+def test_tau_counts_pairs_in_the_same_and_in_the_other_order() -> None:
+    # Of 15 pairs AB and EF are turned round: (13 - 2) / 15.
+    assert kendall_tau(values_of("ABCDEF"), values_of("BACDFE")) == pytest.approx(11 / 15)
+
+
+def test_tau_of_ties_is_tau_b() -> None:
+    # Pairs of (1, 2, 2, 3) and (1, 2, 3, 3): four agree, one is tied in each list only: 4 / sqrt(5 · 5).
+    assert kendall_tau(np.array([1.0, 2, 2, 3]), np.array([1.0, 2, 3, 3])) == pytest.approx(4 / 5)
+
+
+@pytest.mark.parametrize("size", [2, 3, 40])
+def test_tau_is_that_of_scipy(size: int) -> None:
+    generator = np.random.default_rng(size)
+    one, other = generator.permutation(size) // 2 + np.arange(size) / 3, generator.random(size)
+    assert kendall_tau(one, other) == pytest.approx(stats.kendalltau(one, other).statistic, abs=1e-12)
+
+
+@pytest.mark.parametrize("function", [kendall_tau, tau_ap])
+@pytest.mark.parametrize(("one", "other"), [([1, 1, 1], [1, 2, 3]), ([1, 2, 3], [1, 1, 1]), ([1], [2]), ([], [])])
+def test_lists_without_an_order_have_no_coefficient(function, one: list[float], other: list[float]) -> None:
+    assert math.isnan(function(np.array(one, dtype=float), np.array(other, dtype=float)))
+
+
+@pytest.mark.parametrize("function", [kendall_tau, tau_ap])
+def test_lists_of_different_lengths_are_refused(function) -> None:
+    message = "2 values cannot be compared with 3 in their order. Give a value for the same things."
+    with pytest.raises(EvaluationError, match=f"^{re.escape(message)}$"):
+        function(np.zeros(2), np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("tested", "expected"),
+    [
+        ("ABCDEF", 1.0),
+        ("FEDCBA", -1.0),
+        ("BACDFE", 0.52),  # 2 / 5 · (0 + 1 + 1 + 1 + 4 / 5) - 1; trectools' tauap agrees on these three
+        ("ABCDFE", 0.92),  # 2 / 5 · (1 + 1 + 1 + 1 + 4 / 5) - 1
+        ("BACDEF", 0.60),  # 2 / 5 · (0 + 1 + 1 + 1 + 1) - 1
+    ],
+)
+def test_ap_correlation_counts_what_is_rightly_above(tested: str, expected: float) -> None:
+    assert tau_ap(values_of("ABCDEF"), values_of(tested)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_ap_correlation_is_not_symmetric() -> None:
+    # CAB of ABC: 2 / 2 · (0 / 1 + 1 / 2) - 1; ABC of CAB: 2 / 2 · (1 / 1 + 0 / 2) - 1.
+    one, other = values_of("ABC", "ABC"), values_of("CAB", "ABC")
+    assert tau_ap(one, other) == pytest.approx(-0.5)
+    assert tau_ap(other, one) == pytest.approx(0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ap_correlation_is_that_of_its_definition(seed: int) -> None:
+    chance = random.Random(seed)
+    items = "ABCDEFGHIJKL"[: chance.randint(2, 12)]
+    tested = "".join(chance.sample(items, len(items)))
+    expected = plain_tau_ap(list(items), list(tested))
+    assert tau_ap(values_of(items, items), values_of(tested, items)) == pytest.approx(float(expected), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_ap_correlation_of_ties_is_the_mean_over_their_orders(seed: int) -> None:
+    chance = random.Random(seed)
+    count = chance.randint(3, 6)
+    truth = [float(chance.randint(0, 3)) for _ in range(count)]
+    tested = [float(chance.randint(0, 2)) for _ in range(count)]
+    if len(set(truth)) == 1 or len(set(tested)) == 1:
+        truth[0], tested[0] = -1.0, -1.0
+    every = [plain_tau_ap(one, other) for one in orders_of(truth) for other in orders_of(tested)]
+    expected = sum(every, Fraction(0)) / len(every)
+    assert tau_ap(np.array(truth), np.array(tested)) == pytest.approx(float(expected), abs=1e-12)
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.9, 0.98])
+def test_equal_lists_have_overlap_1(p: float) -> None:
+    assert rbo("abcde", "abcde", p).extrapolated == pytest.approx(1, abs=1e-12)
+
+
+def test_a_list_and_its_beginning_have_overlap_1() -> None:
+    # p = 1/2, shared 1, 2, 2: 1/2 + 1/4 + 2/3/8 + (2 · 1) / (2 · 3) / 8 + (0 / 3 + 2 / 2) / 8
+    assert rbo("abc", "ab", 0.5).extrapolated == pytest.approx(1, abs=1e-12)
+
+
+def test_lists_that_share_nothing_have_overlap_0() -> None:
+    found = rbo("abc", "de", 0.9)
+    assert (found.extrapolated, found.lowest) == (0.0, 0.0)
+
+
+def test_the_estimate_of_short_lists_is_that_of_hand() -> None:
+    # p = 1/2, shared 1, 1, 2: 1/2 + 1/2/4 + 2/3/8, and 2/3/8 for what follows: 19/24
+    assert rbo("abc", "adb", 0.5).extrapolated == pytest.approx(19 / 24, abs=1e-12)
+
+
+def test_the_estimate_of_uneven_lists_is_that_of_hand() -> None:
+    # p = 1/2, lengths 2 and 3, shared 1, 1, 2: 1/2 + 1/2/4 + 2/3/8 + 1/(2 · 3)/8 + (1/3 + 1/2) / 8
+    expected = Fraction(1, 2) + Fraction(1, 8) + Fraction(1, 12) + Fraction(1, 48) + Fraction(5, 48)
+    assert rbo("ac", "abc", 0.5).extrapolated == pytest.approx(float(expected), abs=1e-12)
+
+
+@pytest.mark.parametrize(("p", "expected"), [(0.8, 0.724322), (0.9, 0.791275), (0.98, 0.843735)])
+def test_the_estimate_is_that_of_the_package_rbo(p: float, expected: float) -> None:
+    # `rbo_ext` of the package rbo 0.1.3
+    assert rbo("abcdefg", "bacdgxe", p).extrapolated == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_estimate_of_uneven_lists_is_that_of_the_formula(seed: int) -> None:
+    chance = random.Random(seed)
+    one = chance.sample("abcdefghij", chance.randint(1, 10))
+    other = chance.sample("abcdefghij", chance.randint(1, 10))
+    expected = plain_rbo(one, other, 0.8)
+    assert rbo(one, other, 0.8).extrapolated == pytest.approx(expected, abs=1e-12)
+    assert rbo(other, one, 0.8).extrapolated == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "depth"), [("abc", "bd", 4), ("ab", "ba", 4), ("abc", "c", 4), ("a", "b", 3), ("abc", "adb", 4)]
+)
+def test_the_bounds_are_those_of_all_continuations(one: str, other: str, depth: int) -> None:
+    p = 0.7
+    new = [f"new{number}" for number in range(2 * depth - len(one) - len(other))]  # enough for lists that share no more
+    items = sorted(set(one + other)) + new
+    behind = range(depth + 1, 300)
+    lowest, highest = [], []
+    for more in itertools.permutations([item for item in items if item not in one], depth - len(one)):
+        for further in itertools.permutations([item for item in items if item not in other], depth - len(other)):
+            a, b = [*one, *more], [*other, *further]
+            shared = [len(set(a[:d]) & set(b[:d])) for d in range(1, depth + 1)]
+            seen = sum(count / d * p**d for d, count in enumerate(shared, 1))
+            lowest.append((1 - p) / p * (seen + sum(shared[-1] / d * p**d for d in behind)))
+            if shared[-1] == depth:  # such lists can go on sharing all, and none does better
+                highest.append((1 - p) / p * (seen + sum(p**d for d in behind)))
+    found = rbo(one, other, p)
+    assert found.lowest == pytest.approx(min(lowest), abs=1e-9)
+    assert found.lowest + found.residual == pytest.approx(max(highest), abs=1e-9)
+
+
+def test_nothing_is_known_of_empty_lists() -> None:
+    found = rbo([], [], 0.9)
+    assert math.isnan(found.extrapolated)
+    assert (found.lowest, found.residual) == (0.0, pytest.approx(1))
+
+
+@pytest.mark.parametrize("p", [0, 1, -0.5, math.nan])
+def test_a_persistence_that_is_none_is_refused(p: float) -> None:
+    message = f"p of rank-biased overlap is between 0 and 1, and {p} is not. Give one such as p=0.9."
+    with pytest.raises(MeasureError, match=f"^{re.escape(message)}$"):
+        rbo("ab", "ab", p)
+
+
+def test_repeated_things_are_refused() -> None:
+    message = "'b' comes twice in a list. Give lists in which nothing is repeated."
+    with pytest.raises(EvaluationError, match=f"^{re.escape(message)}$"):
+        rbo("ab", "abcb")
+
+
+def compared(measure: str, means: list[float]) -> Compared:
+    values = np.array(means)
+    return Compared(
+        measure, None, ("1",), values[:, None], values, values, values, (0,), ("a",) * len(means), None, None, (), ()
+    )
+
+
+def comparison(*measures: Compared) -> Comparison:
+    runs = tuple(f"run{number}" for number in range(len(measures[0].means)))
+    return Comparison(runs, None, measures, Settings(), 1, runs)
+
+
+def test_measures_are_compared_by_how_they_order_the_systems() -> None:
+    # P orders the first two of six the other way round: tau 1 - 2 / 15; of MAP it is 0.60, and of P again 0.60.
+    first = compared("map", [0.6, 0.5, 0.4, 0.3, 0.2, 0.1])
+    second = compared("P.10", [0.5, 0.6, 0.4, 0.3, 0.2, 0.1])
+    found = system_orders(comparison(first, second))
+    assert found.measures == ("map", "P.10")
+    np.testing.assert_allclose(found.tau, [[1, 13 / 15], [13 / 15, 1]])
+    np.testing.assert_allclose(found.tau_ap, [[1, 0.6], [0.6, 1]])
+
+
+def test_the_true_order_is_that_of_the_row() -> None:
+    found = system_orders(comparison(compared("map", [3.0, 2.0, 1.0]), compared("P.10", [2.0, 1.0, 3.0])))
+    assert (found.tau_ap[0, 1], found.tau_ap[1, 0]) == (-0.5, 0.0)
+
+
+def test_two_systems_have_no_order_to_speak_of() -> None:
+    message = "2 runs have too little of an order to compare measures by. Compare three runs or more."
+    with pytest.raises(EvaluationError, match=f"^{re.escape(message)}$"):
+        system_orders(comparison(compared("map", [0.2, 0.1])))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_inversions_are_counted(seed: int) -> None:
+    chance = random.Random(seed)
+    lists = [chance.sample(range(40), chance.randint(0, 20)) for _ in range(8)]
+    expected = [sum(x > y for x, y in itertools.combinations(values, 2)) for values in lists]
+    segment = np.repeat(np.arange(8), [len(values) for values in lists])
+    flat = np.array([value for values in lists for value in values], dtype=np.int64)
+    assert _inversions(segment, flat, np.array([len(values) for values in lists])).tolist() == expected
+
+
+def run_of(**queries: str) -> Run:
+    """Return a run that ranks documents of one letter as the text does."""
+    return Run({qid: {docid: float(-rank) for rank, docid in enumerate(text)} for qid, text in queries.items()})
+
+
+def test_a_run_agrees_with_itself() -> None:
+    found = overlap_of_runs([run_of(q1="abc"), run_of(q1="abc")], names=["one", "other"])
+    assert found.runs == ("one", "other")
+    for matrix in (found.rbo, found.tau, found.shared):
+        np.testing.assert_allclose(matrix, np.ones((2, 2)), atol=1e-12)
+
+
+def test_tau_is_over_the_documents_that_both_lists_have() -> None:
+    # Both have a, b, d: in the orders a b d and b a d, one of three pairs is turned round: 1 - 2 / 3.
+    found = overlap_of_runs([run_of(q1="abcd"), run_of(q1="bxad")], names=["one", "other"])
+    assert found.tau[0, 1] == pytest.approx(1 / 3)
+    assert found.shared[0, 1] == pytest.approx(3 / 4)
+
+
+def test_queries_with_fewer_than_two_documents_in_both_lists_have_no_tau() -> None:
+    one, other = run_of(q1="ab", q2="ab"), run_of(q1="ba", q2="ax")
+    found = overlap_of_runs([one, other], names=["one", "other"])
+    assert found.tau[0, 1] == -1
+    assert found.shared[0, 1] == pytest.approx((1 + 1 / 2) / 2)
+    assert math.isnan(overlap_of_runs([one, other], names=["one", "other"], qids=["q2"]).tau[0, 1])
+
+
+def test_the_share_is_that_of_the_longer_list() -> None:
+    found = overlap_of_runs([run_of(q1="abcd"), run_of(q1="ab")], names=["one", "other"])
+    assert found.shared[0, 1] == found.shared[1, 0] == 0.5
+
+
+def test_only_the_first_documents_count() -> None:
+    found = overlap_of_runs([run_of(q1="abcd"), run_of(q1="axcd")], names=["one", "other"], depth=2)
+    assert found.shared[0, 1] == 0.5
+    assert found.depth == 2
+
+
+def test_the_rules_depth_counts_too() -> None:
+    found = overlap_of_runs([run_of(q1="abcd"), run_of(q1="axcd")], names=["one", "other"], rules=Rules(depth=2))
+    assert found.shared[0, 1] == 0.5
+
+
+def test_ties_are_ordered_by_the_rules() -> None:
+    tied, other = Run({"q1": {"a": 1.0, "b": 1.0}}), run_of(q1="ab")
+    assert overlap_of_runs([tied, other], names=["one", "other"]).tau[0, 1] == -1  # the larger id first
+    assert overlap_of_runs([tied, other], names=["one", "other"], rules=Rules(ties="docid-asc")).tau[0, 1] == 1
+
+
+def test_queries_that_not_all_runs_have_do_not_count() -> None:
+    runs = [run_of(q1="ab", q2="ab"), run_of(q1="ab", q2="ba", q3="a"), run_of(q1="ab", q4="ab")]
+    found = overlap_of_runs(runs, names=["one", "other", "third"])
+    assert found.queries == 1
+    np.testing.assert_allclose(found.tau, np.ones((3, 3)))
+
+
+def test_runs_without_a_query_in_common_are_refused() -> None:
+    message = "there is no query for which all runs have documents. Check that they are runs for the same queries."
+    with pytest.raises(EvaluationError, match=f"^{re.escape(message)}$"):
+        overlap_of_runs([run_of(q1="ab"), run_of(q2="ab")], names=["one", "other"])
+
+
+def test_lists_of_no_documents_are_refused() -> None:
+    message = "lists of 0 documents cannot be compared. Give a depth of 1 or more."
+    with pytest.raises(EvaluationError, match=f"^{re.escape(message)}$"):
+        overlap_of_runs([run_of(q1="ab"), run_of(q1="ab")], names=["one", "other"], depth=0)
+
+
+@pytest.mark.parametrize("cells", [1, 1 << 20])
+@pytest.mark.parametrize("depth", [3, 7, None])
+def test_the_overlap_of_runs_is_the_mean_of_its_queries(
+    depth: int | None, cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treceval_py.comparison.agreement.CELLS", cells)
+    chance = random.Random(7)
+    lists = [
+        {f"q{query}": chance.sample("abcdefghijkl", chance.randint(1, 12)) for query in range(15)} for _ in range(4)
+    ]
+    runs = [
+        Run({qid: {docid: 1 / rank for rank, docid in enumerate(found, 1)} for qid, found in run.items()})
+        for run in lists
+    ]
+    found = overlap_of_runs(runs, names="wxyz", depth=depth, p=0.8)
+    assert found.queries == 15
+    for first, second in itertools.combinations(range(4), 2):
+        overlaps, taus, shares = [], [], []
+        for qid in lists[0]:
+            one, other = lists[first][qid][:depth], lists[second][qid][:depth]
+            both = [docid for docid in one if docid in other]
+            overlaps.append(plain_rbo(one, other, 0.8))
+            shares.append(len(both) / max(len(one), len(other)))
+            if len(both) > 1:
+                tau = stats.kendalltau([one.index(docid) for docid in both], [other.index(docid) for docid in both])
+                taus.append(tau.statistic)
+        for matrix, expected in ((found.rbo, overlaps), (found.tau, taus), (found.shared, shares)):
+            assert matrix[first, second] == pytest.approx(np.mean(expected), abs=1e-12)
+            assert matrix[second, first] == matrix[first, second]

@@ -1,0 +1,250 @@
+"""Randomisation tests: against scipy's exact tests, all permutations, and their own level of significance."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from treceval_py.comparison.resampling import randomisation, randomised_tukey
+
+
+def differences(seed: int, queries: int, pairs: int = 4, shift: float = 0.1) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.normal(shift, 0.3, (queries, pairs))
+
+
+def tenths(seed: int, queries: int, pairs: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """Differences of precision at 10 as they come, with rounding in their last bits, and ten times as whole numbers."""
+    rng = np.random.default_rng(seed)
+    one, other = rng.integers(0, 11, (2, queries, pairs))
+    return one / 10 - other / 10, (one - other).astype(float)
+
+
+def exact(column: np.ndarray) -> float:
+    """Return the p-value of scipy, which goes through all signs."""
+    found = stats.permutation_test((column,), np.mean, permutation_type="samples", vectorized=True, n_resamples=np.inf)
+    return float(found.pvalue)
+
+
+def standard_error(p: np.ndarray, resamples: int) -> np.ndarray:
+    return np.sqrt(p * (1 - p) / resamples)
+
+
+# The test of a pair
+
+
+@pytest.mark.parametrize("queries", [2, 5, 11, 16])
+def test_with_few_queries_the_p_value_is_scipys_exact_one(queries: int) -> None:
+    found = differences(1, queries)
+    p = randomisation(found, resamples=100_000, seed=1).p
+    np.testing.assert_allclose(p, [exact(each) for each in found.T], rtol=1e-9)
+
+
+def test_p_values_of_more_queries_come_within_their_error_of_scipys_exact_one() -> None:
+    found = differences(2, 18)
+    p = np.array([exact(each) for each in found.T])
+    drawn = randomisation(found, resamples=100_000, seed=1).p
+    assert (drawn != p).all()
+    assert (np.abs(drawn - p) <= 4 * standard_error(p, 100_000)).all()
+
+
+def test_with_100_queries_the_p_value_is_close_to_that_of_the_t_test() -> None:
+    found = differences(3, 100, 8, shift=0.05)
+    p = stats.ttest_1samp(found, 0).pvalue
+    assert np.abs(randomisation(found, resamples=100_000, seed=1).p - p).max() < 0.01
+
+
+def test_the_statistic_is_the_mean_difference() -> None:
+    found = np.array([[0.25, 1.0], [0.75, -1.0], [0.5, 0.0]])
+    assert randomisation(found, resamples=10, seed=1).statistic.tolist() == [0.5, 0.0]
+
+
+def test_queries_without_a_difference_do_not_count_in_the_number_of_signs() -> None:
+    # 5 differences of one sign among 60 queries: 2 of 2 ** 5 resamples
+    found = np.zeros((60, 1))
+    found[::12] = 0.3
+    assert randomisation(found, resamples=32, seed=1).p.tolist() == [2 / 32]
+
+
+def test_signs_are_drawn_where_they_have_more_combinations_than_there_are_resamples() -> None:
+    found = np.full((5, 1), 0.3)
+    (p,) = randomisation(found, resamples=30, seed=1).p.tolist()
+    assert p * 31 == pytest.approx(round(p * 31))  # (count + 1) / (30 + 1), and not 2 / 2 ** 5
+
+
+def test_the_p_value_of_drawn_signs_is_never_0() -> None:
+    # 2 of 2 ** 100 combinations are as far from 0, and none of 999 comes to that: (0 + 1) / (999 + 1)
+    assert randomisation(np.full((100, 1), 0.3), resamples=999, seed=1).p.tolist() == [0.001]
+
+
+def test_more_signs_than_are_held_at_once_are_all_gone_through() -> None:
+    # 20 differences of one sign: 2 of 2 ** 20
+    assert randomisation(np.full((20, 1), 0.1), resamples=2**20, seed=1).p.tolist() == [2 / 2**20]
+
+
+@pytest.mark.parametrize(("queries", "resamples"), [(4, 100), (12, 5000), (18, 2**18), (18, 3000), (60, 3000)])
+def test_rounding_of_differences_does_not_change_a_count(queries: int, resamples: int) -> None:
+    found, whole = tenths(4, queries)
+    assert not np.array_equal(found * 10, whole)
+    p, expected = (randomisation(each, resamples=resamples, seed=1).p.tolist() for each in (found, whole))
+    assert p == expected
+
+
+def test_runs_with_the_same_values_have_a_p_value_of_1() -> None:
+    found = np.zeros((30, 2))
+    found[0, 1] = 0.1 + 0.2 - 0.3
+    assert randomisation(found, resamples=100, seed=1).p.tolist() == [1.0, 1.0]
+
+
+def test_one_query_has_no_p_value() -> None:
+    found = randomisation(np.array([[0.5]]), resamples=100, seed=1)
+    assert found.statistic.tolist() == [0.5]
+    assert np.isnan(found.p).all()
+
+
+def test_no_pairs_have_no_p_values() -> None:
+    assert randomisation(np.empty((30, 0)), resamples=100, seed=1).p.tolist() == []
+
+
+@pytest.mark.parametrize("resamples", [1, 1000, 5000, 20_001, 50_000])
+def test_p_values_are_the_same_with_any_number_of_threads(resamples: int) -> None:
+    found = differences(5, 100, 8)
+    p = [randomisation(found, resamples=resamples, seed=3, threads=threads).p.tolist() for threads in (1, 2, 3, None)]
+    assert p[0] == p[1] == p[2] == p[3]
+
+
+def test_p_values_of_the_same_seed_are_the_same_and_of_another_differ() -> None:
+    found = differences(6, 50, 3, shift=0.02)
+    first, again, other = (randomisation(found, resamples=10_000, seed=seed).p.tolist() for seed in (1, 1, 2))
+    assert first == again
+    assert all(one != another for one, another in zip(first, other, strict=True))
+
+
+def test_every_block_of_resamples_has_signs_of_its_own() -> None:
+    # One block repeated ten times would leave an error of √10 of what it is to be; p here is near 1/2.
+    found = differences(7, 100, 200, shift=0.0)
+    few, many = (randomisation(found, resamples=resamples, seed=1).p for resamples in (5000, 200_000))
+    apart = np.abs(few - many) / standard_error(many, 5000)
+    assert 0.5 < np.sqrt(np.square(apart).mean()) < 1.5
+
+
+def test_the_p_value_of_a_pair_does_not_depend_on_the_others() -> None:
+    found = differences(8, 64, 700)
+    p = randomisation(found, resamples=2000, seed=1).p
+    assert p[650:652].tolist() == randomisation(found[:, 650:652], resamples=2000, seed=1).p.tolist()
+
+
+def test_the_other_direction_has_the_same_p_value() -> None:
+    found = differences(9, 40)
+    p, turned = (randomisation(sign * found, resamples=5000, seed=1).p.tolist() for sign in (1, -1))
+    assert p == turned
+
+
+def test_the_differences_stay_as_they_are() -> None:
+    found = differences(10, 40)
+    before = found.copy()
+    randomisation(found, resamples=500, seed=1)
+    assert np.array_equal(found, before)
+
+
+def test_the_randomisation_test_rejects_five_of_a_hundred_true_null_hypotheses() -> None:
+    rng = np.random.default_rng(11)
+    shapes = rng.uniform(0.5, 3, (50, 1))
+    one, other = rng.beta(shapes, 3, (2, 50, 2000))
+    assert 0.035 <= (randomisation(one - other, resamples=1999, seed=1).p <= 0.05).mean() <= 0.065
+
+
+# The test of all runs together
+
+
+def all_shuffles(values: np.ndarray) -> np.ndarray:
+    """Return the exact p-values, from all orders of the values of each query."""
+    runs, queries = values.shape
+    ranges = []
+    for orders in itertools.product(itertools.permutations(range(runs)), repeat=queries):
+        sums = sum(values[list(order), query] for query, order in enumerate(orders))
+        ranges.append(np.ptp(sums))
+    observed = np.abs(values.sum(axis=1)[:, None] - values.sum(axis=1))
+    p: np.ndarray = (np.array(ranges)[:, None, None] >= observed - 1e-9).mean(axis=0)
+    return p
+
+
+@pytest.mark.parametrize(("runs", "queries"), [(2, 9), (3, 4), (4, 3)])
+def test_p_values_of_the_randomised_tukey_test_are_those_of_all_shuffles(runs: int, queries: int) -> None:
+    values = np.random.default_rng(runs).random((runs, queries)) + 0.3 * np.arange(runs)[:, None]
+    p = all_shuffles(values)
+    drawn = randomised_tukey(values, resamples=100_000, seed=1)
+    assert (np.abs(drawn - p) <= 4 * standard_error(p, 100_000) + 1e-5).all()
+
+
+def test_of_two_runs_the_randomised_tukey_test_is_the_randomisation_test() -> None:
+    values = np.random.default_rng(13).random((2, 15)) + np.array([[0.0], [0.15]])
+    p = exact(values[1] - values[0])
+    drawn = randomised_tukey(values, resamples=100_000, seed=1)
+    assert abs(drawn[0, 1] - p) <= 4 * standard_error(np.array(p), 100_000)
+
+
+def test_p_values_of_the_randomised_tukey_test_are_symmetric_with_a_diagonal_of_1() -> None:
+    p = randomised_tukey(np.random.default_rng(14).random((5, 20)), resamples=500, seed=1)
+    assert np.array_equal(p, p.T)
+    assert np.diag(p).tolist() == [1.0] * 5
+
+
+def test_the_larger_difference_has_the_smaller_p_value() -> None:
+    values = np.random.default_rng(15).random((6, 30)) + 0.05 * np.arange(6)[:, None]
+    p = randomised_tukey(values, resamples=2000, seed=1)
+    apart = np.abs(values.mean(axis=1)[:, None] - values.mean(axis=1))
+    pairs = np.triu_indices(6, 1)
+    order = np.argsort(apart[pairs])
+    assert (np.diff(p[pairs][order]) <= 0).all()
+
+
+def test_a_difference_that_no_shuffle_reaches_has_the_smallest_p_value_there_is() -> None:
+    # all that can be shuffled apart is apart: 1 of 2 ** 39 shuffles, so none of 999
+    values = np.array([np.zeros(40), np.ones(40)])
+    assert randomised_tukey(values, resamples=999, seed=1).tolist() == [[1.0, 0.001], [0.001, 1.0]]
+
+
+def test_rounding_does_not_change_a_count_of_the_randomised_tukey_test() -> None:
+    whole = np.random.default_rng(16).integers(0, 11, (4, 30)).astype(float)
+    p, expected = (randomised_tukey(each, resamples=3000, seed=1).tolist() for each in (whole / 10, whole))
+    assert p == expected
+
+
+def test_runs_with_the_same_values_have_a_p_value_of_1_in_the_randomised_tukey_test() -> None:
+    values = np.tile(np.random.default_rng(17).random(20), (3, 1))
+    assert randomised_tukey(values, resamples=100, seed=1).tolist() == [[1.0] * 3] * 3
+
+
+def test_one_query_has_no_p_values_in_the_randomised_tukey_test() -> None:
+    p = randomised_tukey(np.array([[0.1], [0.4]]), resamples=100, seed=1)
+    assert np.isnan(p).tolist() == [[False, True], [True, False]]
+
+
+def test_one_run_is_not_different_from_itself() -> None:
+    assert randomised_tukey(np.random.default_rng(18).random((1, 20)), resamples=100, seed=1).tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize(("runs", "resamples"), [(2, 1), (8, 9_000), (8, 20_000), (40, 4_000)])
+def test_the_randomised_tukey_test_is_the_same_with_any_number_of_threads(runs: int, resamples: int) -> None:
+    values = np.random.default_rng(19).random((runs, 25))
+    p = [randomised_tukey(values, resamples=resamples, seed=3, threads=threads).tolist() for threads in (1, 2, None)]
+    assert p[0] == p[1] == p[2]
+
+
+def test_the_randomised_tukey_test_of_another_seed_differs() -> None:
+    values = np.random.default_rng(20).random((4, 25))
+    first, again, other = (randomised_tukey(values, resamples=5000, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_the_randomised_tukey_test_finds_a_difference_in_five_of_a_hundred_true_null_hypotheses() -> None:
+    # 499 resamples: p is a multiple of 1/500, and at most 0.05 with a probability of 25/500
+    rng = np.random.default_rng(21)
+    values = rng.beta(rng.uniform(0.5, 3, 25), 3, (2000, 3, 25))
+    found = [randomised_tukey(each, resamples=499, seed=seed, threads=1).min() for seed, each in enumerate(values)]
+    assert 0.035 <= (np.array(found) <= 0.05).mean() <= 0.065

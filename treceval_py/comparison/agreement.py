@@ -1,0 +1,516 @@
+"""How far two orders of systems, or of documents, agree: Kendall's tau, AP correlation and rank-biased overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.ranking import PLAIN, Rules, arranged, limit_of, ranking
+from treceval_py.tables import Run, encode
+
+if TYPE_CHECKING:
+    from treceval_py.comparison.comparison import Comparison
+
+__all__ = ["Orders", "Overlap", "Rbo", "kendall_tau", "overlap_of_runs", "rbo", "system_orders", "tau_ap"]
+
+CELLS = 1 << 20
+"""How many documents of pairs of lists are looked at together."""
+
+
+def kendall_tau(a: FloatArray, b: FloatArray) -> float:
+    """Return Kendall's tau-b between two lists of values: 1 if they order things alike, -1 if one reverses the other.
+
+    It is (C - D) / sqrt((C + D + A)(C + D + B)) with C pairs in the same order, D in the opposite one, and A and B
+    pairs that are tied in `b` only and in `a` only.
+
+    Parameters
+    ----------
+    a, b : (N,) float arrays
+        The values of the same things, such as the means of systems.
+
+    Returns
+    -------
+    float
+        Between -1 and 1; NaN where all values of `a`, or of `b`, are equal, or there are fewer than two.
+
+    Raises
+    ------
+    EvaluationError
+        The lengths differ.
+
+    References
+    ----------
+    Maurice G. Kendall. The treatment of ties in ranking problems. Biometrika 33(3), 239-251, 1945.
+
+    Examples
+    --------
+    Five of six pairs are in the same order, and one is not: (5 - 1) / 6.
+
+    >>> import numpy as np
+    >>> f"{kendall_tau(np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.1, 0.3, 0.2, 0.4])):.4f}"
+    '0.6667'
+    """
+    from scipy.stats import kendalltau  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    if _says_nothing(a, b):
+        return float("nan")
+    return float(kendalltau(a, b).statistic)
+
+
+def _says_nothing(a: FloatArray, b: FloatArray) -> bool:
+    """Return whether one of two lists has no order: all its values are equal."""
+    if len(a) != len(b):
+        raise EvaluationError(
+            f"{len(a)} values cannot be compared with {len(b)} in their order", "Give a value for the same things."
+        )
+    return len(a) < 2 or bool((a == a[0]).all()) or bool((b == b[0]).all())
+
+
+def tau_ap(truth: FloatArray, tested: FloatArray) -> float:
+    r"""Return the AP correlation of a tested order with a true one: a Kendall's tau in which the top counts more.
+
+    .. math:: \tau_{AP} = \frac{2}{N-1} \sum_{i=2}^{N} \frac{C(i)}{i-1} - 1
+
+    where C(i) is the number of things above rank i of the tested order that are truly above the one at rank i.
+
+    Parameters
+    ----------
+    truth, tested : (N,) float arrays
+        The values of the same things in the true and in the tested order, higher is better.
+
+    Returns
+    -------
+    float
+        Between -1 and 1; 0 is expected of a random order. NaN where all values of `truth`, or of `tested`, are equal,
+        or there are fewer than two. It is not symmetric.
+
+    Raises
+    ------
+    EvaluationError
+        The lengths differ.
+
+    Notes
+    -----
+    Without ties this is the coefficient of Yilmaz, Aslam and Robertson. The value of ties, in either list, is its mean
+    over all orders in which the tied things could stand, each as likely as any other; a pair that is tied in `truth`
+    counts half. It is not divided by what ties leave possible, as tau-b is: two equal lists with ties have less than
+    1. So it is not the tau_AP,b of Urbano and Marrero, which is made after tau-b.
+
+    References
+    ----------
+    Emine Yilmaz, Javed A. Aslam and Stephen Robertson. A new rank correlation coefficient for information retrieval. In
+    Proceedings of the 31st Annual International ACM SIGIR Conference, 587-594, 2008.
+
+    Julián Urbano and Mónica Marrero. The treatment of ties in AP correlation. In Proceedings of the ACM SIGIR
+    International Conference on Theory of Information Retrieval, 321-324, 2017.
+
+    Examples
+    --------
+    Of A, B, C, D, E, F, tested as B, A, C, D, F, E, the things at the ranks 2 to 6 have 0, 2, 3, 4 and 4 above them
+    that are truly above: 2 / 5 · (0 / 1 + 2 / 2 + 3 / 3 + 4 / 4 + 4 / 5) - 1.
+
+    >>> import numpy as np
+    >>> truth, tested = np.array([6.0, 5, 4, 3, 2, 1]), np.array([5.0, 6, 4, 3, 1, 2])
+    >>> f"{tau_ap(truth, tested):.2f}"
+    '0.52'
+    """
+    if _says_nothing(truth, tested):
+        return float("nan")
+    order = np.argsort(-tested, kind="stable")
+    ranked, true = tested[order], truth[order]
+    # Whether the thing of a column, which stands before that of a row, is truly above it; a half where none is.
+    agrees = (np.sign(true[None, :] - true[:, None]) + 1) / 2
+    correct = (agrees * (ranked[None, :] > ranked[:, None])).sum(axis=1)
+    _, group, sizes = np.unique(-ranked, return_inverse=True, return_counts=True)
+    # At each rank of a group of ties stands each of its things as likely as any other; of those of the group that stand
+    # before it, one half are expected to be truly above it.
+    above = np.bincount(group, correct) / sizes
+    place = np.arange(len(ranked)) - (np.cumsum(sizes) - sizes)[group]
+    expected = above[group] + place / 2
+    count = len(ranked)
+    return float(2 * (expected[1:] / np.arange(1, count)).sum() / (count - 1) - 1)
+
+
+class Rbo(NamedTuple):
+    """Rank-biased overlap of two lists.
+
+    Attributes
+    ----------
+    extrapolated : float
+        The point estimate: the agreement that was seen is taken to go on. NaN where a list is empty.
+    lowest : float
+        The least value that any continuation of the lists can give.
+    residual : float
+        How much higher the highest value is.
+    """
+
+    extrapolated: float
+    lowest: float
+    residual: float
+
+
+def rbo(a: Sequence[Hashable], b: Sequence[Hashable], p: float = 0.9) -> Rbo:
+    r"""Return the rank-biased overlap of two lists, which may differ in length and in what they hold.
+
+    .. math:: RBO = (1-p) \sum_{d=1}^{\infty} p^{d-1} \frac{X_d}{d}
+
+    where :math:`X_d` is the number of things that both lists have in their first d. A reader goes on from each depth to
+    the next one with the probability p. What lies behind the end of a list of length s is not known; with the longer
+    list's length l, the point estimate is
+
+    .. math:: RBO_{ext} = \frac{1-p}{p} \left[ \sum_{d=1}^{l} \frac{X_d}{d} p^d
+              + \sum_{d=s+1}^{l} \frac{X_s (d-s)}{s d} p^d \right]
+              + \left[ \frac{X_l - X_s}{l} + \frac{X_s}{s} \right] p^l
+
+    Parameters
+    ----------
+    a, b : sequence
+        What is ranked, best first; nothing comes twice in a list.
+    p : float
+        The persistence of the reader, between 0 and 1.
+
+    Returns
+    -------
+    Rbo
+        The point estimate, the lowest value and the residual. Two equal lists have the estimate 1, two that share
+        nothing 0.
+
+    Raises
+    ------
+    MeasureError
+        p is not between 0 and 1.
+    EvaluationError
+        Something comes twice in a list.
+
+    References
+    ----------
+    William Webber, Alistair Moffat and Justin Zobel. A similarity measure for indefinite rankings. ACM Transactions on
+    Information Systems 28(4), article 20, 2010: the estimate is that of equation 32, for lists of unequal length.
+
+    Examples
+    --------
+    Of (a, b) and (b, a) nothing is shared at depth 1 and all from depth 2 on: with p = 0.5 the sum is 1/4 + 1/8 + …
+
+    >>> rbo("ab", "ba", p=0.5).extrapolated
+    0.5
+    """
+    _check_persistence(p)
+    for each in (a, b):
+        if len(set(each)) < len(each):
+            twice = next(item for place, item in enumerate(each) if item in each[:place])
+            raise EvaluationError(f"{twice!r} comes twice in a list", "Give lists in which nothing is repeated.")
+    ranks = {item: rank for rank, item in enumerate(a, 1)}
+    met = [max(ranks[item], rank) for rank, item in enumerate(b, 1) if item in ranks]
+    seen = np.cumsum(np.bincount(np.array(met, dtype=np.int64), minlength=max(len(a), len(b)) + 1))
+    short, long = sorted((len(a), len(b)))
+    lowest, residual = _bounds(seen, short, long, p)
+    if short == 0:
+        return Rbo(float("nan"), lowest, residual)
+    extrapolated = _extrapolated(seen[None, 1:], np.array([short]), np.array([long]), p)
+    return Rbo(float(extrapolated[0]), lowest, residual)
+
+
+def _check_persistence(p: float) -> None:
+    if not 0 < p < 1:
+        raise MeasureError(f"p of rank-biased overlap is between 0 and 1, and {p} is not", "Give one such as p=0.9.")
+
+
+def _extrapolated(seen: IntArray, short: IntArray, long: IntArray, p: float) -> FloatArray:
+    """Return RBO_ext of pairs of lists.
+
+    Parameters
+    ----------
+    seen : (P, D) int array
+        How many things each pair shares in its first 1, …, D; D is at least the longest list.
+    short, long : (P,) int arrays
+        The lengths of the shorter and the longer list, from 1.
+    p : float
+        The persistence.
+
+    Returns
+    -------
+    (P,) float array
+    """
+    depth = np.arange(1, seen.shape[1] + 1)
+    weight = p**depth / depth
+    rows = np.arange(len(seen))
+    at_short, at_long = seen[rows, short - 1], seen[rows, long - 1]
+    going_on = (at_short / short)[:, None] * np.maximum(depth - short[:, None], 0)
+    terms = np.where(depth <= long[:, None], seen + going_on, 0.0)
+    extrapolated: FloatArray = (1 - p) / p * (terms @ weight)
+    return extrapolated + ((at_long - at_short) / long + at_short / short) * p**long
+
+
+def _bounds(seen: IntArray, short: int, long: int, p: float) -> tuple[float, float]:
+    """Return RBO_min and the residual: nothing more is shared, or as much as there can be.
+
+    At the most, each new thing of one list is among those of the other one, one at a depth while the longer list lasts
+    and two at a depth from there on, until the lists share all.
+    """
+    shared = int(seen[-1])
+    full = short + long - shared
+    depth = np.arange(1, full + 1)
+    weight = p**depth / depth
+    low = np.append(seen[1:], np.full(full - long, shared))
+    # Of all depths behind: Σ p^d = p^(full + 1) / (1 - p), and Σ p^d / d is what is left of -ln(1 - p).
+    behind = max(0.0, -np.log1p(-p) - float(weight.sum()))
+    lowest = float(weight @ low) + shared * behind
+    more = np.maximum(depth - short, 0) + np.maximum(depth - long, 0)
+    residual = float(weight @ more) + p ** (full + 1) / (1 - p) - shared * behind
+    return float((1 - p) / p * lowest), float((1 - p) / p * residual)
+
+
+class Orders(NamedTuple):
+    """Whether measures order the systems alike.
+
+    Attributes
+    ----------
+    measures : tuple of str, length M
+        The measures.
+    tau : (M, M) float array
+        Kendall's tau-b of the systems' means; NaN where all systems have the same mean.
+    tau_ap : (M, M) float array
+        AP correlation, where the order of the row's measure is taken as the true one.
+    """
+
+    measures: tuple[str, ...]
+    tau: FloatArray
+    tau_ap: FloatArray
+
+
+def system_orders(comparison: Comparison) -> Orders:
+    """Compare how the measures of a comparison order its systems, by their means.
+
+    Raises
+    ------
+    EvaluationError
+        There are fewer than three systems.
+    """
+    if len(comparison.runs) < 3:
+        raise EvaluationError(
+            f"{len(comparison.runs)} runs have too little of an order to compare measures by",
+            "Compare three runs or more.",
+        )
+    means = [compared.means for compared in comparison.measures]
+    tau = np.array([[kendall_tau(one, other) for other in means] for one in means])
+    of_ap = np.array([[tau_ap(truth, tested) for tested in means] for truth in means])
+    return Orders(tuple(compared.measure for compared in comparison.measures), tau, of_ap)
+
+
+class Overlap(NamedTuple):
+    """How alike the lists of documents of each two runs are: means over queries.
+
+    Attributes
+    ----------
+    runs : tuple of str, length S
+        The names of the runs.
+    rbo : (S, S) float array
+        Rank-biased overlap, extrapolated.
+    tau : (S, S) float array
+        Kendall's tau of the documents in both lists, over the queries in which they are two or more; NaN where there is
+        no such query.
+    shared : (S, S) float array
+        The share of documents in both lists: their number divided by the length of the longer list.
+    queries : int
+        The number of queries, those that all runs have.
+    depth : int or None
+        How many documents of each list count; None for all.
+    p : float
+        The persistence of the rank-biased overlap.
+    """
+
+    runs: tuple[str, ...]
+    rbo: FloatArray
+    tau: FloatArray
+    shared: FloatArray
+    queries: int
+    depth: int | None
+    p: float
+
+
+def overlap_of_runs(
+    runs: Sequence[Run],
+    *,
+    names: Sequence[str],
+    depth: int | None = 100,
+    p: float = 0.9,
+    rules: Rules = PLAIN,
+    qids: Sequence[str] | None = None,
+) -> Overlap:
+    """Compare the lists of documents that runs have for the same queries.
+
+    Parameters
+    ----------
+    runs : sequence of Run, length S
+        The runs.
+    names : sequence of str, length S
+        What they are called.
+    depth : int or None
+        How many documents of each list count; None for all.
+    p : float
+        The persistence of the rank-biased overlap, between 0 and 1.
+    rules : Rules
+        How documents are ranked. As there are no judgments, unjudged documents stay.
+    qids : sequence of str, optional
+        The queries to look at; all by default. Only those count for which every run has documents.
+
+    Returns
+    -------
+    Overlap
+        The means over the queries.
+
+    Raises
+    ------
+    MeasureError
+        p is not between 0 and 1.
+    EvaluationError
+        There is no query for which all runs have documents.
+    DataError
+        depth is negative; a run is to be ranked by ranks that it has not.
+
+    References
+    ----------
+    See `rbo` and `kendall_tau`.
+
+    Examples
+    --------
+    The lists share b, one of two documents.
+
+    >>> one, other = Run({"1": {"a": 2.0, "b": 1.0}}), Run({"1": {"b": 2.0, "c": 1.0}})
+    >>> overlap_of_runs([one, other], names=["one", "other"]).shared.tolist()
+    [[1.0, 0.5], [0.5, 1.0]]
+    """
+    _check_persistence(p)
+    limit = limit_of(depth) if rules.depth is None else min(limit_of(depth), limit_of(rules.depth))
+    if limit == 0:
+        raise EvaluationError("lists of 0 documents cannot be compared", "Give a depth of 1 or more.")
+    ranked = [arranged(run, rules) for run in runs]
+    common = _queries_of_all(ranked, qids)
+    if not common:
+        raise EvaluationError(
+            "there is no query for which all runs have documents", "Check that they are runs for the same queries."
+        )
+    first, second = np.triu_indices(len(runs), 1)
+    sums = np.zeros((3, len(first)))
+    counts = np.zeros((3, len(first)), dtype=np.int64)
+    for qid in common:
+        lists, ranks = _coded([_documents(run, qid, limit) for run in ranked])
+        step = max(1, CELLS // lists.shape[1])
+        for start in range(0, len(first), step):
+            some = slice(start, start + step)
+            found = _compared(lists, ranks, first[some], second[some], p)
+            there = ~np.isnan(found)
+            sums[:, some] += np.where(there, found, 0.0)
+            counts[:, some] += there
+    matrices = np.ones((3, len(runs), len(runs)))
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    matrices[:, first, second] = matrices[:, second, first] = means
+    return Overlap(tuple(names), matrices[0], matrices[1], matrices[2], len(common), depth, p)
+
+
+def _queries_of_all(runs: Sequence[Run], qids: Sequence[str] | None) -> list[str]:
+    """Return the queries for which each run has documents, in the order of their bytes."""
+    common = set(runs[0].qids) if qids is None else set(qids)
+    for run in runs:
+        lengths = np.diff(run.offsets).tolist()
+        common &= {qid for qid, length in zip(run.qids, lengths, strict=True) if length}
+    return sorted(common, key=encode)
+
+
+def _documents(run: Run, qid: str, limit: int) -> list[bytes]:
+    """Return the documents of a query, best first; the scores of the run rank without ties."""
+    row = run.row_of(qid)
+    assert row is not None
+    start, stop = run.span(row)
+    docids = run.docids.raw(start, stop)
+    return [docids[place] for place in ranking(docids, run.scores[start:stop])[:limit].tolist()]
+
+
+def _coded(documents: Sequence[list[bytes]]) -> tuple[IntArray, IntArray]:
+    """Give numbers to the documents of a query.
+
+    Returns
+    -------
+    lists : (S, L) int array
+        The numbers of the documents of each run, best first; the number of documents where a list has ended.
+    ranks : (S, D + 1) int array
+        The rank of each document in each run, from 0; L where a run has it not.
+    """
+    codes: dict[bytes, int] = {}
+    coded = [[codes.setdefault(docid, len(codes)) for docid in docids] for docids in documents]
+    longest = max(map(len, coded))
+    lists = np.full((len(coded), longest), len(codes), dtype=np.int64)
+    ranks = np.full((len(coded), len(codes) + 1), longest, dtype=np.int64)
+    for number, row in enumerate(coded):
+        lists[number, : len(row)] = row
+        ranks[number, row] = np.arange(len(row))
+    return lists, ranks
+
+
+def _compared(lists: IntArray, ranks: IntArray, first: IntArray, second: IntArray, p: float) -> FloatArray:
+    """Return overlap, tau and share (3, P) of pairs of runs in a query; tau is NaN where they share less than two."""
+    depth = lists.shape[1]
+    other = ranks[second[:, None], lists[first]]  # (P, L): where the other run has the documents of the first
+    shared = other < depth
+    pair, place = np.nonzero(shared)
+    rank = other[pair, place]
+    met = np.bincount(pair * depth + np.maximum(place, rank), minlength=len(first) * depth)
+    seen = np.cumsum(met.reshape(len(first), depth), axis=1)
+    lengths = (lists < ranks.shape[1] - 1).sum(axis=1)
+    short, long = np.minimum(lengths[first], lengths[second]), np.maximum(lengths[first], lengths[second])
+    count = seen[:, -1]
+    pairs = count * (count - 1) / 2
+    tau = np.where(count > 1, 1 - 2 * _inversions(pair, rank, count) / np.maximum(pairs, 1), np.nan)
+    return np.stack([_extrapolated(seen, short, long, p), tau, count / long])
+
+
+def _inversions(segment: IntArray, values: IntArray, counts: IntArray) -> IntArray:
+    """Count, in each of several lists, the pairs of which the earlier one has the larger value.
+
+    Parameters
+    ----------
+    segment : (N,) int array
+        The list of each value, ascending.
+    values : (N,) int array
+        The values; none comes twice in a list.
+    counts : (P,) int array
+        How many values each list has.
+
+    Returns
+    -------
+    (P,) int array
+        The number of inversions.
+
+    Notes
+    -----
+    Bit by bit, from the highest: of values that are equal so far, each pair of an earlier 1 and a later 0 is an
+    inversion. Then zeros are put before ones, so that values that are still equal stand together in their order.
+    """
+    found = np.zeros(len(counts), dtype=np.int64)
+    starts = np.repeat(np.cumsum(counts) - counts, counts)  # where the group of each value begins
+    bits = int(values.max(initial=0)).bit_length()
+    for bit in range(bits - 1, -1, -1):
+        ones = (values >> bit & 1).astype(bool)
+        before = np.cumsum(ones) - ones
+        within = before - before[starts]  # ones of the group before each value
+        found += _added(segment, within, ~ones, len(counts))
+        zeros = np.arange(len(values)) - starts - within
+        begins = np.flatnonzero(starts == np.arange(len(values)))
+        sizes = np.diff(np.append(begins, len(values)))
+        group_zeros = np.repeat(np.add.reduceat((~ones).astype(np.int64), begins), sizes)
+        target = starts + np.where(ones, group_zeros + within, zeros)
+        moved = np.empty_like(values)
+        moved[target] = values
+        next_starts = np.empty_like(starts)
+        next_starts[target] = starts + np.where(ones, group_zeros, 0)
+        values, starts = moved, next_starts
+    return found
+
+
+def _added(segment: IntArray, numbers: IntArray, chosen: BoolArray, count: int) -> IntArray:
+    """Add up the chosen numbers of each list; exact, as sums stay far below 2^53."""
+    return np.bincount(segment[chosen], numbers[chosen], minlength=count).astype(np.int64)

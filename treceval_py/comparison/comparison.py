@@ -1,0 +1,262 @@
+"""What a comparison of runs has found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from treceval_py._types import FloatArray
+from treceval_py.errors import MeasureError
+from treceval_py.measures import parse_measures
+from treceval_py.signatures import Signature
+from treceval_py.version import __version__
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from treceval_py.comparison.variance import Anova
+
+__all__ = ["Compared", "Comparison", "Difference", "Settings", "Tested"]
+
+
+class Settings(NamedTuple):
+    """How runs are compared.
+
+    Attributes
+    ----------
+    test : str
+        The test that decides which differences are marked, one of `TESTS`.
+    tests : tuple of str
+        All tests that are computed, `test` first.
+    correction : str
+        How p-values are corrected for the number of them, one of `CORRECTIONS`.
+    alpha : float
+        Level of significance, between 0 and 1.
+    confidence : float
+        Of intervals, between 0 and 1.
+    interval : {"t", "bca"}
+        Which confidence interval of the difference is shown.
+    groups : {"tukey", "randomised-tukey", "none"}
+        The test of the letters.
+    resamples : int
+        Of randomisation tests.
+    bootstrap : int
+        Resamples of the BCa interval.
+    seed : int
+        Of everything that is drawn at random.
+    margin : float or None
+        Differences smaller than this count as none, in the test of equivalence; None: no such test.
+    power : float
+        For which the number of queries needed is computed.
+    """
+
+    test: str = "t"
+    tests: tuple[str, ...] = ("t",)
+    correction: str = "holm"
+    alpha: float = 0.05
+    confidence: float = 0.95
+    interval: str = "t"
+    groups: str = "tukey"
+    resamples: int = 100_000
+    bootstrap: int = 10_000
+    seed: int = 1
+    margin: float | None = None
+    power: float = 0.8
+
+
+class Tested(NamedTuple):
+    """What a test found.
+
+    Attributes
+    ----------
+    statistic : float
+        Its statistic; NaN where there is none.
+    p : float
+        Its two-sided p-value; NaN where it cannot be had, as of one query.
+    adjusted : float
+        The p-value corrected over the family that is compared.
+    """
+
+    statistic: float
+    p: float
+    adjusted: float
+
+
+class Difference(NamedTuple):
+    """How a run differs from another one in a measure: their paired difference over the queries.
+
+    Attributes
+    ----------
+    run, other : int
+        The numbers of the runs; the difference is that of `run` minus that of `other`. The baseline is the other.
+    mean : float
+        The mean difference.
+    low, high : float
+        Its confidence interval, of the kind that the settings name.
+    tests : dict of str to Tested
+        What each test found, by its name.
+    effect, effect_low, effect_high : float
+        The standardised effect size d_z, mean / standard deviation of the differences, with its confidence interval.
+    wins, ties, losses : int
+        Queries in which the run is better than the other, equal, and worse.
+    equivalence : float
+        p-value of the test of equivalence; NaN where no margin is given.
+    needed : float
+        Queries needed to find the observed effect with the power that the settings name; infinite where there is none.
+    """
+
+    run: int
+    other: int
+    mean: float
+    low: float
+    high: float
+    tests: dict[str, Tested]
+    effect: float
+    effect_low: float
+    effect_high: float
+    wins: int
+    ties: int
+    losses: int
+    equivalence: float
+    needed: float
+
+
+class Compared(NamedTuple):
+    """One measure of all runs.
+
+    Attributes
+    ----------
+    measure : str
+        The measure.
+    signature : Signature or None
+        How the values were made, where that is known.
+    qids : tuple of str, length Q
+        The queries.
+    values : (S, Q) float array
+        The value of each run and query.
+    means : (S,) float array
+        The mean of each run.
+    low, high : (S,) float arrays
+        The t confidence interval of each mean.
+    best : tuple of int
+        The runs with the highest mean.
+    letters : tuple of str, length S
+        Groups of runs: two runs that share a letter do not differ significantly. Empty texts without groups.
+    anova : Anova or None
+        Two-way analysis of variance, of queries and systems; None of one query.
+    pairs_p : (S, S) float array or None
+        The p-values of the letters' test for each two runs, or None.
+    differences : tuple of Difference
+        The differences that were asked for: from the baseline, or of each two runs.
+    left_out : tuple of str
+        Queries that some runs have and some have not.
+    """
+
+    measure: str
+    signature: Signature | None
+    qids: tuple[str, ...]
+    values: FloatArray
+    means: FloatArray
+    low: FloatArray
+    high: FloatArray
+    best: tuple[int, ...]
+    letters: tuple[str, ...]
+    anova: Anova | None
+    pairs_p: FloatArray | None
+    differences: tuple[Difference, ...]
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Runs compared over the same queries; printed as a table, and shown as one in a notebook.
+
+    Attributes
+    ----------
+    runs : tuple of str, length S
+        The names of the runs.
+    baseline : int or None
+        The number of the run that others are compared with; None where each two are.
+    measures : tuple of Compared, length M
+        What was found, measure by measure.
+    settings : Settings
+        How it was found.
+    family : int
+        How many p-values were corrected together.
+    files : tuple of str, length S
+        Where each run, or its saved results, came from.
+    judgments_name : str
+        Where the judgments came from; empty where all results were saved.
+    notes : tuple of str
+        What was left out or assumed.
+    """
+
+    runs: tuple[str, ...]
+    baseline: int | None
+    measures: tuple[Compared, ...]
+    settings: Settings
+    family: int
+    files: tuple[str, ...]
+    judgments_name: str = ""
+    notes: tuple[str, ...] = ()
+    version: str = __version__
+
+    def __getitem__(self, measure: str) -> Compared:
+        for compared in self.measures:
+            if compared.measure == measure:
+                return compared
+        try:  # in another notation, as results take it
+            wanted = parse_measures(measure)
+            return next(each for each in self.measures if parse_measures(each.measure) == wanted)
+        except (MeasureError, StopIteration):
+            raise KeyError(measure) from None
+
+    def number_of(self, run: str) -> int:
+        """Return the number of a run by its name.
+
+        Raises
+        ------
+        KeyError
+            No run has this name.
+        """
+        if run not in self.runs:
+            raise KeyError(run)
+        return self.runs.index(run)
+
+    def __str__(self) -> str:
+        return self.to_text("table")
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {len(self.runs)} runs in {', '.join(each.measure for each in self.measures)}>"
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def to_text(self, format: str = "table", *, digits: int | None = None, colour: bool = False) -> str:
+        """Return the comparison as text, in one of the formats of `output.comparisons.COMPARISON_FORMATS`."""
+        from treceval_py.output.comparisons import COMPARISON_FORMATS, Layout
+
+        if format not in COMPARISON_FORMATS:
+            raise ValueError(f"format must be one of {', '.join(COMPARISON_FORMATS)}, not {format!r}")
+        return COMPARISON_FORMATS[format](self, Layout(digits=digits, colour=colour))
+
+    def to_latex(self, *, digits: int | None = None) -> str:
+        """Return a LaTeX table in the style of booktabs, with a caption that states the test."""
+        return self.to_text("latex", digits=digits)
+
+    def to_markdown(self, *, digits: int | None = None) -> str:
+        """Return a GitHub-flavoured Markdown table, with what the marks mean."""
+        return self.to_text("markdown", digits=digits)
+
+    def to_html(self, *, digits: int | None = None) -> str:
+        """Return an HTML fragment: a table and what the marks mean."""
+        return self.to_text("html", digits=digits)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a DataFrame with a row for each difference: measure, run, other, means and all that was found."""
+        import pandas as pd
+
+        from treceval_py.output.comparisons import records
+
+        frame: pd.DataFrame = pd.DataFrame(records(self))
+        return frame

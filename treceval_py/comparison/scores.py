@@ -1,0 +1,173 @@
+"""The values that are compared: one for each run, query and measure, over the same queries for all runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from treceval_py._types import FloatArray
+from treceval_py.errors import EvaluationError
+from treceval_py.signatures import Signature
+from treceval_py.tables import encode, first_of
+
+if TYPE_CHECKING:
+    from treceval_py.results import Results
+
+__all__ = ["Aligned", "Scored", "aligned", "scored_of"]
+
+
+class Scored(NamedTuple):
+    """What a run came to, whether it was scored now or long ago.
+
+    Attributes
+    ----------
+    name : str
+        What the run is called where it is compared.
+    file : str
+        The file that it, or its saved results, come from.
+    tag : str
+        The run's tag; empty where it is not known.
+    measures : tuple of str, length M
+        The measures that have a number for each query, by the names they were asked for.
+    qids : tuple of str, length Q
+        The queries, in the order of their bytes.
+    values : (Q, M) float array
+        The values; NaN where a query does not count for a measure.
+    signatures : tuple of Signature or None, length M
+        How the values were made; None where that is not known.
+    missing : tuple of str
+        Judged queries that the run lacks, as far as that is known.
+    digits : int or None
+        Decimals of values that were rounded when they were saved; None where they were not.
+    """
+
+    name: str
+    file: str
+    tag: str
+    measures: tuple[str, ...]
+    qids: tuple[str, ...]
+    values: FloatArray
+    signatures: tuple[Signature | None, ...]
+    missing: tuple[str, ...] = ()
+    digits: int | None = None
+
+
+class Aligned(NamedTuple):
+    """The values of one measure, over the queries that all runs have.
+
+    Attributes
+    ----------
+    measure : str
+        The measure.
+    qids : tuple of str, length Q
+        The queries.
+    values : (S, Q) float array
+        The values, a row for each run; no NaN.
+    signature : Signature or None
+        How the first run's values were made, where it is known.
+    left_out : tuple of str
+        Queries that some runs have and some have not.
+    """
+
+    measure: str
+    qids: tuple[str, ...]
+    values: FloatArray
+    signature: Signature | None
+    left_out: tuple[str, ...]
+
+
+def scored_of(results: Results, name: str) -> Scored:
+    """Return the values of results that can be compared: numbers that each query has.
+
+    Raises
+    ------
+    EvaluationError
+        They are z-scores, or no measure has a number for each query.
+    """
+    if results.standardised:
+        raise EvaluationError(f"the values of {results.run_name} are z-scores", "Compare the values themselves.")
+    kept = [
+        number
+        for number, measure in enumerate(results.measures)
+        if number not in results.texts and measure.family.per_query
+    ]
+    if not kept:
+        raise EvaluationError(
+            f"no measure of {results.run_name} has a number for each query", "Choose other measures, such as map."
+        )
+    values = np.where(results.counted[:, kept], results.matrix[:, kept], np.nan)
+    return Scored(
+        name,
+        results.run_name,
+        results.tag,
+        tuple(results.measures[number].name for number in kept),
+        results.qids,
+        values,
+        tuple(results.signature(number) for number in kept),
+        results.missing,
+    )
+
+
+def aligned(runs: Sequence[Scored], *, force: bool = False) -> list[Aligned]:
+    """Return the values of the measures that all runs have, each over the queries that all runs have for it.
+
+    Which queries a run has is decided by the conventions of its scores: where missing queries count, each run has all
+    judged queries, and else only its own.
+
+    Parameters
+    ----------
+    runs : sequence of Scored, length S
+        The runs.
+    force : bool
+        Whether values that were made differently are compared all the same.
+
+    Raises
+    ------
+    EvaluationError
+        Values were made differently, or the runs have no measure, or no query, in common.
+    """
+    names = [name for name in runs[0].measures if all(name in run.measures for run in runs)]
+    if not names:
+        other = next(run for run in runs if set(run.measures).isdisjoint(runs[0].measures) or run is runs[-1])
+        raise EvaluationError(
+            f"{runs[0].name} ({', '.join(runs[0].measures[:4])}, …) and {other.name} ({', '.join(other.measures[:4])}, "
+            "…) have no measure in common",
+            "Score them with the same measures.",
+        )
+    return [_aligned(runs, name, force=force) for name in names]
+
+
+def _aligned(runs: Sequence[Scored], name: str, *, force: bool) -> Aligned:
+    places = [run.measures.index(name) for run in runs]
+    made = [(run, run.signatures[place]) for run, place in zip(runs, places, strict=True)]
+    known = [(run, signature) for run, signature in made if signature is not None]
+    for run, signature in known[1:]:
+        found = [] if force else known[0][1].differences(signature)
+        if found:
+            raise EvaluationError(
+                f"{name} of {known[0][0].name} and of {run.name} were made differently: {'; '.join(found)}",
+                "Score both in the same way, or force the comparison.",
+            )
+    columns = []
+    for run, place in zip(runs, places, strict=True):
+        column = run.values[:, place]
+        counts = ~np.isnan(column)
+        qids_of = [qid for qid, count in zip(run.qids, counts.tolist(), strict=True) if count]
+        columns.append(dict(zip(qids_of, column[counts].tolist(), strict=True)))
+    common = set(columns[0]).intersection(*columns[1:])
+    every = set().union(*columns)
+    if not common:
+        lacking = next((run for run, column in zip(runs, columns, strict=True) if not column), None)
+        if lacking is not None:
+            raise EvaluationError(f"{lacking.name} has no query with a value of {name}", "Is it the right file?")
+        raise EvaluationError(
+            f"the runs have no query in common: {runs[0].name} has {first_of(list(columns[0]))}, "
+            f"{runs[1].name} {first_of(list(columns[1]))}",
+            "Check that they are runs for the same queries.",
+        )
+    qids = tuple(sorted(common, key=encode))
+    values = np.array([[column[qid] for qid in qids] for column in columns], dtype=np.float64)
+    left_out = tuple(sorted(every - common, key=encode))
+    return Aligned(name, qids, values, known[0][1] if known else None, left_out)

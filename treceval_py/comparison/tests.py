@@ -1,0 +1,299 @@
+"""What each statistical method is: declared once, for the command line, its explanations and the documentation."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from treceval_py.comparison.agreement import kendall_tau, rbo, tau_ap
+from treceval_py.comparison.corrections import benjamini_hochberg, bonferroni, holm
+from treceval_py.comparison.paired import (
+    bca_interval,
+    effect_size,
+    equivalence,
+    paired_t,
+    queries_needed,
+    sign_test,
+    t_interval,
+    wilcoxon,
+)
+from treceval_py.comparison.resampling import randomisation, randomised_tukey
+from treceval_py.comparison.variance import tukey, two_way_anova
+
+if TYPE_CHECKING:
+    from treceval_py.comparison.comparison import Settings
+
+__all__ = ["GROUPS", "METHODS", "TESTS", "Test", "explanations"]
+
+WIDTH = 100
+"""Columns of an explanation."""
+
+
+class Test(NamedTuple):
+    """A statistical method.
+
+    Attributes
+    ----------
+    name : str
+        What users write.
+    title : str
+        What it is called in a sentence.
+    function : callable
+        What computes it; its docstring says more.
+    assumes : str
+        What has to hold for its numbers to mean what they say.
+    reference : str
+        Where it comes from.
+    weaknesses : str
+        What it is bad at, or cannot tell.
+    """
+
+    name: str
+    title: str
+    function: Callable[..., Any]
+    assumes: str
+    reference: str
+    weaknesses: str
+
+
+URBANO = (
+    "Julián Urbano, Harlley Lima and Alan Hanjalic. Statistical significance testing in information retrieval: an "
+    "empirical analysis of type I, type II and type III errors. In Proceedings of the 42nd International ACM SIGIR "
+    "Conference, 505-514, 2019."
+)
+CARTERETTE = (
+    "Benjamin A. Carterette. Multiple testing in statistical analysis of systems-based information retrieval "
+    "experiments. ACM Transactions on Information Systems 30(1), article 4, 2012."
+)
+STUDENT = "Student. The probable error of a mean. Biometrika 6(1), 1-25, 1908."
+COHEN = "Jacob Cohen. Statistical Power Analysis for the Behavioral Sciences. 2nd edition, Erlbaum, 1988."
+
+
+def _by_name(*tests: Test) -> dict[str, Test]:
+    return {test.name: test for test in tests}
+
+
+TESTS = _by_name(
+    Test(
+        "t",
+        "two-sided paired t-test",
+        paired_t,
+        "Queries are independent, and the mean of the differences is about normally distributed, which some 25 queries "
+        "ensure unless a few differences outweigh all others.",
+        STUDENT,
+        "With few queries and very skewed differences its p-values are off; the randomisation test is then safer.",
+    ),
+    Test(
+        "wilcoxon",
+        "two-sided Wilcoxon signed-rank test",
+        wilcoxon,
+        "Queries are independent, and the differences are distributed symmetrically around their median.",
+        "Frank Wilcoxon. Individual comparisons by ranking methods. Biometrics Bulletin 1(6), 80-83, 1945.",
+        "Differences of retrieval measures are rarely symmetric. Then it can find a difference that the means do not "
+        f"have, the more so the more queries there are. See {URBANO}",
+    ),
+    Test(
+        "sign",
+        "two-sided sign test",
+        sign_test,
+        "Queries are independent.",
+        "William J. Conover. Practical Nonparametric Statistics. 3rd edition, Wiley, 1999, section 3.4.",
+        "It counts how often a run is better and not by how much: it has little power, and tests the median, which can "
+        f"differ where the means do not. See {URBANO}",
+    ),
+    Test(
+        "randomisation",
+        "two-sided randomisation test",
+        randomisation,
+        "Under the null hypothesis the two runs could be exchanged in each query. Nothing is assumed of the "
+        "distribution of the differences.",
+        "Mark D. Smucker, James Allan and Ben Carterette. A comparison of statistical significance tests for "
+        "information retrieval evaluation. In Proceedings of the 16th ACM Conference on Information and Knowledge "
+        "Management, 623-632, 2007.",
+        "Where signs are drawn at random, p is not below 1 / (resamples + 1), and has a standard error that more "
+        "resamples lower. With fewer than six queries that differ it cannot come below 0.05.",
+    ),
+)
+"""The tests of a difference between two runs, by the names that users write."""
+
+GROUPS = _by_name(
+    Test(
+        "tukey",
+        "Tukey's HSD test after a two-way analysis of variance",
+        tukey,
+        "What a query and a run add to a value does not depend on the other, and the rest is independent and normally "
+        "distributed with the same variance for all runs.",
+        "John W. Tukey. The problem of multiple comparisons. Mimeographed manuscript, Princeton University, 1953; in "
+        "The Collected Works of John W. Tukey, volume VIII, Chapman and Hall, 1994.",
+        "One variance stands for all pairs: two runs that are much alike seem less different than they are, and a run "
+        "unlike all others more. Its p-values depend on which runs are compared.",
+    ),
+    Test(
+        "randomised-tukey",
+        "randomised Tukey HSD test",
+        randomised_tukey,
+        "Under the null hypothesis, that all runs are alike, they could be exchanged in each query. Nothing is assumed "
+        "of the distribution of values.",
+        CARTERETTE,
+        "All runs are taken to be alike at once, so that its p-values depend on which runs are compared. p is not "
+        "below 1 / (resamples + 1).",
+    ),
+)
+"""The tests of all runs together, which say what runs share a letter, by the names that users write."""
+
+METHODS = _by_name(
+    Test(
+        "t-interval",
+        "confidence interval of the mean difference by Student's t",
+        t_interval,
+        "As of the t-test: queries are independent, and the mean of the differences is about normally distributed.",
+        STUDENT,
+        "It is symmetric even where the differences are skewed.",
+    ),
+    Test(
+        "bca",
+        "bias-corrected and accelerated bootstrap interval of the mean difference",
+        bca_interval,
+        "Queries are independent and a fair sample of those that matter.",
+        "Bradley Efron. Better bootstrap confidence intervals. Journal of the American Statistical Association "
+        "82(397), 171-185, 1987.",
+        "With fewer than about 20 queries it is too narrow. Its limits vary with the seed.",
+    ),
+    Test(
+        "effect-size",
+        "standardised effect size d_z, the mean difference divided by the standard deviation of the differences, with "
+        "its exact interval",
+        effect_size,
+        "Queries are independent, and the differences are normally distributed.",
+        "Geoff Cumming and Sue Finch. A primer on the understanding, use, and calculation of confidence intervals that "
+        "are based on central and noncentral distributions. Educational and Psychological Measurement 61(4), 532-574, "
+        "2001.",
+        "It is large where runs are alike in most queries, however small the difference is in units of the measure.",
+    ),
+    Test(
+        "equivalence",
+        "test of equivalence within a margin: two one-sided t-tests (TOST)",
+        equivalence,
+        "As of the t-test; and the margin was chosen before the values were seen.",
+        "Donald J. Schuirmann. A comparison of the two one-sided tests procedure and the power approach for assessing "
+        "the equivalence of average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics 15(6), 657-680, "
+        "1987.",
+        "With few queries it seldom finds two runs equivalent, even if they are.",
+    ),
+    Test(
+        "queries-needed",
+        "number of queries with which a paired t-test finds the observed effect with a given power",
+        queries_needed,
+        "As of the t-test; and the observed effect is the true one.",
+        f"{COHEN} Tetsuya Sakai. Topic set size design. Information Retrieval Journal 19(3), 256-283, 2016.",
+        "The observed effect is an estimate, and too large where it was chosen for being significant. The number is "
+        "one for the next experiment, and says nothing about whether this one had enough queries.",
+    ),
+    Test(
+        "anova",
+        "two-way analysis of variance of systems and queries",
+        two_way_anova,
+        "What a query and a run add to a value does not depend on the other, and the rest is independent and normally "
+        "distributed with the same variance for all runs and queries.",
+        "Jean Tague-Sutcliffe and James Blustein. A statistical analysis of the TREC-3 data. In Overview of the Third "
+        "Text REtrieval Conference (TREC-3), NIST Special Publication 500-225, 385-398, 1995.",
+        "It says that some runs differ and not which. Where some queries suit some runs, which is common, that counts "
+        "as error.",
+    ),
+    Test(
+        "holm",
+        "Holm's correction",
+        holm,
+        "Nothing of how the tests depend on each other.",
+        "Sture Holm. A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6(2), "
+        "65-70, 1979.",
+        "It keeps the chance of even one false finding below the level, so that of many differences it finds few.",
+    ),
+    Test(
+        "bonferroni",
+        "Bonferroni's correction",
+        bonferroni,
+        "Nothing of how the tests depend on each other.",
+        "Olive Jean Dunn. Multiple comparisons among means. Journal of the American Statistical Association 56(293), "
+        "52-64, 1961.",
+        "Holm's correction promises the same and never finds less.",
+    ),
+    Test(
+        "benjamini-hochberg",
+        "Benjamini and Hochberg's correction",
+        benjamini_hochberg,
+        "The tests are independent, or depend on each other positively.",
+        "Yoav Benjamini and Yosef Hochberg. Controlling the false discovery rate: a practical and powerful approach to "
+        "multiple testing. Journal of the Royal Statistical Society, Series B 57(1), 289-300, 1995.",
+        "It limits the share of false findings and not the chance of one: among many findings some may be false.",
+    ),
+    Test(
+        "kendall",
+        "Kendall's τ (τ-b, which allows for ties)",
+        kendall_tau,
+        "Nothing; it describes how far two orders agree.",
+        "Maurice G. Kendall. The treatment of ties in ranking problems. Biometrika 33(3), 239-251, 1945.",
+        "An exchange at the bottom counts as much as one at the top.",
+    ),
+    Test(
+        "tau_ap",
+        "τ_AP, a rank correlation that counts the top more",
+        tau_ap,
+        "One of the two orders is taken for the truth; it describes how far the other agrees.",
+        "Emine Yilmaz, Javed A. Aslam and Stephen Robertson. A new rank correlation coefficient for information "
+        "retrieval. In Proceedings of the 31st Annual International ACM SIGIR Conference, 587-594, 2008.",
+        "With the roles of the two orders exchanged its value is another one. With ties it is the mean over all orders "
+        "in which tied runs could stand, so that two equal orders with ties come to less than 1.",
+    ),
+    Test(
+        "rbo",
+        "rank-biased overlap",
+        rbo,
+        "A reader of both lists goes on from each rank to the next with probability p. Lists may be of different "
+        "lengths, and hold different documents.",
+        "William Webber, Alistair Moffat and Justin Zobel. A similarity measure for indefinite rankings. ACM "
+        "Transactions on Information Systems 28(4), article 20, 2010.",
+        "Its value depends on p; below the end of the lists it is extrapolated.",
+    ),
+)
+"""Intervals, effect sizes, corrections and coefficients."""
+
+
+def explanations(settings: Settings | None = None) -> str:
+    """Say of statistical methods what they are, what they assume, what they are bad at and where they come from.
+
+    Parameters
+    ----------
+    settings : Settings, optional
+        Say it of what a comparison with these settings computes; by default of all there is.
+
+    Returns
+    -------
+    str
+        A paragraph for each method, in lines of at most `WIDTH` columns.
+    """
+    known = {**TESTS, **GROUPS, **METHODS}
+    return "\n".join(_paragraph(known[name]) for name in (known if settings is None else _used(settings)))
+
+
+def _used(settings: Settings) -> list[str]:
+    """Name the methods that a comparison uses, in the order in which its output has them."""
+    return [
+        *settings.tests,
+        *([settings.correction] if settings.correction in METHODS else []),
+        "t-interval" if settings.interval == "t" else settings.interval,
+        "effect-size",
+        *([] if settings.margin is None else ["equivalence"]),
+        "queries-needed",
+        *([settings.groups] if settings.groups in GROUPS else []),
+        "anova",
+    ]
+
+
+def _paragraph(test: Test) -> str:
+    parts = {"Assumes": test.assumes, "Weaknesses": test.weaknesses, "Reference": test.reference}
+    lines = textwrap.wrap(f"{test.name}: {test.title}", WIDTH, subsequent_indent="    ")
+    for label, text in parts.items():
+        lines += textwrap.wrap(f"{label}: {text}", WIDTH, initial_indent="  ", subsequent_indent="    ")
+    return "\n".join(lines) + "\n"

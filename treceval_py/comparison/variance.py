@@ -1,0 +1,363 @@
+"""Several runs at once: analysis of variance over queries and systems, Tukey's test, and letters for groups of runs.
+
+The model is v(s, q) = mean + system(s) + query(q) + error(s, q), one value for each run and query. What makes a query
+hard for all runs is taken out before runs are compared, so the tests are paired, as the t-test of two runs is.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from treceval_py._types import BoolArray, FloatArray
+
+__all__ = ["Anova", "least_difference", "letters", "tukey", "two_way_anova"]
+
+MOST_DIRECT = 128
+"""How many different statistics have their p-value integrated one by one; each takes some milliseconds."""
+
+DEGREES = (96, 192)
+"""Of the polynomials that stand for the distribution where there are more; the first that is good enough is taken."""
+
+NEGLIGIBLE = 1e-13
+"""A probability, or an error of one, below which scipy's own integration cannot tell a number from 0."""
+
+
+class Anova(NamedTuple):
+    """A two-way analysis of variance without replication: of systems (runs) and queries.
+
+    Attributes
+    ----------
+    systems_ss, queries_ss, error_ss : float
+        Sums of squares.
+    systems_df, queries_df, error_df : int
+        Degrees of freedom: S - 1, Q - 1 and (S - 1)(Q - 1).
+    systems_f, systems_p : float
+        The F statistic of the systems, and its p-value.
+    queries_f, queries_p : float
+        The same for the queries.
+    error_ms : float
+        The mean square of the error, error_ss / error_df; exactly 0 where it is no more than rounding.
+    """
+
+    systems_ss: float
+    queries_ss: float
+    error_ss: float
+    systems_df: int
+    queries_df: int
+    error_df: int
+    systems_f: float
+    systems_p: float
+    queries_f: float
+    queries_p: float
+    error_ms: float
+
+
+def two_way_anova(values: FloatArray) -> Anova | None:
+    r"""Divide the variance of values into that of systems, that of queries and error.
+
+    .. math:: F_\text{systems} = \frac{Q \sum_s (\bar v_s - \bar v)^2 / (S-1)}
+                                      {\sum_{s,q} (v_{sq} - \bar v_s - \bar v_q + \bar v)^2 / ((S-1)(Q-1))}
+
+    Parameters
+    ----------
+    values : (S, Q) float array
+        The value of each run and query, without NaN.
+
+    Returns
+    -------
+    Anova or None
+        None of one run or of one query, which leave no error to compare with. Where there is no error, since all runs
+        differ by constants, an effect has F = inf and p = 0; an effect that is 0 as well has F = 0 and p = 1.
+
+    Notes
+    -----
+    Assumes that errors are independent and normally distributed with the same variance for all runs and queries.
+
+    References
+    ----------
+    Ronald A. Fisher. Statistical Methods for Research Workers. Oliver and Boyd, 1925.
+
+    Jean Tague-Sutcliffe and James Blustein. A statistical analysis of the TREC-3 data. In Overview of the Third Text
+    REtrieval Conference (TREC-3), NIST Special Publication 500-225, 385-398, 1995.
+
+    Examples
+    --------
+    Means of runs 2 and 4, of queries 1.5, 3 and 4.5; the residuals are 0.5, 0, -0.5, -0.5, 0, 0.5.
+
+    >>> import numpy as np
+    >>> anova = two_way_anova(np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]]))
+    >>> anova.systems_ss, anova.queries_ss, anova.error_ss
+    (6.0, 9.0, 1.0)
+    >>> anova.systems_f, anova.queries_f
+    (12.0, 9.0)
+    """
+    runs, queries = values.shape
+    if runs < 2 or queries < 2:
+        return None
+    mean = values.mean()
+    system = values.mean(axis=1) - mean
+    query = values.mean(axis=0) - mean
+    error = values - mean - system[:, None] - query
+    systems_df, queries_df, error_df = runs - 1, queries - 1, (runs - 1) * (queries - 1)
+    rounding = _rounding(values)
+    systems_ss = queries * _squares(system, rounding)
+    queries_ss = runs * _squares(query, rounding)
+    error_ss = _squares(error, rounding)
+    error_ms = error_ss / error_df
+    systems_f, systems_p = _f_test(systems_ss / systems_df, systems_df, error_ms, error_df)
+    queries_f, queries_p = _f_test(queries_ss / queries_df, queries_df, error_ms, error_df)
+    return Anova(
+        systems_ss, queries_ss, error_ss, systems_df, queries_df, error_df,
+        systems_f, systems_p, queries_f, queries_p, error_ms,
+    )  # fmt: skip
+
+
+def _rounding(values: FloatArray) -> float:
+    """Return how large a number that should be 0 can be after means of values were subtracted from values."""
+    return 16 * float(np.finfo(np.float64).eps) * float(np.abs(values).max(initial=0.0))
+
+
+def _squares(effects: FloatArray, rounding: float) -> float:
+    """Return the sum of squares; 0 where all effects are rounding, as a test would else find them significant."""
+    return float(np.square(effects).sum()) if np.abs(effects).max() > rounding else 0.0
+
+
+def _f_test(effect_ms: float, effect_df: int, error_ms: float, error_df: int) -> tuple[float, float]:
+    from scipy.stats import f  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    if error_ms == 0:
+        return (np.inf, 0.0) if effect_ms > 0 else (0.0, 1.0)
+    statistic = effect_ms / error_ms
+    return statistic, float(f.sf(statistic, effect_df, error_df))
+
+
+def tukey(values: FloatArray) -> FloatArray:
+    r"""Compare each two runs by Tukey's test of honestly significant differences, over the same queries.
+
+    .. math:: q = \frac{|\bar v_s - \bar v_t|}{\sqrt{MS_\text{error} / Q}}
+
+    with the mean square of the error of the two-way analysis of variance, and its (S - 1)(Q - 1) degrees of freedom.
+    The p-value is the probability that the studentised range of S means is at least q: no correction for the number of
+    pairs is to be added. Of two runs it is the paired t-test.
+
+    Parameters
+    ----------
+    values : (S, Q) float array
+        The value of each run and query, without NaN.
+
+    Returns
+    -------
+    (S, S) float array
+        The p-value of each two runs, symmetric, with 1 in the diagonal. NaN elsewhere of one query. Where there is no
+        error, since all runs differ by constants: 1 for equal means, else 0.
+
+    Notes
+    -----
+    Assumes what the analysis of variance assumes.
+
+    P-values are those of `scipy.stats.studentized_range`; where there are more than 128 different statistics they are
+    interpolated between its values by a polynomial that is within 1e-11 of them. From 100,000 degrees of freedom on,
+    scipy takes their number as infinite, which can move the sixth decimal. Below 1e-12 a p-value only says that it is
+    that small; of two runs, it is exact.
+
+    References
+    ----------
+    John W. Tukey. The problem of multiple comparisons. Mimeographed manuscript, Princeton University, 1953; in The
+    Collected Works of John W. Tukey, volume VIII, Chapman and Hall, 1994.
+
+    Benjamin A. Carterette. Multiple testing in statistical analysis of systems-based information retrieval
+    experiments. ACM Transactions on Information Systems 30(1), article 4, 2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = tukey(np.array([[0.3, 0.5, 0.2, 0.6], [0.4, 0.5, 0.4, 0.8], [0.1, 0.3, 0.1, 0.2]]))
+    >>> [f"{p[0, 1]:.4f}", f"{p[0, 2]:.4f}", f"{p[1, 2]:.4f}"]
+    ['0.2339', '0.0367', '0.0050']
+    """
+    runs, queries = values.shape
+    p = np.ones((runs, runs))
+    anova = two_way_anova(values)
+    if anova is None:
+        p[~np.eye(runs, dtype=bool)] = np.nan
+        return p
+    first, second = np.triu_indices(runs, 1)
+    means = values.mean(axis=1)
+    differences = np.abs(means[first] - means[second])
+    if anova.error_ms == 0:
+        found = np.where(differences > _rounding(values), 0.0, 1.0)
+    else:
+        found = _range_p(differences / np.sqrt(anova.error_ms / queries), runs, anova.error_df)
+    p[first, second] = p[second, first] = found
+    return p
+
+
+def _range_p(statistics: FloatArray, runs: int, df: int) -> FloatArray:
+    """Return the probability that the studentised range of S means is at least that; statistics and result are (N,)."""
+    if runs == 2:
+        from scipy.stats import t  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+        # The range of two means is their difference: the same number, and exact where it is small.
+        return np.asarray(2 * t.sf(statistics / np.sqrt(2), df), dtype=np.float64)
+    distinct, places = np.unique(statistics, return_inverse=True)
+    if len(distinct) <= MOST_DIRECT:
+        return _integrated(distinct, runs, df)[places]
+    return _interpolated(distinct, runs, df)[places]
+
+
+def _integrated(statistics: FloatArray, runs: int, df: int) -> FloatArray:
+    from scipy.integrate import IntegrationWarning  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    from scipy.stats import studentized_range  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    with warnings.catch_warnings():
+        # Its integrals ask for more digits than there are and then say so, now and then; twelve of them are right.
+        warnings.simplefilter("ignore", IntegrationWarning)
+        return np.asarray(studentized_range.sf(statistics, runs, df), dtype=np.float64)
+
+
+def _interpolated(statistics: FloatArray, runs: int, df: int) -> FloatArray:
+    """Return the probabilities of many statistics from those at the nodes of a Chebyshev polynomial."""
+    from numpy.polynomial import Chebyshev
+
+    most = float(statistics[-1])
+    top = min(4.0, most)
+    while top < most and _integrated(np.array([top]), runs, df)[0] > NEGLIGIBLE:
+        top *= 1.25  # behind it all is 0, and would only make the polynomial worse
+    within = statistics <= top
+
+    def at(logarithm: FloatArray) -> FloatArray:
+        return _integrated(np.expm1(logarithm), runs, df)
+
+    p = np.zeros(len(statistics))
+    for degree in DEGREES:
+        # Over the logarithm, as the tail is long where there are few degrees of freedom.
+        polynomial = Chebyshev.interpolate(at, degree, domain=[0.0, np.log1p(top)])
+        if np.abs(polynomial.coef[-8:]).max() < NEGLIGIBLE:
+            p[within] = np.clip(polynomial(np.log1p(statistics[within])), 0.0, 1.0)
+            return p
+    p[within] = _integrated(statistics[within], runs, df)
+    return p
+
+
+def least_difference(values: FloatArray, alpha: float) -> float:
+    """Return Tukey's honestly significant difference: two means that differ by more than it differ significantly.
+
+    It is the critical value of the studentised range times the standard error of a mean, sqrt(error_ms / Q), and says
+    the same as `tukey` compared with alpha.
+
+    Parameters
+    ----------
+    values : (S, Q) float array
+        The value of each run and query, without NaN.
+    alpha : float
+        Level of significance, between 0 and 1.
+
+    Returns
+    -------
+    float
+        The difference, in the unit of the values. Infinite of one run or one query. Where there is no error, it is
+        what rounding alone can make of equal means.
+
+    References
+    ----------
+    See `tukey`.
+    """
+    anova = two_way_anova(values)
+    if anova is None:
+        return float("inf")
+    if anova.error_ms == 0:
+        return _rounding(values)
+    return _critical(len(values), anova.error_df, alpha) * float(np.sqrt(anova.error_ms / values.shape[1]))
+
+
+def _critical(runs: int, df: int, alpha: float) -> float:
+    """Return the studentised range that is exceeded with the probability alpha."""
+    from scipy.integrate import IntegrationWarning  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    from scipy.stats import studentized_range, t  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    if runs == 2:
+        return float(np.sqrt(2) * t.isf(alpha / 2, df))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IntegrationWarning)  # see _integrated
+        return float(studentized_range.isf(alpha, runs, df))
+
+
+def letters(means: FloatArray, different: BoolArray) -> tuple[str, ...]:
+    """Return the letters of each run, such that two runs share a letter exactly when they do not differ.
+
+    Parameters
+    ----------
+    means : (S,) float array
+        The mean of each run. Groups are lettered from the highest mean downwards.
+    different : (S, S) bool array
+        Whether two runs differ significantly; symmetric, its diagonal does not count.
+
+    Returns
+    -------
+    tuple of str, length S
+        The letters of each run in order, such as ``"a"``, ``"ab"``, ``"b"``; the run with the highest mean has ``a``.
+        Where there are more than 26 groups, they go on with a1, b1, …: ``"za1"`` is in z and in a1.
+
+    Notes
+    -----
+    Insert and absorb: all runs are one group at first. A run that differs from others in a group divides it in two, one
+    without the run and one without the others, and a group within another one is dropped. What is left are all largest
+    groups of runs that do not differ. Where one least difference decides, these are stretches of the means, and no more
+    than there are runs; of other matrices there can be many more.
+
+    References
+    ----------
+    Hans-Peter Piepho. An algorithm for a letter-based representation of all-pairwise comparisons. Journal of
+    Computational and Graphical Statistics 13(2), 456-466, 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> means = np.array([0.1, 0.3, 0.2])
+    >>> letters(means, np.abs(means[:, None] - means) > 0.15)
+    ('b', 'a', 'ab')
+    """
+    order = np.argsort(-means, kind="stable")
+    groups = _largest_groups(different[np.ix_(order, order)])
+    names = [_letter(number) for number in range(len(groups))]
+    texts = [""] * len(order)
+    for place, run in enumerate(order.tolist()):
+        texts[run] = "".join(name for name, group in zip(names, groups, strict=True) if group >> place & 1)
+    return tuple(texts)
+
+
+def _largest_groups(different: BoolArray) -> list[int]:
+    """Return the largest groups of places that do not differ: the bits of an int; that of place 0 first."""
+    count = len(different)
+    groups = [(1 << count) - 1]
+    for place in range(1, count):
+        # Those before it are enough: each pair is met once.
+        others = sum(1 << other for other in np.flatnonzero(different[place, :place]).tolist())
+        kept = [group for group in groups if not (group >> place & 1 and group & others)]
+        for group in groups:
+            if group >> place & 1 and group & others:
+                kept += [group & ~(1 << place), group & ~others]
+        groups = _absorbed(kept)
+    return sorted(groups, key=_places)
+
+
+def _absorbed(groups: list[int]) -> list[int]:
+    """Leave out each group that lies within another one, and repeated ones."""
+    kept: list[int] = []
+    for group in sorted(set(groups), key=int.bit_count, reverse=True):
+        if not any(group & larger == group for larger in kept):
+            kept.append(group)
+    return kept
+
+
+def _places(group: int) -> list[int]:
+    return [place for place in range(group.bit_length()) if group >> place & 1]
+
+
+def _letter(number: int) -> str:
+    """Return the letter of a group by its number: a, b, …, z, a1, b1 and so on, which can stand side by side."""
+    turn, place = divmod(number, 26)
+    return chr(ord("a") + place) + (str(turn) if turn else "")
