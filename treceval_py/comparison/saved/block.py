@@ -1,0 +1,275 @@
+"""The values of one run, gathered while a file of saved results is read."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from typing import NoReturn
+
+import numpy as np
+
+from treceval_py.comparison.saved.measures import NUMBER, compares, is_standardised, known
+from treceval_py.comparison.scores import Scored
+from treceval_py.errors import InputError, TrecevalError
+from treceval_py.formats.records import encoded
+from treceval_py.measures import Measure
+from treceval_py.measures.registry import REAL, TEXT
+from treceval_py.signatures import Signature, fingerprint_of_queries
+from treceval_py.tables import encode, quoted
+
+__all__ = ["AVERAGE", "Block", "Names", "averages_only", "finished", "shown"]
+
+AVERAGE = "all"
+"""What stands in place of the query beside an average."""
+
+FULL = 12
+"""With more decimals than this, values were not rounded."""
+
+LONGEST_REASON = 500
+"""Characters of what is wrong with a signature, which repeats all of it."""
+
+
+def averages_only(file: str) -> InputError:
+    """Return the refusal of a file, or of a run in it, that has no values by query."""
+    return InputError("it has averages only, and comparing needs values by query", "Save it with -q.", file=file)
+
+
+def shown(text: str) -> str:
+    """Return a name or a value in quotes for a message."""
+    return quoted(text.encode("utf-8", "surrogateescape" if _writable(text) else "backslashreplace"))
+
+
+def _writable(text: str) -> bool:
+    return not re.search("[\ud800-\udc7f\udd00-\udfff]", text)
+
+
+class Names:
+    """The measures that the names in a file stand for, each looked up once."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._found: dict[str, Measure | None] = {}
+
+    def measure(self, name: str, line: int | None = None) -> Measure | None:
+        """Return the measure of a name, None where it is not known.
+
+        Raises
+        ------
+        InputError
+            Values of this name are z-scores, or it is empty.
+        """
+        if name not in self._found:
+            if not name:
+                raise InputError(
+                    "the name of a measure is empty", "Give every measure its name.", file=self._file, line=line
+                )
+            if is_standardised(name):
+                what = f"these are z-scores ({shown(name)}), which are not compared"
+                raise InputError(what, "Save the values themselves, without -Z.", file=self._file, line=line)
+            self._found[name] = known(name)
+        return self._found[name]
+
+
+class Block:
+    """The values of one run.
+
+    Parameters
+    ----------
+    file : str
+        How messages call the file.
+    names : Names
+        The measures of the file.
+    shortest : bool
+        Whether the format writes numbers in their shortest form always, so that zeros at the end are not there.
+
+    Attributes
+    ----------
+    name, tag : str
+        What the file calls the run, and its tag.
+    values : dict of str to dict of str to float
+        For each measure its values by query.
+    averages : dict of str to None
+        The measures that have an average, in their order.
+    order : list of str
+        The order of all measures, where the file has it.
+    signatures : dict of str to Signature
+        How the values of a measure were made.
+    missing : tuple of str
+        The queries that the run lacks, as far as the file says.
+    """
+
+    def __init__(self, file: str, names: Names, *, shortest: bool = False) -> None:
+        self.file = file
+        self.name = ""
+        self.tag = ""
+        self.values: dict[str, dict[str, float]] = {}
+        self.averages: dict[str, None] = {}
+        self.order: list[str] = []
+        self.signatures: dict[str, Signature] = {}
+        self.missing: tuple[str, ...] = ()
+        self._names = names
+        self._shortest = shortest
+        self._decimals: set[int] = set()
+        self._short = True
+        self._texts = False
+
+    def add(self, name: str, qid: str, text: str, line: int | None = None) -> None:
+        """Take the value of a query, as it is written.
+
+        Raises
+        ------
+        InputError
+            It is no finite number, the query has a value already, or a name is empty.
+        """
+        measure = self._names.measure(name, line)
+        if not qid:
+            self._refuse("a query id is empty", "Give every query an id.", line)
+        if measure is not None and not compares(measure):
+            self._texts = True
+            return
+        value = self._number(name, qid, text, measure, line)
+        found = self.values.setdefault(name, {})
+        if qid in found:
+            what = f"measure {shown(name)} comes twice for query {shown(qid)}"
+            self._refuse(what, "Keep one of the two, or save each run in a file of its own.", line)
+        found[qid] = value
+
+    def add_average(self, name: str, text: str, line: int | None = None) -> None:
+        """Take an average, of which only the decimals matter.
+
+        Raises
+        ------
+        InputError
+            It is no finite number, or comes twice beside values by query.
+        """
+        measure = self._names.measure(name, line)
+        if name in self.averages and self.values:
+            self._refuse(f"measure {shown(name)} comes twice for query '{AVERAGE}'", "Keep one of the two.", line)
+        self.averages[name] = None
+        if measure is not None and measure.family.kind != TEXT:
+            self._number(name, AVERAGE, text, measure, line)
+
+    def sign(self, name: str, text: str, line: int | None = None) -> None:
+        """Take how the values of a measure were made; of one without values by query it is of no account.
+
+        Raises
+        ------
+        InputError
+            It is no signature, or another one than before.
+        """
+        if name not in self.values:
+            return
+        try:
+            signature = Signature.parse(text)
+        except TrecevalError as error:
+            reason = error.what if len(error.what) <= LONGEST_REASON else error.what[:LONGEST_REASON] + "…"
+            what = f"the signature of {shown(name)} cannot be read: {reason}"
+            raise InputError(what, error.todo, file=self.file, line=line) from None
+        if self.signatures.setdefault(name, signature) != signature:
+            self._refuse(f"measure {shown(name)} has two signatures", "Keep the right one.", line)
+
+    def scored(self, queries: Iterable[str]) -> Scored:
+        """Return the values as a table; ``queries`` are all that the file knows of.
+
+        Raises
+        ------
+        InputError
+            There are no values by query, or a name is no valid Unicode text.
+        """
+        if not self.values:
+            if self.averages and not self._texts:
+                raise averages_only(self.file)
+            what = f"no measure of {shown(self.name)} has a number for a query"
+            self._refuse(what, "Save measures that have, such as map, with -q.", None)
+        order = dict.fromkeys([*self.order, *self.averages, *self.values])
+        measures = [name for name in order if name in self.values]
+        absent = self._put_in_zeros(set(queries))
+        qids = sorted(set().union(*self.values.values()), key=lambda qid: encoded([qid], self.file)[0])
+        encoded([*measures, self.name, self.tag, *self.missing], self.file)  # only to refuse what is no text
+        values = np.array([[self.values[name].get(qid, np.nan) for name in measures] for qid in qids], dtype=np.float64)
+        return Scored(
+            self.name,
+            self.file,
+            self.tag,
+            tuple(measures),
+            tuple(qids),
+            values,
+            tuple(self.signatures.get(name) for name in measures),
+            self.missing or tuple(sorted(absent, key=encode)),
+            self._digits(),
+        )
+
+    def _number(self, name: str, qid: str, text: str, measure: Measure | None, line: int | None) -> float:
+        value = float(text) if NUMBER.fullmatch(text) else math.nan
+        if not math.isfinite(value):
+            where = f"the value of measure {shown(name)} for query {shown(qid)} is {shown(text)}"
+            self._refuse(*_about_number(where, text, value), line)
+        if not text.lstrip("+-").isdigit() or (measure is not None and measure.family.kind == REAL):
+            self._decimals.add(_decimals(text))
+            self._short = self._short and text == repr(value)
+        return value
+
+    def _digits(self) -> int | None:
+        """Return the decimals to which values were rounded; None where they were not, as far as can be seen."""
+        most = max(self._decimals, default=FULL + 1)
+        # Of numbers in full some are short, such as 0.5, and others long.
+        mixed = len(self._decimals) > 1 and not self._shortest
+        return None if most > FULL or mixed or (most <= 1 and self._short) else most
+
+    def _put_in_zeros(self, queries: set[str]) -> set[str]:
+        """Give missing queries that count 0 unlisted their 0, where it is certain which they are; return them."""
+        filled: set[str] = set()
+        for name, signature in self.signatures.items():
+            values = self.values[name]
+            every = queries.union(self.missing, values)
+            # The judgments say num_rel of such a query, which is not 0.
+            if signature.conventions.missing != "zero" or signature.measure.family.name == "num_rel":
+                continue
+            if len(every) != signature.queries or len(every) == len(values):
+                continue
+            if signature.query_set in ("", _fingerprint(every)):
+                filled |= every.difference(values)
+                values.update(dict.fromkeys(every.difference(values), 0.0))
+        return filled
+
+    def _refuse(self, what: str, todo: str, line: int | None) -> NoReturn:
+        raise InputError(what, todo, file=self.file, line=line)
+
+
+def _about_number(where: str, text: str, value: float) -> tuple[str, str]:
+    if math.isinf(value):
+        return f"{where}, which is too large for a 64-bit float", "Is it the right number?"
+    if re.fullmatch(r"[+-]?(nan|inf|infinity)", text, re.IGNORECASE):
+        return f"{where}, which is not finite", "Leave out what has no value."
+    return f"{where}, which is no number", "Write it as 0.25 or 2.5e-1."
+
+
+def _decimals(text: str) -> int:
+    digits, _, exponent = text.lower().partition("e")
+    # An exponent of a damaged file may be longer than anything that int reads.
+    return max(0, len(digits.partition(".")[2]) - int(exponent[:6] or 0))
+
+
+def _fingerprint(qids: set[str]) -> str:
+    try:
+        return fingerprint_of_queries(qids)
+    except TrecevalError:  # one is no text, which is said where the table is made
+        return ""
+
+
+def finished(blocks: list[Block], fallback: str) -> list[Scored]:
+    """Return the tables of the runs of a file; a run without a name has that of the file.
+
+    Where names are equal, the place of the run in the file is added.
+
+    Raises
+    ------
+    InputError
+        A run has no values by query.
+    """
+    names = [block.name or fallback for block in blocks]
+    for number, (block, name) in enumerate(zip(blocks, names, strict=True), 1):
+        block.name = name if names.count(name) == 1 else f"{name} ({number})"
+    queries = {qid for block in blocks for values in block.values.values() for qid in values}
+    return [block.scored(queries) for block in blocks]

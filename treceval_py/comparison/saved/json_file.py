@@ -1,0 +1,106 @@
+"""JSON of results, as ``treceval --format json -q`` prints it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+from treceval_py.comparison.saved.block import Block, Names, averages_only, finished, shown
+from treceval_py.comparison.saved.naming import stem
+from treceval_py.comparison.scores import Scored
+from treceval_py.errors import InputError
+from treceval_py.formats.dictionaries import decoded, utf8_text
+
+__all__ = ["read_json_results"]
+
+Fields = dict[str, Any]
+
+
+def read_json_results(file: str, raw: bytes) -> list[Scored]:
+    """Return the values of the runs in a file.
+
+    Raises
+    ------
+    InputError
+        It is no JSON of this form, a value is no number, or a run has no values by query.
+    """
+    text = utf8_text(raw, file, 1)
+    found, end = decoded(text, len(text) - len(text.lstrip()), file, 1)
+    if text[end:].strip():
+        line = text.count("\n", 0, len(text) - len(text[end:].lstrip())) + 1
+        raise InputError("something follows the end of the JSON object", "Take it out.", file=file, line=line)
+    reader = _Reader(file)
+    document = reader.fields(found, "the file")
+    order = list(reader.fields(document.get("measures", ()), "'measures'"))
+    runs = document.get("runs")
+    if "treceval_py" not in document or not isinstance(runs, list) or not runs:
+        raise InputError(
+            "this JSON has no results of treceval_py", "Save them with treceval -q --format json.", file=file
+        )
+    blocks = [reader.block(run, f"run {number}", order) for number, run in enumerate(runs, 1)]
+    return finished(blocks, stem(file))
+
+
+class _Reader:
+    """Reads the parts of a document, of which each must be of the type that it ought to be."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._names = Names(file)
+
+    def fields(self, found: object, where: str) -> Fields:
+        """Return an object as a dictionary; the decoder gives a tuple of pairs."""
+        if not isinstance(found, tuple):
+            self._refuse(f"{where} has something else where an object is expected")
+        named = dict(found)
+        if len(named) < len(found):
+            keys = [key for key, _ in found]
+            twice = next(key for at, key in enumerate(keys) if key in keys[:at])
+            raise InputError(f"{where} has {shown(twice)} twice", "Keep one of the two.", file=self._file)
+        return named
+
+    def block(self, found: object, where: str, order: list[str]) -> Block:
+        """Return the values of a run; ``order`` is that of the measures."""
+        run = self.fields(found, where)
+        block = Block(self._file, self._names, shortest=True)
+        block.name, block.tag = self._word(run, "name", where), self._word(run, "tag", where)
+        where = f"run {shown(block.name)}" if block.name else where
+        if "per_query" not in run:
+            raise averages_only(self._file)
+        missing = run.get("missing", [])
+        if not isinstance(missing, list) or not all(isinstance(qid, str) for qid in missing):
+            self._refuse(f"{where} has something else than ids of queries in 'missing'")
+        block.missing = tuple(missing)
+        averages = self.fields(run.get("mean", ()), f"'mean' of {where}")
+        block.order = order
+        for measure, value in averages.items():
+            block.add_average(measure, self._value(value, where))
+        for qid, values in self.fields(run["per_query"], f"'per_query' of {where}").items():
+            for measure, value in self.fields(values, f"query {shown(qid)} of {where}").items():
+                block.add(measure, qid, self._value(value, f"query {shown(qid)} of {where}"))
+        for measure, forms in self.fields(run.get("signatures", ()), f"'signatures' of {where}").items():
+            written = self.fields(forms, f"the signature of {shown(measure)} of {where}")
+            block.sign(measure, self._word(written, "long" if "long" in written else "short", where))
+        return block
+
+    def _word(self, fields: Fields, key: str, where: str) -> str:
+        found = fields.get(key, "")
+        if not isinstance(found, str):
+            self._refuse(f"{where} has something else than text in '{key}'")
+        return found
+
+    def _value(self, found: object, where: str) -> str:
+        """Return a value as it is written, numbers in their shortest form."""
+        if isinstance(found, str):
+            return found
+        if isinstance(found, float) and not math.isfinite(found):
+            return "nan" if math.isnan(found) else "inf"
+        if type(found) not in (int, float):
+            self._refuse(f"{where} has something else than a number")
+        try:
+            return repr(found)
+        except ValueError:  # Python writes no integer of more than some thousands of digits
+            self._refuse(f"{where} has a number of thousands of digits")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise InputError(what, "Save it again with treceval -q --format json.", file=self._file)

@@ -1,0 +1,83 @@
+"""Names of measures in saved results, which programs spell in different ways."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from treceval_py.comparison.scores import Scored
+from treceval_py.measures import Measure, parse_measures
+from treceval_py.measures.registry import REAL, TEXT
+
+__all__ = ["NUMBER", "compares", "harmonised", "is_standardised", "known", "shows_value"]
+
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+"""A number as programs write it: not Python's ``1_000``, and not ``nan``."""
+
+
+def known(name: str) -> Measure | None:
+    """Return the measure of that name; None where there is none, or where the name stands for several."""
+    try:
+        found = parse_measures(name)
+    except ValueError:
+        return None
+    return found[0] if len(found) == 1 else None
+
+
+def compares(measure: Measure | None) -> bool:
+    """Tell whether a measure has a number for each query; one that is not known here is taken to have."""
+    return measure is None or (measure.family.per_query and measure.family.kind != TEXT)
+
+
+def is_standardised(name: str) -> bool:
+    """Tell whether trec_eval's ``-Z`` has put its letter before the name of a measure."""
+    return name.startswith("Z") and known(name) is None and known(name[1:]) is not None
+
+
+def shows_value(measure: Measure, text: str, *, decimals: bool = False) -> bool:
+    """Tell whether a text is what is printed as a value of a measure, and no rank.
+
+    Parameters
+    ----------
+    measure : Measure
+        The measure.
+    text : str
+        The text.
+    decimals : bool
+        Whether the program that printed it gives decimals to counts too.
+    """
+    if measure.family.kind == TEXT:
+        return not decimals
+    if not NUMBER.fullmatch(text):
+        return False
+    return not text.lstrip("+-").isdigit() or (measure.family.kind != REAL and not decimals)
+
+
+def harmonised(runs: Sequence[Scored]) -> list[Scored]:
+    """Return runs that spell each measure as the first run that has it does.
+
+    Parameters
+    ----------
+    runs : sequence of Scored, length S
+        The runs.
+
+    Returns
+    -------
+    list of Scored, length S
+        The same with other names of measures: beside a run with ``nDCG@10``, another one's ``ndcg_cut_10`` is
+        ``nDCG@10`` too. Names that are not known here stay, and so does the second one of two equal measures of a run.
+    """
+    found: dict[str, Measure | None] = {}
+    spelling: dict[Measure, str] = {}
+    renamed = []
+    for run in runs:
+        names: list[str] = []
+        for name in run.measures:
+            measure = found[name] if name in found else found.setdefault(name, known(name))
+            wanted = name if measure is None else spelling.get(measure, name)
+            taken = wanted != name and (wanted in names or wanted in run.measures)
+            names.append(name if taken else wanted)
+            if measure is not None:
+                spelling.setdefault(measure, name)
+        renamed.append(run._replace(measures=tuple(names)))
+    return renamed

@@ -1,0 +1,139 @@
+"""Which files are meant, and what runs are called."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+
+from treceval_py.errors import EvaluationError, InputError
+
+__all__ = ["run_files", "stem", "unique_names"]
+
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+WRITTEN_AS = (".txt", ".run", ".tsv", ".csv", ".json", ".trec", ".res", ".eval")
+ARCHIVED = "input."
+"""How the names of runs begin in TREC's archive."""
+
+
+def run_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Return the files that are meant: folders and patterns are written out, anything else stays.
+
+    Parameters
+    ----------
+    paths : sequence of str or path
+        Files; folders, which stand for the files in them; and patterns with ``*``, ``?`` or ``[…]``, where there is
+        no file of that name.
+
+    Returns
+    -------
+    list of str
+        The files in the order of ``paths``, those of a folder or pattern in the order of the bytes of their names. Of a
+        folder are left out: folders in it, hidden files, README files and other Markdown, and ``RUN.json`` beside
+        ``RUN``, which says how a run was made.
+
+    Raises
+    ------
+    InputError
+        A folder has no files or cannot be listed, no file matches a pattern, or a file comes twice.
+    """
+    found: list[str] = []
+    for each in paths:
+        path = os.fspath(each)
+        if os.path.isdir(path):
+            found += _files_in(path)
+        elif path != "-" and glob.has_magic(path) and not os.path.lexists(path):
+            matching = [match for match in glob.glob(path) if not os.path.isdir(match)]
+            if not matching:
+                raise InputError("no file matches", file=path)
+            found += sorted(matching, key=os.fsencode)
+        else:
+            found.append(path)
+    seen: set[str] = set()
+    for path in found:
+        real = path if path == "-" else os.path.realpath(path)
+        if real in seen:
+            raise InputError("it is given twice", "Leave one out.", file=path)
+        seen.add(real)
+    return found
+
+
+def _files_in(folder: str) -> list[str]:
+    try:
+        names = os.listdir(folder)
+    except OSError as error:
+        what = f"the folder cannot be listed: {error.strerror or error}"
+        raise InputError(what, "Check its permissions.", file=folder) from None
+    there = set(names)
+    kept = [name for name in names if _is_meant(name, there) and os.path.isfile(os.path.join(folder, name))]
+    if not kept:
+        raise InputError("it has no files", file=folder)
+    return [os.path.join(folder, name) for name in sorted(kept, key=os.fsencode)]
+
+
+def _is_meant(name: str, there: set[str]) -> bool:
+    described = name.endswith(".json") and name.removesuffix(".json") in there
+    return not (name.startswith(".") or name.upper().startswith("README") or name.endswith(".md") or described)
+
+
+def unique_names(tags: Sequence[str], files: Sequence[str], by: str | None = None) -> tuple[str, ...]:
+    """Return what runs are called, each differently.
+
+    Parameters
+    ----------
+    tags : sequence of str, length S
+        Their tags, empty where there is none.
+    files : sequence of str, length S
+        Their files.
+    by : {"tag", "file"}, optional
+        What they are called by. By default their tags, where all have one and all differ; else the names of the
+        files without folders and known endings, else the paths, else both with the tag, else with a number.
+
+    Returns
+    -------
+    tuple of str, length S
+        The names, none of them empty.
+
+    Raises
+    ------
+    EvaluationError
+        By what they are to be called, two are called the same, or one has no name.
+    """
+    stems = [stem(file) for file in files]
+    if by is not None:
+        if by not in ("tag", "file"):
+            raise EvaluationError(f"runs are not named by {by!r}", "Choose 'tag' or 'file'.")
+        return _checked(tags if by == "tag" else stems, files, by)
+    numbers = range(1, len(files) + 1)
+    for names in (
+        tags,
+        stems,
+        files,
+        [f"{name} ({tag})" for name, tag in zip(stems, tags, strict=True)] if all(tags) else [],
+        [f"{name} ({tag})" for name, tag in zip(files, tags, strict=True)] if all(tags) else [],
+    ):
+        if len(names) == len(files) and all(names) and len(set(names)) == len(names):
+            return tuple(names)
+    return tuple(f"{name} ({number})" for name, number in zip(files, numbers, strict=True))
+
+
+def _checked(names: Sequence[str], files: Sequence[str], by: str) -> tuple[str, ...]:
+    other = "files" if by == "tag" else "tags"
+    first: dict[str, str] = {}
+    for name, file in zip(names, files, strict=True):
+        if not name:
+            raise EvaluationError(f"run {file} has no {by}", f"Name runs by {other}.")
+        if name in first:
+            both = f"runs {first[name]} and {file} are both" if file != first[name] else f"two runs of {file} are both"
+            raise EvaluationError(f"{both} called '{name}'", f"Name them by {other}, or rename one.")
+        first[name] = file
+    return tuple(names)
+
+
+def stem(file: str) -> str:
+    """Return the name of a file without its folder, the endings of its compression and format, and ``input.``."""
+    name = os.path.basename(file) or file
+    for endings in (COMPRESSED, WRITTEN_AS):
+        ending = next((each for each in endings if name.endswith(each) and name != each), "")
+        name = name.removesuffix(ending)
+    return name.removeprefix(ARCHIVED) or name

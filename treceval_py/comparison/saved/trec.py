@@ -1,0 +1,144 @@
+"""Lines of ``measure qid value``, as trec_eval prints them, and of ``qid measure value``, as ir_measures does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import islice
+from typing import NamedTuple
+
+from treceval_py.comparison.saved.block import AVERAGE, Block, Names, finished, shown
+from treceval_py.comparison.saved.measures import known
+from treceval_py.comparison.saved.naming import stem
+from treceval_py.comparison.scores import Scored
+from treceval_py.errors import InputError
+from treceval_py.formats.lines import no_data
+
+__all__ = ["read_trec_results"]
+
+_SIGNATURE = re.compile(r"#\s*(\S+): (\S[^|]*\|.*)")
+
+TAG = "runid"
+"""The measure whose value is the run's tag."""
+
+WHITE = " \t\v\f\r"
+"""What stands between fields; ids may have other white space of Unicode in them."""
+
+_FIELD = re.compile(f"[^{WHITE}]+")
+
+MOST_NAMES = 200
+"""Names that are looked up to tell measures from queries; trec_eval has about a hundred measures."""
+
+
+class _Line(NamedTuple):
+    """A line with data: a measure, a query and a value; or a comment that may say how a measure's were made."""
+
+    number: int
+    measure: str
+    qid: str
+    value: str
+    signature: str = ""
+
+
+def read_trec_results(file: str, text: str) -> list[Scored]:
+    """Return the values of the runs in a file, one block of lines after the other.
+
+    A block ends where a query follows the averages or signatures; its run is called by its tag (``runid``), or else
+    by the file.
+
+    Raises
+    ------
+    InputError
+        A line is malformed, no measure is known, or a run has no values by query.
+    """
+    lines = _lines(file, text)
+    names = Names(file)
+    blocks: list[Block] = []
+    signatures: list[list[_Line]] = []
+    ended = True
+    for line in lines:
+        values_by_query = not line.signature and line.qid != AVERAGE
+        if not blocks or (ended and values_by_query):
+            # Signatures and averages that stand before all values are of these.
+            if not blocks or blocks[-1].values:
+                blocks.append(Block(file, names))
+                signatures.append([])
+            ended = False
+        if line.signature:
+            signatures[-1].append(line)
+        elif values_by_query:
+            blocks[-1].add(line.measure, line.qid, line.value, line.number)
+        else:
+            blocks[-1].add_average(line.measure, line.value, line.number)
+            if line.measure == TAG:
+                blocks[-1].name = blocks[-1].tag = line.value
+        ended = ended or not values_by_query
+    for block, made in zip(blocks, signatures, strict=True):
+        for line in made:
+            block.sign(line.measure, line.signature, line.number)
+    return finished(blocks, stem(file))
+
+
+def _lines(file: str, text: str) -> list[_Line]:
+    found: list[_Line] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if "\0" in line:
+            what = "a NUL byte, so this is a binary file and no text"
+            raise InputError(what, "Give a text file of saved results.", file=file, line=number)
+        stripped = line.strip(WHITE)
+        if stripped.startswith("#"):
+            said = _SIGNATURE.fullmatch(stripped)
+            if said is not None:
+                found.append(_Line(number, said[1], "", "", said[2]))
+        elif stripped:
+            found.append(_Line(number, *_fields(stripped, file, number)))
+    if all(line.signature for line in found):
+        raise no_data(file)
+    return [_turned(line) for line in found] if _has_queries_first(found, file) else found
+
+
+def _fields(line: str, file: str, number: int) -> tuple[str, str, str]:
+    # Ids that come from other formats than TREC's may have spaces in them.
+    fields = [field.strip(WHITE) for field in line.split("\t")]
+    if len(fields) != 3 or not all(fields):
+        fields = _FIELD.findall(line)
+    if len(fields) != 3:
+        count = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
+        what = f"{count}, but a line of saved results has 3 (measure qid value)"
+        raise InputError(what, _about_fields(fields), file=file, line=number)
+    return fields[0], fields[1], fields[2]
+
+
+def _about_fields(fields: list[str]) -> str:
+    if len(fields) == 2 and known(fields[0]) is not None:
+        return "Save it with -q, which gives values by query."
+    if len(fields) == 6:
+        return "This looks like a run, which is to be scored."
+    if len(fields) == 4:
+        return "This looks like judgments."
+    return "Is the line cut off, or another one's?"
+
+
+def _turned(line: _Line) -> _Line:
+    return line if line.signature else line._replace(measure=line.qid, qid=line.measure)
+
+
+def _has_queries_first(lines: list[_Line], file: str) -> bool:
+    """Tell whether the first column has the queries and the second one the measures.
+
+    Raises
+    ------
+    InputError
+        Neither has a measure that is known here.
+    """
+    data = [line for line in lines if not line.signature]
+    first, second = (_known_of(column) for column in ((line.measure for line in data), (line.qid for line in data)))
+    if not first and not second:
+        what = f"neither {shown(data[0].measure)} nor another name in it is a measure that is known here"
+        raise InputError(what, "Is it the right file?", file=file)
+    return second > first
+
+
+def _known_of(names: Iterable[str]) -> int:
+    """Return how many of the first names are those of measures."""
+    return sum(known(name) is not None for name in islice(dict.fromkeys(names), MOST_NAMES))
