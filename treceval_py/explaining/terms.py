@@ -8,18 +8,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treceval_py._types import IntArray, Source
+from treceval_py._types import Source
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.evaluation import evaluate_plan, load_judgments, load_run
+from treceval_py.evaluation import duplicates_of, evaluate_plan, load_judgments, load_run
 from treceval_py.explaining.variants import Situation, has_number, task_of
 from treceval_py.formats.trec import Judgments
 from treceval_py.measures import Measure, parse_measures
-from treceval_py.planning import Plan, Task
+from treceval_py.planning import Plan, Task, plan_of_signatures
 from treceval_py.profiles import DEFAULT_PROFILE, Profile, profile_named
-from treceval_py.ranking import arrange
-from treceval_py.tables import Qrels, Run, decode
+from treceval_py.ranking import Rules, arrange
+from treceval_py.signatures import Fingerprint, Signature, read_signatures
+from treceval_py.tables import Ids, Qrels, Run, decode
 
-__all__ = ["Arithmetic", "Term", "arithmetic"]
+__all__ = ["Arithmetic", "Dissection", "Ranked", "Term", "arithmetic", "dissected", "task_of_signature"]
 
 
 class Term(NamedTuple):
@@ -82,28 +83,59 @@ class Arithmetic(NamedTuple):
     apart: bool
 
 
-class _Document(NamedTuple):
+class Ranked(NamedTuple):
+    """A retrieved document.
+
+    Attributes
+    ----------
+    rank : int
+        Its rank.
+    docid : str
+        Its id.
+    score : float
+        Its score.
+    label : int or None
+        Its judgment; None for one that is not judged.
+    """
+
     rank: int
     docid: str
     score: float
     label: int | None
 
 
-class _Query(NamedTuple):
-    """What the sums need: the retrieved documents and all judgments."""
+class Dissection(NamedTuple):
+    """How a query's value comes about, and what was retrieved.
 
-    documents: list[_Document]
+    Attributes
+    ----------
+    arithmetic : Arithmetic
+        The value, term by term.
+    documents : list of Ranked
+        The documents that count, in rank order: all of them, or those within the depth, or those that are judged.
+    """
+
+    arithmetic: Arithmetic
+    documents: list[Ranked]
+
+
+class _Query(NamedTuple):
+    """What the sums need: the retrieved documents, all judgments, and the last rank of the tie at each rank."""
+
+    documents: list[Ranked]
     labels: list[int]
+    ends: dict[int, int]
 
 
 def arithmetic(
     qrels: Source | Judgments | Mapping[str, Mapping[str, int]],
     run: Source | Run | Mapping[str, Mapping[str, float]],
-    measure: str | Measure,
+    measure: str | Measure | None,
     qid: str,
     *,
     profile: str | Profile = DEFAULT_PROFILE,
     level: int | None = None,
+    signature: str | Signature | None = None,
 ) -> Arithmetic:
     """Return how the value of a query comes about, document by document.
 
@@ -111,19 +143,23 @@ def arithmetic(
     ----------
     qrels, run
         As of `explain`.
-    measure : str or Measure
-        One measure.
+    measure : str, Measure or None
+        One measure; None with a signature.
     qid : str
         The query.
     profile : str or Profile
         The conventions.
     level : int, optional
         Least judgment that counts as relevant.
+    signature : str or Signature, optional
+        Follow what this says, in place of the measure and the options above. The query has a value also where the
+        signature leaves it out of the mean.
 
     Raises
     ------
     TrecevalError
-        The query is not judged, the measure is unknown, or a file cannot be read.
+        The query is not judged, the measure is unknown, a signature is of other judgments or stands beside other
+        options, or a file cannot be read.
 
     Examples
     --------
@@ -131,39 +167,99 @@ def arithmetic(
     >>> [term.how for term in found.terms], found.closing, found.value
     (['1 relevant / rank 2'], '0.5 / 2 relevant', 0.25)
     """
-    judgments, table = load_judgments(qrels), load_run(run)
+    rules = profile_named(profile) if isinstance(profile, str) else profile
+    repeated = None if signature is None else read_signatures(signature)[0]
+    if repeated is not None and ((measure, level) != (None, None) or rules.name != DEFAULT_PROFILE):
+        raise MeasureError("a signature says all by itself", "Leave out the measure and other options.")
+    duplicates = "refuse" if repeated is None else duplicates_of([repeated])
+    judgments, table = load_judgments(qrels, duplicates=duplicates), load_run(run, duplicates=duplicates)
     if not isinstance(judgments, Qrels):
         raise EvaluationError("only relevance judgments (qrels) can be explained", file=judgments.name)
+    if repeated is not None:
+        task = task_of_signature(repeated, judgments)
+    else:
+        task = _task_of_profile(measure, rules, judgments, level)
+    return dissected(task, judgments, table, qid).arithmetic
+
+
+def _task_of_profile(measure: str | Measure | None, rules: Profile, judgments: Qrels, level: int | None) -> Task:
+    if measure is None:
+        raise MeasureError("no measure to explain", "Name one, such as P@10, or give a signature.")
     measures = parse_measures(measure)
     if len(measures) > 1:
         raise MeasureError(
             f"'{measure}' is {len(measures)} measures, and the arithmetic is that of one", "Name one, such as P@10."
         )
-    if not has_number(measures[0]):
-        raise MeasureError(f"measure {measures[0].name} has no number to explain", "Choose another one.")
-    row = judgments.row_of(qid)
-    if row is None:
+    _check_number(measures[0])
+    situation = Situation(judgments.max_rel, (), has_ranks=True, has_numbers=False, longest=0)
+    return task_of(measures[0], rules, situation, level=level)
+
+
+def _check_number(measure: Measure) -> None:
+    if not has_number(measure):
+        raise MeasureError(f"measure {measure.name} has no number to explain", "Choose another one.")
+
+
+def task_of_signature(signature: Signature, judgments: Qrels) -> Task:
+    """Return what a signature computes.
+
+    Raises
+    ------
+    MeasureError
+        Its measure is no number that relevance judgments give.
+    EvaluationError
+        It is of other judgments.
+    """
+    _check_number(signature.measure)
+    plan = plan_of_signatures([signature], Fingerprint(judgments), defaults={"max_rel": judgments.max_rel})
+    return plan.tasks[0]
+
+
+def dissected(task: Task, judgments: Qrels, run: Run, qid: str) -> Dissection:
+    """Return how the value of a query comes about, and the documents that count; only this query is looked at.
+
+    Parameters
+    ----------
+    task : Task
+        What is computed. A query that it leaves out of the mean has a value here all the same.
+    judgments : Qrels
+        The judgments.
+    run : Run
+        The run; one that lacks the query retrieved nothing for it.
+    qid : str
+        The query.
+
+    Raises
+    ------
+    EvaluationError
+        The query is not judged.
+    DataError
+        The run is ranked by ranks that it has not.
+    """
+    if qid not in judgments:
         raise EvaluationError(f"query '{qid}' is not judged", "Choose one that is.", file=judgments.name)
-    rules = profile_named(profile) if isinstance(profile, str) else profile
-    task = task_of(
-        measures[0], rules, Situation(judgments.max_rel, (), has_ranks=True, has_numbers=False, longest=0), level=level
-    )
-    task = task._replace(conventions=task.conventions._replace(missing="empty", unrelevant="in"))
-    alone = Qrels({qid: judgments[qid]})
-    results = evaluate_plan(Plan((task,), rules.name), alone, table)
-    value = float(results.matrix[0, 0])
-    query = _Query(_documents(table, judgments, qid, task), sorted(judgments[qid].values(), reverse=True))
-    formula = _formula(task.resolved)
+    missing = "empty" if task.conventions.missing == "out" else task.conventions.missing
+    task = task._replace(conventions=task.conventions._replace(missing=missing, unrelevant="in"))
+    labels = judgments[qid]
+    alone = _query_of(run, qid)
+    results = evaluate_plan(Plan((task,), task.profile), Qrels({qid: labels}), alone)
+    documents, ends = _ranked(alone, labels, task.rules)
+    query = _Query(documents, sorted(labels.values(), reverse=True), ends)
+    return Dissection(_taken_apart(qid, task.resolved, query, float(results.matrix[0, 0])), documents)
+
+
+def _taken_apart(qid: str, measure: Measure, query: _Query, value: float) -> Arithmetic:
+    formula = _formula(measure)
     for names, taken in _TAKEN_APART.items():
-        if task.resolved.family.name in names.split():
+        if measure.family.name in names.split():
             try:
-                terms, closing, total = taken(query, dict(task.resolved.parameters))
+                terms, closing, total = taken(query, dict(measure.parameters))
             except OverflowError:  # grades that only the measure itself can be computed with
                 break
             if math.isclose(total, value, rel_tol=1e-9, abs_tol=1e-12):
-                return Arithmetic(qid, task.resolved, formula, terms, closing, value, True)
+                return Arithmetic(qid, measure, formula, terms, closing, value, True)
     plain = [Term(*document, "", 0.0, 0.0) for document in query.documents if document.label is not None]
-    return Arithmetic(qid, task.resolved, formula, plain, "", value, False)
+    return Arithmetic(qid, measure, formula, plain, "", value, False)
 
 
 def _formula(measure: Measure) -> str:
@@ -174,39 +270,41 @@ def _formula(measure: Measure) -> str:
     return " ".join(after.partition("\n\n")[0].split()) or measure.family.title
 
 
-def _documents(run: Run, judgments: Qrels, qid: str, task: Task) -> list[_Document]:
-    """Return the documents of a query in rank order, within the depth."""
+def _query_of(run: Run, qid: str) -> Run:
+    """Return a run of one query alone, without a copy of the others; without any query where the run lacks it."""
     number = run.row_of(qid)
-    if number is None:
-        return []
-    labels = judgments[qid]
-    rules = task.rules
-    start, stop = run.span(number)
-    alone = Run.from_columns(
-        (qid,),
-        _span(stop - start),
-        run.docids[start:stop],
+    start, stop = (0, 0) if number is None else run.span(number)
+    cuts = run.docids.offsets[start : stop + 1]
+    first = int(cuts[0])
+    return Run.from_columns(
+        () if number is None else (qid,),
+        np.array([0] if number is None else [0, stop - start], dtype=np.int64),
+        Ids(run.docids.buffer[first : int(cuts[-1])], cuts - first),
         run.scores[start:stop],
+        tag=run.tag,
         name=run.name,
         ranks=None if run.ranks is None else run.ranks[start:stop],
     )
-    ordered = arrange(alone, rules._replace(tied=False))
+
+
+def _ranked(alone: Run, labels: Mapping[str, int], rules: Rules) -> tuple[list[Ranked], dict[int, int]]:
+    """Return the documents of a run of one query in rank order, and the last rank of the tie at each rank."""
+    ordered = arrange(alone, rules)
     known = dict(zip(alone.docids.text(), alone.scores.tolist(), strict=True))
     ids = [decode(raw) for raw in ordered.run.docids.raw()]
+    ties = range(1, len(ids) + 1) if ordered.first is None else ordered.first.tolist()
     found = []
-    for place, at in enumerate(ordered.order.tolist(), 1):
-        rank = place if ordered.ranks is None else int(ordered.ranks[place - 1])
+    for place, (at, tie) in enumerate(zip(ordered.order.tolist(), ties, strict=True), 1):
+        # Where documents move up into the places of others, there are no gaps that count.
+        rank = place if ordered.ranks is None or rules.judged_only else int(ordered.ranks[place - 1])
         label = labels.get(ids[at])
-        found.append(_Document(rank, ids[at], known[ids[at]], None if label is None or label < 0 else label))
-    found = [each for each in found if rules.depth is None or each.rank <= rules.depth]
+        found.append((Ranked(rank, ids[at], known[ids[at]], None if label is None or label < 0 else label), tie))
+    found = [each for each in found if rules.depth is None or each[0].rank <= rules.depth]
     if rules.judged_only:
-        kept = [each for each in found if each.label is not None]
-        found = [each._replace(rank=rank) for rank, each in enumerate(kept, 1)]
-    return found
-
-
-def _span(size: int) -> IntArray:
-    return np.array([0, size], dtype=np.int64)
+        kept = [each for each in found if each[0].label is not None]
+        found = [(each._replace(rank=rank), tie) for rank, (each, tie) in enumerate(kept, 1)]
+    last = {tie: each.rank for each, tie in found}
+    return [each for each, _ in found], {each.rank: last[tie] for each, tie in found}
 
 
 Parameters = Mapping[str, object]
@@ -223,7 +321,7 @@ def _cutoff(parameters: Parameters) -> float:
     return cutoff if isinstance(cutoff, int) else math.inf
 
 
-def _summed(rows: list[tuple[_Document, str, float]]) -> tuple[list[Term], float]:
+def _summed(rows: list[tuple[Ranked, str, float]]) -> tuple[list[Term], float]:
     total, terms = 0.0, []
     for document, how, value in rows:
         total += value
@@ -231,7 +329,7 @@ def _summed(rows: list[tuple[_Document, str, float]]) -> tuple[list[Term], float
     return terms, total
 
 
-def _relevant(query: _Query, parameters: Parameters) -> list[_Document]:
+def _relevant(query: _Query, parameters: Parameters) -> list[Ranked]:
     level = max(_level(parameters), 0)
     return [each for each in query.documents if each.label is not None and each.label >= level]
 
@@ -244,8 +342,7 @@ def _average_precision(query: _Query, parameters: Parameters) -> Taken:
     relevant = [each for each in _relevant(query, parameters) if each.rank <= _cutoff(parameters)]
     # Where a tie is taken in one step, each document of it has the precision at its last rank.
     together = parameters.get("steps") == "together"
-    last = {each.score: each.rank for each in query.documents} if together else {}
-    ends = [last.get(each.score, each.rank) for each in relevant]
+    ends = [query.ends[each.rank] if together else each.rank for each in relevant]
     found = [sum(other.rank <= end for other in relevant) for end in ends]
     rows = [
         (each, f"{nth} relevant / rank {end}", nth / end) for each, nth, end in zip(relevant, found, ends, strict=True)
@@ -303,7 +400,7 @@ def _discount(rank: int, parameters: Parameters) -> tuple[float, str]:
     return math.log2(rank + 1), f"log2({rank} + 1)"
 
 
-def _discounted(documents: list[_Document], parameters: Parameters) -> tuple[list[Term], float]:
+def _discounted(documents: list[Ranked], parameters: Parameters) -> tuple[list[Term], float]:
     rows = []
     for each in documents:
         gain = _gain(each.label, parameters)
@@ -324,7 +421,7 @@ def _ndcg(query: _Query, parameters: Parameters) -> Taken:
     if parameters.get("ideal") == "retrieved":
         labels = [each.label for each in query.documents if each.label is not None]
     best = sorted(labels, key=lambda label: -_gain(label, parameters))
-    ranked = [_Document(rank, "", 0.0, label) for rank, label in enumerate(best, 1)]
+    ranked = [Ranked(rank, "", 0.0, label) for rank, label in enumerate(best, 1)]
     _, ideal = _discounted(ranked, parameters)
     return terms, f"{_shown(total)} / {_shown(ideal)} of the ideal ranking", total / ideal if ideal else 0.0
 

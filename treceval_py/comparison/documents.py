@@ -1,0 +1,276 @@
+"""Why two runs differ in a query: the queries that differ most, and which documents moved in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from treceval_py.comparison.comparison import Comparison
+from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.explaining.terms import Dissection, dissected, task_of_signature
+from treceval_py.planning import Task
+from treceval_py.signatures import Signature
+from treceval_py.tables import Qrels, Run, encode
+
+__all__ = ["Moved", "QueryDifference", "largest_differences", "read_query_texts", "with_documents"]
+
+ROUNDING = 1e-13
+"""Contributions closer than this, relative to them, are equal: they were divided and multiplied on other ways."""
+
+SAME = 1e-9
+"""Values closer than this are those that were compared."""
+
+
+class Moved(NamedTuple):
+    """A document that adds more, or less, to a query's value in one run than in the other.
+
+    Attributes
+    ----------
+    docid : str
+        The document.
+    label : int or None
+        Its judgment; None for one that is not judged.
+    rank, other_rank : int or None
+        Its ranks; None where the run did not retrieve it, or not among the documents that count.
+    contribution, other_contribution : float
+        What it adds to the value; NaN for a measure that is not taken apart.
+    delta : float
+        `contribution` minus `other_contribution`.
+    """
+
+    docid: str
+    label: int | None
+    rank: int | None
+    other_rank: int | None
+    contribution: float
+    other_contribution: float
+    delta: float
+
+
+class QueryDifference(NamedTuple):
+    """How two runs differ in a query.
+
+    Attributes
+    ----------
+    qid : str
+        The query.
+    value, other_value : float
+        Its values in the run and in the other one.
+    delta : float
+        `value` minus `other_value`.
+    moved : tuple of Moved
+        The documents that moved, largest absolute delta first, as many as were asked for.
+    apart : bool
+        Whether the measure is a sum over documents. The deltas of `moved`, and `rest`, then add up to `delta`.
+    text : str
+        The text of the query; empty where it is not known.
+    rest : float
+        The sum of the deltas of all other documents; NaN for a measure that is not taken apart.
+    rest_documents : int
+        How many documents these are.
+    """
+
+    qid: str
+    value: float
+    other_value: float
+    delta: float
+    moved: tuple[Moved, ...] = ()
+    apart: bool = False
+    text: str = ""
+    rest: float = 0.0
+    rest_documents: int = 0
+
+
+def largest_differences(
+    comparison: Comparison, measure: str, run: int, other: int, *, count: int = 10
+) -> list[QueryDifference]:
+    """Return the queries in which two runs differ most, wins and losses alike, without their documents.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The comparison.
+    measure : str
+        The measure, as it is called there.
+    run, other : int
+        The numbers of the runs.
+    count : int
+        How many queries at most. Queries in which the runs are equal are never among them.
+
+    Returns
+    -------
+    list of QueryDifference
+        Largest absolute difference first, equal ones in the order of the bytes of the query ids.
+
+    Raises
+    ------
+    KeyError
+        The comparison has no such measure.
+    MeasureError
+        The count is negative.
+    """
+    _check_count(count, "queries")
+    compared = comparison[measure]
+    rows = zip(compared.qids, compared.values[run].tolist(), compared.values[other].tolist(), strict=True)
+    found = [QueryDifference(qid, value, less, value - less) for qid, value, less in rows if value != less]
+    return sorted(found, key=lambda each: (-abs(each.delta), encode(each.qid)))[:count]
+
+
+def with_documents(
+    differences: Sequence[QueryDifference],
+    qrels: Qrels,
+    run_table: Run,
+    other_table: Run,
+    signature: Signature,
+    *,
+    count: int = 5,
+) -> list[QueryDifference]:
+    """Add the documents that moved, and how much each contributed to the difference.
+
+    Parameters
+    ----------
+    differences : sequence of QueryDifference
+        The queries.
+    qrels : Qrels
+        The judgments.
+    run_table, other_table : Run
+        The runs.
+    signature : Signature
+        How the values of both were made.
+    count : int
+        How many documents of a query at most; the others are summed up in `QueryDifference.rest`.
+
+    Returns
+    -------
+    list of QueryDifference
+        The same queries in the same order.
+
+    Raises
+    ------
+    EvaluationError
+        The signature is of other judgments, a query is not judged, or its value is not the one that was compared.
+    MeasureError
+        The measure is no number that relevance judgments give, or the count is negative.
+    DataError
+        The signature ranks by ranks that a run has not.
+
+    Notes
+    -----
+    The measures that `arithmetic` takes apart are sums over documents, divided by a number: DCG and nDCG, AP, RR, P,
+    recall, ERR and binary RBP. The contribution of a document is its term of the sum, scaled so that the terms add up
+    to the value; so the differences of the contributions of all documents add up to the difference of the values. What
+    a document adds can depend on those above it (in AP on how many of them are relevant, in ERR on how relevant they
+    are), so one that keeps its rank can have moved. Each run is scaled by itself, which matters where the divisor is
+    the run's own: with nDCG(ideal=retrieved) or AP(norm=retrieved) a document that stands at one rank in both runs
+    contributes differently if they retrieved other relevant documents.
+
+    Of other measures, and where ties are averaged, the judged documents whose ranks differ are listed, the most
+    relevant and highest first, without contributions.
+    """
+    _check_count(count, "documents")
+    task = task_of_signature(signature, qrels)
+    return [_with_moved(each, task, qrels, run_table, other_table, count) for each in differences]
+
+
+def read_query_texts(path: str) -> dict[str, str]:
+    """Read the texts of queries from a file.
+
+    Parameters
+    ----------
+    path : str
+        Lines of ``qid<tab>text``, or JSON Lines with ``_id`` and ``text`` as BEIR has them; plain or compressed.
+
+    Returns
+    -------
+    dict of str to str
+        The text of each query, as it stands in the file.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or is empty, a line is malformed, or an id comes twice.
+    """
+    # What retrieval reads, with all its checks. Its modules are imported only where texts are asked for.
+    from treceval_py.formats.source import peek
+    from treceval_py.runner.texts import JsonTexts, Rows, TabbedTexts, survey
+
+    texts: Rows = TabbedTexts(path, "query")
+    head, _ = peek(path, HEAD)
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+        texts = JsonTexts(path, "query")
+    survey(texts, PORTION)
+    return dict(texts)
+
+
+HEAD = 1 << 12
+"""Bytes by which JSON is told from lines with tabs."""
+
+PORTION = 4096
+"""Queries that are checked at a time."""
+
+
+def _check_count(count: int, what: str) -> None:
+    if count < 0:
+        raise MeasureError(f"the number of {what} must be 0 or more, not {count}")
+
+
+def _with_moved(
+    difference: QueryDifference, task: Task, qrels: Qrels, run: Run, other: Run, count: int
+) -> QueryDifference:
+    mine, others = (dissected(task, qrels, table, difference.qid) for table in (run, other))
+    for table, found, value in ((run, mine, difference.value), (other, others, difference.other_value)):
+        if not math.isclose(found.arithmetic.value, value, rel_tol=SAME, abs_tol=SAME):
+            raise EvaluationError(
+                f"{task.asked.name} of query '{difference.qid}' is {found.arithmetic.value:.6f} here, and {value:.6f} "
+                "where it was compared",
+                "Give the run that was scored.",
+                file=table.name,
+            )
+    apart = mine.arithmetic.apart and others.arithmetic.apart
+    labels = qrels[difference.qid]
+    moved = _contributed(mine, others, labels) if apart else _ranked_otherwise(mine, others, labels)
+    rest = math.fsum(each.delta for each in moved[count:])
+    return difference._replace(
+        moved=tuple(moved[:count]), apart=apart, rest=rest if apart else math.nan, rest_documents=len(moved[count:])
+    )
+
+
+def _contributed(mine: Dissection, others: Dissection, labels: Mapping[str, int]) -> list[Moved]:
+    """Return the documents whose contributions differ, largest difference first."""
+    here, there = _contributions(mine), _contributions(others)
+    found = []
+    for each in _both(mine, others, labels, dict.fromkeys([*here, *there])):
+        ours, theirs = here.get(each.docid, 0.0), there.get(each.docid, 0.0)
+        if not math.isclose(ours, theirs, rel_tol=ROUNDING, abs_tol=0.0):
+            found.append(each._replace(contribution=ours, other_contribution=theirs, delta=ours - theirs))
+    return sorted(found, key=lambda each: (-abs(each.delta), encode(each.docid)))
+
+
+def _contributions(found: Dissection) -> dict[str, float]:
+    """Return what each document adds to the value."""
+    terms, value = found.arithmetic.terms, found.arithmetic.value
+    total = terms[-1].total if terms else 0.0
+    return {term.docid: term.value * (value / total) for term in terms} if total else {}
+
+
+def _ranked_otherwise(mine: Dissection, others: Dissection, labels: Mapping[str, int]) -> list[Moved]:
+    """Return the judged documents whose ranks differ, the most relevant and highest first."""
+    judged = (each.docid for found in (mine, others) for each in found.documents if each.label is not None)
+    found = [each for each in _both(mine, others, labels, dict.fromkeys(judged)) if each.rank != each.other_rank]
+    return sorted(found, key=lambda each: (-(each.label or 0), _highest(each), encode(each.docid)))
+
+
+def _highest(moved: Moved) -> int:
+    return min(rank for rank in (moved.rank, moved.other_rank) if rank is not None)
+
+
+def _both(mine: Dissection, others: Dissection, labels: Mapping[str, int], docids: Iterable[str]) -> list[Moved]:
+    """Return documents with their judgments and ranks, and no contributions."""
+    here, there = ({each.docid: each.rank for each in found.documents} for found in (mine, others))
+    rows = []
+    for docid in docids:
+        label = labels.get(docid)
+        label = None if label is None or label < 0 else label
+        rows.append(Moved(docid, label, here.get(docid), there.get(docid), math.nan, math.nan, math.nan))
+    return rows
