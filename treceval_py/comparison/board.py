@@ -1,0 +1,654 @@
+"""A board: all runs of a folder in the order of a measure, with what to know before one is called the best."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from treceval_py._types import FloatArray, Source
+from treceval_py.comparison.cache import Entry, read_cache, write_cache
+from treceval_py.comparison.gathering import USUAL
+from treceval_py.comparison.paired import mean_interval
+from treceval_py.comparison.saved import run_files, unique_names
+from treceval_py.comparison.scores import Aligned, Scored, aligned
+from treceval_py.comparison.variance import least_difference, letters
+from treceval_py.errors import InputError, MeasureError, TrecevalError
+from treceval_py.evaluation import check_kinds, evaluate, format_for, load_judgments, load_run, selected
+from treceval_py.formats.trec import Judgments
+from treceval_py.judging import JudgedRun, judge_by
+from treceval_py.measures import Measure, parse_measures
+from treceval_py.measures.registry import COUNT, SUM, TEXT
+from treceval_py.planning import Plan, plan_of_measures
+from treceval_py.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, Profile, profile_named
+from treceval_py.ranking import narrowed
+from treceval_py.results import Results
+from treceval_py.runner.digests import digest_of_file
+from treceval_py.sensitivity import tie_ranges
+from treceval_py.signatures import Fingerprint, Signature, explicit, fingerprint_of_queries
+from treceval_py.streaming import MOST_THREADS, available_threads
+from treceval_py.tables import Qrels, Run, encode, first_of
+from treceval_py.threads import in_order
+from treceval_py.version import __version__
+
+__all__ = ["Board", "BoardRun", "BoardSettings", "Unscored", "board"]
+
+EXACT = 1e-12
+"""Means that differ by less are equal: rounding errors depend on which query has which value."""
+
+JUDGED = "judged_10"
+"""What says how far the judgments reach."""
+
+MOST_HELD = 1 << 26
+"""Bytes of the largest file that is held in memory, which it takes to look for ties without reading it twice."""
+
+
+class BoardRun(NamedTuple):
+    """A run on a board.
+
+    Attributes
+    ----------
+    rank : int
+        Its place by the first measure, from 1; runs with equal means share one.
+    name : str
+        What it is called.
+    file : str
+        Its file.
+    tag : str
+        Its tag.
+    means : tuple of float, length M
+        The average of each measure over the same queries as for all other runs.
+    low, high : float
+        The t confidence interval of the first measure's average; NaN for a single query.
+    letters : str
+        Its groups by the first measure: two runs that share a letter do not differ significantly. Empty where there is
+        nothing to test.
+    judged : float
+        The mean share of judged documents among the first ten; NaN where that is not known.
+    tied : int or None
+        For how many queries the order of documents with equal scores changes the first measure; None where that is not
+        known.
+    missing : tuple of str
+        Judged queries that it lacks.
+    digest : str
+        The SHA-256 of its file.
+    warnings : tuple of str
+        What to know about it, in a few words each.
+    """
+
+    rank: int
+    name: str
+    file: str
+    tag: str
+    means: tuple[float, ...]
+    low: float
+    high: float
+    letters: str
+    judged: float
+    tied: int | None
+    missing: tuple[str, ...]
+    digest: str
+    warnings: tuple[str, ...]
+
+
+class Unscored(NamedTuple):
+    """A file that could not be scored.
+
+    Attributes
+    ----------
+    file : str
+        The file.
+    message : str
+        What is wrong, on one line that begins with the file.
+    """
+
+    file: str
+    message: str
+
+
+class BoardSettings(NamedTuple):
+    """How a board is made.
+
+    Attributes
+    ----------
+    profile : str
+        The name of the profile.
+    complete : bool
+        Whether judged queries that a run lacks count for it.
+    alpha : float
+        Level of significance of the letters.
+    confidence : float
+        Of the intervals.
+    """
+
+    profile: str
+    complete: bool
+    alpha: float
+    confidence: float
+
+
+class Board(NamedTuple):
+    """Runs in the order of their first measure.
+
+    Attributes
+    ----------
+    runs : tuple of BoardRun, length S
+        The runs, best first; of equal ones in the order of their names.
+    measures : tuple of str, length M
+        The measures.
+    queries : tuple of int, length M
+        Over how many queries each is averaged.
+    settings : BoardSettings
+        How the board was made.
+    difference : float
+        Tukey's least significant difference of the first measure; NaN where there is nothing to test.
+    judgments_name : str
+        Where the judgments come from.
+    signatures : tuple of Signature, length M
+        How each number was made.
+    notes : tuple of str
+        What was left out or assumed.
+    errors : tuple of Unscored
+        The files that could not be scored, which are no reason to leave out the others.
+    scored : int
+        How many runs were scored now; the others were known by the hash of their bytes.
+    version : str
+        The version of treceval_py.
+    """
+
+    runs: tuple[BoardRun, ...]
+    measures: tuple[str, ...]
+    queries: tuple[int, ...]
+    settings: BoardSettings
+    difference: float
+    judgments_name: str
+    signatures: tuple[Signature, ...]
+    notes: tuple[str, ...]
+    errors: tuple[Unscored, ...]
+    scored: int
+    version: str = __version__
+
+
+def board(
+    qrels: Source | Judgments | Mapping[str, Mapping[str, int]],
+    runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    measures: str | Measure | Iterable[str | Measure] | None = None,
+    *,
+    level: int | None = None,
+    complete: bool = True,
+    depth: int | None = None,
+    judged_only: bool = False,
+    collection_size: int = 0,
+    profile: str | Profile = DEFAULT_PROFILE,
+    run_format: str | None = None,
+    judgment_format: str | None = None,
+    by: str | None = None,
+    alpha: float = 0.05,
+    confidence: float = 0.95,
+    cache: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    after: Callable[[], None] | None = None,
+) -> Board:
+    """Put all runs of a folder in the order of a measure.
+
+    Parameters
+    ----------
+    qrels : path, binary file, Qrels, JudgmentGroups, Preferences or dict of dict
+        The judgments.
+    runs : path, or sequence of paths
+        Folders, patterns such as ``runs/*.gz``, and files.
+    measures : name, Measure, or iterable of them, optional
+        What is computed; the first one decides the order. By default AP, nDCG@10, RR and P@10, or what the profile
+        computes.
+    level, depth, judged_only, collection_size, profile, run_format
+        As of `evaluate`.
+    complete : bool
+        Whether judged queries that a run lacks count (as empty rankings). So all runs are averaged over the same
+        queries, whatever one of them lacks. Otherwise queries that the profile leaves out of one run are left out of
+        all of them, and one run with few queries leaves few queries to the others.
+    judgment_format : str, optional
+        The format of the judgments; by default it is recognised.
+    by : {"tag", "file"}, optional
+        By what runs are named; by default by their tags where these are different, else by their files.
+    alpha : float
+        Level of significance of the letters, above 0 and below 1.
+    confidence : float
+        Of the intervals, above 0 and below 1.
+    cache : path, optional
+        The file that keeps what runs came to. A run whose bytes are in it is not scored again, if measures,
+        conventions, judgments and version are the same. Measures of one's own are computed each time.
+    threads : int, optional
+        How many files are hashed and scored at a time, from 1 to 256; by default as many as there are cores for this
+        process.
+    after : callable, optional
+        Is called after each file that was scored.
+
+    Returns
+    -------
+    Board
+        The runs, best first, and the files that could not be scored.
+
+    Raises
+    ------
+    InputError
+        The judgments cannot be read, a folder is empty, a file is given twice.
+    MeasureError
+        A measure is unknown, or has no number for each query; a parameter is out of range.
+    EvaluationError
+        A measure needs another kind of judgments; the runs have no query in common; two runs have one name.
+
+    Notes
+    -----
+    The letters are those of Tukey's honestly significant difference after a two-way analysis of variance over queries
+    and runs: two means differ significantly if they differ by more than one number, which depends on how many runs
+    there are.
+
+    References
+    ----------
+    Carterette, B. Multiple Testing in Statistical Analysis of Systems-Based Information Retrieval Experiments. ACM
+    Transactions on Information Systems 30(1), 2012. Piepho, H.-P. An Algorithm for a Letter-Based Representation of
+    All-Pairwise Comparisons. Journal of Computational and Graphical Statistics 13(2), 2004.
+    """
+    _check_shares(alpha=alpha, confidence=confidence)
+    if threads is not None and not 1 <= threads <= MOST_THREADS:
+        raise MeasureError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
+    if depth is not None and depth < 0:
+        raise MeasureError(f"depth must be 0 or more, not {depth}")
+    rules = profile_named(profile) if isinstance(profile, str) else profile
+    asked = _measures(measures, rules)
+    table = isinstance(qrels, Mapping)
+    judgments = load_judgments(
+        qrels, None if table else judgment_format or format_for(asked), duplicates=rules.conventions.duplicates
+    )
+    check_kinds(asked, judgments)
+    job = _Job(judgments, asked, rules, level, complete, depth, judged_only, collection_size, run_format)
+    files = run_files([os.fspath(path) for path in _paths(runs)])
+    workers = available_threads() if threads is None else threads
+    known, notes, scored = _entries_of(job, files, cache, workers, after)
+    settings = BoardSettings(rules.name, complete, alpha, confidence)
+    return _ranked(job, known, settings, by, notes, scored)
+
+
+def _check_shares(*, alpha: float, confidence: float) -> None:
+    for name, value in (("alpha", alpha), ("confidence", confidence)):
+        if not 0 < value < 1:
+            raise MeasureError(f"{name} must be above 0 and below 1, not {value}")
+
+
+def _paths(runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Sequence[str | os.PathLike[str]]:
+    return [runs] if isinstance(runs, (str, os.PathLike)) else runs
+
+
+def _measures(given: str | Measure | Iterable[str | Measure] | None, rules: Profile) -> list[Measure]:
+    """Return the measures of the board, the one that decides the order first."""
+    if given is None and rules.measures == DEFAULT_MEASURES:
+        return list(parse_measures(USUAL))
+    if given is None:
+        usual = parse_measures(rules.measures, leaves_out=rules.leaves_out)
+        return [each for each in usual if each.family.per_query and each.family.kind not in (TEXT, COUNT)]
+    asked = list(parse_measures(given, leaves_out=rules.leaves_out))
+    for each in asked:
+        if each.family.kind == TEXT or not each.family.per_query:
+            raise MeasureError(f"measure {each.name} has no number for each query", "Rank runs by another one.")
+    if not asked:
+        raise MeasureError("no measure to rank runs by", "Name one, such as map.")
+    return asked
+
+
+class _Job(NamedTuple):
+    """What is computed of each run."""
+
+    judgments: Judgments
+    measures: list[Measure]
+    profile: Profile
+    level: int | None
+    complete: bool
+    depth: int | None
+    judged_only: bool
+    collection_size: int
+    run_format: str | None
+
+    @property
+    def plan(self) -> Plan:
+        """What is computed, with all that decides it."""
+        return plan_of_measures(
+            self.measures,
+            self.profile,
+            max_rel=self.judgments.max_rel,
+            level=self.level,
+            complete=self.complete,
+            depth=self.depth,
+            judged_only=self.judged_only,
+            collection_size=self.collection_size,
+        )
+
+    def signatures(self, qids: Sequence[Sequence[str]]) -> tuple[Signature, ...]:
+        """Return how each measure is computed, given the queries over which it is averaged."""
+        fingerprint = str(Fingerprint(self.judgments))
+        return tuple(
+            Signature(
+                explicit(task.resolved),
+                task.conventions,
+                len(over),
+                fingerprint,
+                __version__,
+                task.profile,
+                fingerprint_of_queries(over),
+            )
+            for task, over in zip(self.plan.tasks, qids, strict=True)
+        )
+
+    @property
+    def key(self) -> list[str]:
+        """All that decides what is kept of a run, but for the run."""
+        return [*(each.long for each in self.signatures([()] * len(self.measures))), f"format:{self.run_format}"]
+
+    @property
+    def own(self) -> list[str]:
+        """The measures that are not of this package, whose code may change from one time to the next."""
+        return [
+            each.name for each in self.measures if not str(each.family.function.__module__).startswith("treceval_py.")
+        ]
+
+    def entry(self, file: str, digest: str) -> Entry:
+        """Score a run.
+
+        Raises
+        ------
+        TrecevalError
+            It cannot be scored, or its bytes are not those of the digest, neither before nor after.
+        """
+        run: Run | str = file
+        if os.path.getsize(file) <= MOST_HELD:
+            run = load_run(file, self.run_format, duplicates=self.plan.duplicates)
+        (judged,) = parse_measures(JUDGED)
+        more = [judged] if isinstance(self.judgments, Qrels) and judged not in self.measures else []
+        results = evaluate(
+            self.judgments,
+            run,
+            [*self.measures, *more],
+            level=self.level,
+            complete=self.complete,
+            depth=self.depth,
+            judged_only=self.judged_only,
+            collection_size=self.collection_size,
+            profile=self.profile,
+            run_format=self.run_format if isinstance(run, str) else None,
+            threads=1,
+        )
+        tied = _tied_queries(self.judgments, run, results)
+        # A file that was changed and changed back would pass; one that somebody is writing does not.
+        if digest_of_file(file) != digest:
+            raise InputError("the file changed while it was read", "Run again when nothing writes to it.", file=file)
+        values = np.where(results.counted, results.matrix, np.nan)[:, : len(self.measures)]
+        contradictions = results.contradictions
+        return Entry(
+            *(results.tag, results.qids, values, results.missing, _judged_share(results, judged), tied),
+            *(len(contradictions.qids), bool(contradictions) and contradictions.reversed),
+        )
+
+
+def _judged_share(results: Results, judged: Measure) -> float | None:
+    """Return the mean share of judged documents at the top, over the queries that the run has."""
+    if judged not in results.measures:
+        return None
+    missing = set(results.missing)
+    there = [qid not in missing for qid in results.qids]
+    column = results.matrix[:, results.measures.index(judged)][there]
+    return float(column.mean()) if len(column) else None
+
+
+def _tied_queries(judgments: Judgments, run: Run | str, results: Results) -> int | None:
+    """Count the queries in which the order of documents with equal scores changes the first measure."""
+    measure, conventions = results.resolved[0], results.conventions[0]
+    if not isinstance(judgments, Qrels) or not isinstance(run, Run) or conventions.order != "score":
+        return None
+    if conventions.judged_only and conventions.depth is not None:
+        return None
+    if not _has_equal_scores(run, conventions.score_type):
+        return 0
+    # Over all orders of a tie it is of no account which one it has; that of the lines takes no time.
+    rules = conventions.rules(tied=True)._replace(depth=None, ties="line")
+    judged = judge_by(judgments, run, rules, complete=False)
+    part, _, _ = selected(judged, conventions._replace(missing="out"), set(run.qids))
+    if not isinstance(part, JudgedRun) or not part.num_queries:
+        return 0
+    try:
+        (found,) = tie_ranges(part, [measure], conventions.depth)
+    except MeasureError:  # which order is best is known for most measures, not for all
+        return None
+    return found.num_touched
+
+
+def _has_equal_scores(run: Run, score_type: str) -> bool:
+    """Tell whether two documents of a query have equal scores. Most dense runs have none, which is soon seen."""
+    scores = narrowed(run.scores, score_type)
+    query = np.repeat(np.arange(len(run.qids)), np.diff(run.offsets))
+    same = query[1:] == query[:-1]
+    if (same & (scores[1:] == scores[:-1])).any():
+        return True
+    if not (same & (scores[1:] > scores[:-1])).any():
+        return False
+    order = np.lexsort((scores, query))
+    ordered = scores[order]
+    return bool((same & (ordered[1:] == ordered[:-1])).any())
+
+
+class _Known(NamedTuple):
+    """The files whose runs are known, and those that could not be read."""
+
+    files: list[str]
+    digests: list[str]
+    entries: list[Entry]
+    errors: list[Unscored]
+
+
+def _entries_of(
+    job: _Job,
+    files: Sequence[str],
+    cache: str | os.PathLike[str] | None,
+    workers: int,
+    after: Callable[[], None] | None,
+) -> tuple[_Known, list[str], int]:
+    """Return what each file came to, from the cache or scored now; notes; and how many were scored."""
+    path, notes = None if cache is None else os.fspath(cache), list[str]()
+    if path is not None and job.own:
+        notes.append(f"nothing is kept for the next time: {', '.join(job.own)} may change without notice.")
+        path = None
+    key = job.key
+    kept: dict[str, Entry] = {}
+    if path is not None:
+        kept, note, writable = read_cache(path, key, len(job.measures))
+        notes += [note] if note else []
+        path = path if writable else None
+    digests = list(in_order(iter(files), _digest, workers))
+    wanted = {digest: file for file, digest in zip(files, digests, strict=True) if isinstance(digest, str)}
+    lacking = [(file, digest) for digest, file in wanted.items() if digest not in kept]
+    made: dict[str, Entry | Unscored] = {digest: kept[digest] for digest in wanted if digest in kept}
+    scores = in_order(iter(lacking), lambda each: _scored(job, *each), workers)
+    for (_, digest), found in zip(lacking, scores, strict=True):
+        made[digest] = found
+        if after is not None:
+            after()
+    there = {digest: found for digest, found in made.items() if isinstance(found, Entry)}
+    if path is not None and there.keys() != kept.keys():
+        failure = write_cache(path, key, there)
+        notes += [failure] if failure else []
+    known = _Known([], [], [], [])
+    for file, hashed in zip(files, digests, strict=True):
+        found = made[hashed] if isinstance(hashed, str) else hashed
+        if isinstance(found, Unscored):
+            known.errors.append(found._replace(file=file))
+        elif isinstance(hashed, str):
+            known.files.append(file)
+            known.digests.append(hashed)
+            known.entries.append(found)
+    return known, notes, sum(digest in there for _, digest in lacking)
+
+
+def _digest(file: str) -> str | Unscored:
+    try:
+        if os.path.exists(file) and not os.path.isfile(file):
+            raise InputError("is no regular file, and so cannot be known again", "Copy it to a file.", file=file)
+        return digest_of_file(file)
+    except TrecevalError as error:
+        return _unscored(file, error)
+
+
+def _scored(job: _Job, file: str, digest: str) -> Entry | Unscored:
+    try:
+        return job.entry(file, digest)
+    except TrecevalError as error:
+        return _unscored(file, error)
+    except OSError as error:  # it is gone since it was hashed
+        return _unscored(file, InputError(f"cannot be read: {error.strerror or error}", "Check the file.", file=file))
+
+
+def _unscored(file: str, error: TrecevalError) -> Unscored:
+    if error.file is None:
+        error = type(error)(error.what, error.todo, file=file)
+    return Unscored(file, str(error))
+
+
+def _ranked(job: _Job, known: _Known, settings: BoardSettings, by: str | None, notes: list[str], scored: int) -> Board:
+    """Average, rank and group the runs."""
+    names = tuple(each.name for each in job.measures)
+    if not known.files:
+        return Board(
+            (), names, (0,) * len(names), settings, float("nan"), job.judgments.name,
+            job.signatures([()] * len(names)), tuple(notes), tuple(known.errors), scored,
+        )  # fmt: skip
+    called = unique_names([entry.tag for entry in known.entries], known.files, by)
+    columns = aligned(
+        [
+            Scored(name, file, entry.tag, names, entry.qids, entry.values, (None,) * len(names), entry.missing)
+            for name, file, entry in zip(called, known.files, known.entries, strict=True)
+        ]
+    )
+    notes += _about_queries(job, known, columns)
+    means = np.array(
+        [
+            [measure.family.average(row, len(row)) for row in column.values]
+            for measure, column in zip(job.measures, columns, strict=True)
+        ]
+    )
+    low, high = _intervals(job.measures[0], columns[0], settings)
+    difference, groups = _groups(columns[0], settings)
+    warnings = _warnings(known, called)
+    order = sorted(range(len(called)), key=lambda run: (-_rounded(means[0, run]), encode(called[run])))
+    ranks = _ranks([means[0, run] for run in order])
+    rows = tuple(
+        BoardRun(
+            rank,
+            called[run],
+            known.files[run],
+            known.entries[run].tag,
+            tuple(means[:, run].tolist()),
+            float(low[run]),
+            float(high[run]),
+            groups[run],
+            _number(known.entries[run].judged),
+            known.entries[run].tied,
+            known.entries[run].missing,
+            known.digests[run],
+            warnings[run],
+        )
+        for rank, run in zip(ranks, order, strict=True)
+    )
+    return Board(
+        rows,
+        names,
+        tuple(len(column.qids) for column in columns),
+        settings,
+        difference,
+        job.judgments.name,
+        job.signatures([column.qids for column in columns]),
+        tuple(notes),
+        tuple(known.errors),
+        scored,
+    )
+
+
+def _number(found: float | None) -> float:
+    return float("nan") if found is None else found
+
+
+def _rounded(mean: float) -> float:
+    """Return a mean without its last digits, which depend on the order in which values are added."""
+    return float(f"{mean:.12g}")
+
+
+def _ranks(means: Sequence[float]) -> list[int]:
+    """Return the ranks of descending means; equal ones share the first of theirs."""
+    ranks: list[int] = []
+    for number, mean in enumerate(means):
+        same = number > 0 and _rounded(mean) == _rounded(means[number - 1])
+        ranks.append(ranks[-1] if same else number + 1)
+    return ranks
+
+
+def _intervals(measure: Measure, column: Aligned, settings: BoardSettings) -> tuple[FloatArray, FloatArray]:
+    """Return the intervals of the runs' averages; of a sum, those of the mean times the number of queries."""
+    low, high = mean_interval(column.values, settings.confidence)
+    scale = len(column.qids) if measure.family.average is SUM else 1
+    return low * scale, high * scale
+
+
+def _groups(column: Aligned, settings: BoardSettings) -> tuple[float, tuple[str, ...]]:
+    """Return the least significant difference, and the letters of the runs."""
+    count, queries = column.values.shape
+    if count < 2 or queries < 2:
+        return float("nan"), ("",) * count
+    difference = least_difference(column.values, settings.alpha)
+    means = column.values.mean(axis=1)
+    apart = np.abs(means[:, None] - means[None, :]) > max(difference, EXACT)
+    return difference, letters(means, apart)
+
+
+def _about_queries(job: _Job, known: _Known, columns: Sequence[Aligned]) -> list[str]:
+    """Say what is done about queries that some runs lack."""
+    notes = []
+    lacking = [file for file, entry in zip(known.files, known.entries, strict=True) if entry.missing]
+    if lacking and job.complete:
+        runs = "1 run lacks" if len(lacking) == 1 else f"{len(lacking)} runs lack"
+        notes.append(
+            f"{runs} judged queries ({first_of(lacking)}), which count as empty rankings: all means are over the same "
+            f"{len(columns[0].qids)} queries."
+        )
+    left_out = columns[0].left_out
+    if left_out:
+        count = len(left_out)
+        are = "1 query that some runs lack is" if count == 1 else f"{count} queries that some runs lack are"
+        notes.append(
+            f"{are} left out ({first_of(left_out)}): all means are over the same {len(columns[0].qids)} queries. "
+            "With -c a missing query counts as an empty ranking."
+        )
+    if columns[0].values.shape[1] == 1:
+        notes.append("there is one query, so that nothing can be tested.")
+    return notes
+
+
+def _warnings(known: _Known, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Say of each run what to know about it."""
+    first: dict[str, str] = {}
+    found = []
+    for name, digest, entry in zip(names, known.digests, known.entries, strict=True):
+        said = []
+        judged = len(entry.qids) - len(set(entry.missing) & set(entry.qids))
+        if not judged:
+            said.append("no judged query")
+        elif entry.missing:
+            said.append(f"lacks {len(entry.missing)} {'query' if len(entry.missing) == 1 else 'queries'}")
+        if entry.tied:
+            said.append(f"ties matter in {entry.tied} of {judged} {'query' if judged == 1 else 'queries'}")
+        if entry.contradicting and entry.reversed:
+            said.append("scores grow with the rank")
+        elif entry.contradicting:
+            where = "1 query" if entry.contradicting == 1 else f"{entry.contradicting} queries"
+            said.append(f"ranks contradict scores in {where}")
+        if first.setdefault(digest, name) != name:
+            said.append(f"the same file as {first[digest]}")
+        found.append(tuple(said))
+    return found
