@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from treceval_py.version import __version__
 
 if TYPE_CHECKING:
+    from treceval_py.comparison import Comparison, compare
     from treceval_py.conventions import CONVENTIONS, Conventions
     from treceval_py.errors import (
         DataError,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "treceval_py.errors": "DataError EvaluationError InputError MeasureError OutputError RunnerError "
     "TrecevalError UnknownMeasureError",
+    "treceval_py.comparison": "Comparison compare",
     "treceval_py.conventions": "CONVENTIONS Conventions",
     "treceval_py.evaluation": "DEFAULT_MEASURES evaluate",
     "treceval_py.explaining": "Explanation arithmetic explain",
@@ -71,6 +73,7 @@ __all__ = [
     "CONVENTIONS",
     "DEFAULT_MEASURES",
     "PROFILES",
+    "Comparison",
     "Conventions",
     "DataError",
     "EvaluationError",
@@ -98,6 +101,7 @@ __all__ = [
     "arithmetic",
     "assess",
     "check_comparable",
+    "compare",
     "convert",
     "declare",
     "evaluate",

@@ -16,6 +16,9 @@ treceval = DefaultGroup(
     "treceval",
     {
         "score": "score",
+        "compare": "compare",
+        "board": "board",
+        "report": "report",
         "measures": "measures",
         "profiles": "profiles",
         "explain": "explain",
@@ -29,7 +32,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command line and return the exit status: 0 done, 1 bad data, 2 usage."""
     try:
         # Not click's own `main`, which prints a line of its own when the program is interrupted.
-        with treceval.make_context("treceval", list(arguments)) as context:
+        with treceval.make_context("treceval", list(arguments), obj=tuple(arguments)) as context:
             treceval.invoke(context)
     except click.exceptions.Exit as ended:
         return ended.exit_code

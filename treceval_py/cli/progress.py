@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from treceval_py.errors import visible
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["Bar", "progress"]
+__all__ = ["Bar", "counting", "progress"]
 
 PATIENCE = 1.0
 """Seconds of work before a bar is shown."""
@@ -77,3 +77,32 @@ def progress(files: Sequence[str]) -> Iterator[Bar | None]:
         yield bar
     finally:
         bar.close()
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[], None] | None]:
+    """Yield what is to be called after each of many steps, and shows their number after a while.
+
+    Parameters
+    ----------
+    what : str
+        What is counted.
+    """
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    begun, done = time.monotonic(), 0
+
+    def after() -> None:
+        nonlocal done
+        done += 1
+        if time.monotonic() - begun >= PATIENCE and sys.stderr is not None:
+            sys.stderr.write(f"\r{done} {what}")
+            sys.stderr.flush()
+
+    try:
+        yield after
+    finally:
+        if time.monotonic() - begun >= PATIENCE and done:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

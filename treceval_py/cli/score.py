@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import click
 
 from treceval_py.cli.group import PrefixCommand
 from treceval_py.cli.notes import about
+from treceval_py.cli.options import MOST_DIGITS, flag, number
 from treceval_py.cli.printing import put
 from treceval_py.cli.progress import progress
-from treceval_py.errors import MeasureError
 from treceval_py.evaluation import check_kinds, duplicates_of, evaluate, format_for, load_judgments
 from treceval_py.formats.named import JUDGMENT_FORMATS, RUN_FORMATS
 from treceval_py.formats.source import Watch
 from treceval_py.formats.trec import Judgments
 from treceval_py.measures import Measure, in_print_order, parse_measures
-from treceval_py.measures.parameters import integer
 from treceval_py.output import FORMATS, Options
 from treceval_py.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, PROFILES, Profile, profile_named
 from treceval_py.results import Results
@@ -30,11 +29,6 @@ from treceval_py.version import __version__
 from treceval_py.zscores import read_norms
 
 __all__ = ["Job", "score"]
-
-Callback: TypeAlias = Callable[..., Any]
-
-MOST_DIGITS = 60
-"""A float64 has at most 17 significant digits; more are only zeros and what binary makes of a decimal."""
 
 RANGED = ("map", "recip_rank", "ndcg", "ndcg_cut.10")
 """What is computed with --ties and --unjudged unless something else is asked for."""
@@ -54,38 +48,16 @@ treceval measures ndcg                     what a measure is
 
 \b
 Commands beside this one:
+  compare    say which differences between runs are more than chance
+  board      put all runs of a folder in order
+  report     write a page with tables and plots that compares runs
   measures   list and explain measures
   profiles   show the conventions of other programs side by side
   explain    say why a number is what it is, and how somebody came to another
   convert    write judgments or a run in another format
+  retrieve   make a run: rank a collection with BGE and Faiss, or BM25
 'score' is this command's own name and may be left out.
 """
-
-
-def _whole_number(text: str, least: int, most: int | None) -> int:
-    """Return the whole number that an option was given, or fail as a usage error."""
-    try:
-        number = integer(str(text))
-    except MeasureError as error:
-        raise click.BadParameter(f"{error.what}.") from None
-    if number < least:
-        raise click.BadParameter(f"{number} is not {least} or more.")
-    if most is not None and number > most:
-        raise click.BadParameter(f"{number} is more than {most}.")
-    return number
-
-
-def _number(
-    *names: str, help: str, default: int | None = None, least: int = 0, most: int | None = None
-) -> Callable[[Callback], Callback]:
-    def whole_number(text: str) -> int:
-        return _whole_number(text, least, most)
-
-    return click.option(*names, type=whole_number, metavar="N", default=default, help=help)
-
-
-def _flag(*names: str, help: str) -> Callable[[Callback], Callback]:
-    return click.option(*names, is_flag=True, help=help)
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -107,18 +79,18 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     "them (official, set, all_trec, prefs, all_prefs, qrels_jg). Default: official, ndcg, ndcg_cut.10, or what the "
     "profile computes.",
 )
-@_flag("-q", "--query_eval_wanted", "per_query", help="Print each query too.")
-@_flag("-n", "--nosummary", "no_summary", help="Do not print the average over queries.")
-@_flag(
+@flag("-q", "--query_eval_wanted", "per_query", help="Print each query too.")
+@flag("-n", "--nosummary", "no_summary", help="Do not print the average over queries.")
+@flag(
     "-c",
     "--complete_rel_info_wanted",
     "complete",
     help="Average over all judged queries: one that the run lacks counts as an empty ranking.",
 )
-@_number("-l", "--level_for_rel", "level", help="Least judgment that is relevant [1, or the profile's].")
-@_number("-M", "--Max_retrieved_per_topic", "depth", help="Use the first N documents of each query.")
-@_flag("-J", "--Judged_docs_only", "judged_only", help="Take out documents without a judgment.")
-@_number("-N", "--Number_docs_in_coll", "collection_size", default=0, help="Documents in the collection [0].")
+@number("-l", "--level_for_rel", "level", help="Least judgment that is relevant [1, or the profile's].")
+@number("-M", "--Max_retrieved_per_topic", "depth", help="Use the first N documents of each query.")
+@flag("-J", "--Judged_docs_only", "judged_only", help="Take out documents without a judgment.")
+@number("-N", "--Number_docs_in_coll", "collection_size", default=0, help="Documents in the collection [0].")
 @click.option(
     "-R",
     "--Rel_info_format",
@@ -147,8 +119,8 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     help="Score FILE of lines 'qid Q0 docid rel', ranking and judgments at once, in place of QRELS RUN; may be "
     "repeated. The profile is coursework unless named.",
 )
-@_flag("--signature", help="Say how each number was made, in one line that --repeat takes.")
-@_flag("--long-signature", help="The same with every parameter and convention spelled out.")
+@flag("--signature", help="Say how each number was made, in one line that --repeat takes.")
+@flag("--long-signature", help="The same with every parameter and convention spelled out.")
 @click.option(
     "--repeat",
     "signatures",
@@ -156,8 +128,8 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     metavar="SIGNATURE",
     help="Compute what a signature says, in place of measures and a profile; may be repeated.",
 )
-@_flag("--ties", help="Print the lowest, expected and highest value over all orders of documents with equal scores.")
-@_flag("--unjudged", help="Print the lowest and highest value over all labels of unjudged retrieved documents.")
+@flag("--ties", help="Print the lowest, expected and highest value over all orders of documents with equal scores.")
+@flag("--unjudged", help="Print the lowest and highest value over all labels of unjudged retrieved documents.")
 @click.option(
     "--plugin",
     "plugins",
@@ -171,9 +143,9 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     type=click.Choice(list(FORMATS)),
     help="How to print [trec for one run, table for several].",
 )
-@_number("--digits", most=MOST_DIGITS, help="Decimals of values [4; all of them in csv, tsv and json].")
+@number("--digits", most=MOST_DIGITS, help="Decimals of values [4; all of them in csv, tsv and json].")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
-@_number(
+@number(
     "--threads",
     least=1,
     most=MOST_THREADS,

@@ -1,0 +1,363 @@
+"""Comparing runs from end to end: what is gathered, over which queries, and what is found."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.stats
+from command import treceval
+from statsmodels.stats.multitest import multipletests
+
+import treceval_py as te
+from treceval_py.comparison.gathering import USUAL
+
+HOME = Path(__file__).parent.parent
+DATA = HOME / "data"
+QRELS = str(DATA / "qrels.tsv")
+RUNS = [str(DATA / "runs" / f"{name}.txt") for name in ("jaccard", "bm25", "minilm")]
+MEASURES = ["map", "nDCG@10"]
+
+
+def lines_of(path: str, *, without: str = "") -> str:
+    """Return a run's lines, but for those of a query."""
+    return "".join(line for line in Path(path).read_text().splitlines(keepends=True) if line.split()[0] != without)
+
+
+def test_means_and_values_are_those_of_evaluate() -> None:
+    found = te.compare(RUNS, QRELS, MEASURES)
+    for measure in MEASURES:
+        for number, run in enumerate(RUNS):
+            results = te.evaluate(QRELS, run, measure)
+            assert found[measure].means[number] == pytest.approx(results.mean[measure], abs=1e-15)
+            assert found[measure].values[number].tolist() == results.matrix[:, 0].tolist()
+
+
+def test_p_values_are_those_of_scipy_corrected_by_statsmodels() -> None:
+    found = te.compare(RUNS, QRELS, MEASURES)
+    p, ours = [], []
+    for measure in MEASURES:
+        values = found[measure].values
+        for difference in found[measure].differences:
+            p.append(scipy.stats.ttest_rel(values[difference.run], values[0]).pvalue)
+            ours.append(difference.tests["t"])
+    assert [each.p for each in ours] == pytest.approx(p, rel=1e-9)
+    assert [each.adjusted for each in ours] == pytest.approx(multipletests(p, method="holm")[1].tolist(), rel=1e-9)
+    assert found.family == 4
+
+
+def test_each_two_runs_are_compared_when_that_is_asked() -> None:
+    found = te.compare(RUNS, QRELS, "map", pairs=True)
+    assert [(each.run, each.other) for each in found["map"].differences] == [(1, 0), (2, 0), (2, 1)]
+    assert found.baseline is None
+    assert found.family == 3
+
+
+def test_the_baseline_is_chosen_by_name_or_number() -> None:
+    by_name, by_number = te.compare(RUNS, QRELS, "map", baseline="minilm"), te.compare(RUNS, QRELS, "map", baseline=2)
+    assert by_name.baseline == by_number.baseline == 2
+    assert [each.other for each in by_name["map"].differences] == [2, 2]
+
+
+def test_a_baseline_that_is_not_there_is_refused() -> None:
+    with pytest.raises(te.EvaluationError) as refused:
+        te.compare(RUNS, QRELS, "map", baseline="bge")
+    assert str(refused.value) == (
+        "no run is called 'bge', which is to be the baseline. The runs are jaccard, bm25, minilm."
+    )
+
+
+def test_every_test_can_be_asked_for() -> None:
+    found = te.compare(RUNS, QRELS, "map", tests=["wilcoxon", "sign", "randomisation"], resamples=999)
+    values = found["map"].values
+    first = found["map"].differences[0]
+    assert list(first.tests) == ["t", "wilcoxon", "sign", "randomisation"]
+    wins, losses = int((values[1] > values[0]).sum()), int((values[1] < values[0]).sum())
+    assert (first.wins, first.losses, first.ties) == (wins, losses, 30 - wins - losses)
+    assert first.tests["sign"].p == pytest.approx(scipy.stats.binomtest(wins, wins + losses).pvalue, rel=1e-9)
+
+
+def test_missing_queries_are_left_out_for_all_runs_alike(tmp_path: Path) -> None:
+    (tmp_path / "short.txt").write_text(lines_of(RUNS[0], without="7"))
+    found = te.compare([str(tmp_path / "short.txt"), RUNS[1]], QRELS, "map", names=["short", "bm25"])
+    assert "7" not in found["map"].qids
+    assert found["map"].left_out == ("7",)
+    assert found["map"].values.shape == (2, 29)
+    assert found.notes[-1] == (
+        "1 query that some runs lack is left out (7): all runs are compared over the same 29 queries. With -c a missing "
+        "query counts as an empty ranking."
+    )
+
+
+def test_with_complete_a_missing_query_counts_zero(tmp_path: Path) -> None:
+    (tmp_path / "short.txt").write_text(lines_of(RUNS[0], without="7"))
+    found = te.compare([str(tmp_path / "short.txt"), RUNS[1]], QRELS, "map", names=["short", "bm25"], complete=True)
+    assert found["map"].values.shape == (2, 30)
+    assert found["map"].values[0, found["map"].qids.index("7")] == 0
+    assert found["map"].left_out == ()
+
+
+def test_results_that_were_made_differently_are_refused_unless_forced() -> None:
+    one, two = te.evaluate(QRELS, RUNS[0], "map"), te.evaluate(QRELS, RUNS[1], "map", level=2)
+    with pytest.raises(te.EvaluationError) as refused:
+        te.compare([one, two])
+    assert str(refused.value) == (
+        "map of jaccard and of bm25 were made differently: AP(rel=1,norm=relevant,ties=ordered) and "
+        "AP(rel=2,norm=relevant,ties=ordered). Score both in the same way, or force the comparison."
+    )
+    assert te.compare([one, two], force=True)["map"].means[1] == pytest.approx(two.mean["map"])
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "tsv"])
+def test_saved_results_give_the_same_numbers_as_their_runs(form: str, tmp_path: Path) -> None:
+    saved = []
+    for run in RUNS:
+        file = tmp_path / f"{Path(run).stem}.{form}"
+        treceval(["-q", "-m", "map", "-m", "nDCG@10", "--signature", "--format", form, "-o", str(file), QRELS, run])
+        saved.append(str(file))
+    settings = {"tests": ["wilcoxon", "sign", "randomisation"], "resamples": 999, "margin": 0.05}
+    ours, theirs = te.compare(RUNS, QRELS, MEASURES, **settings), te.compare(saved, **settings)
+    assert theirs.runs == ours.runs
+    for measure in MEASURES:
+        assert theirs[measure].values.tolist() == ours[measure].values.tolist()
+        assert repr(theirs[measure].differences) == repr(ours[measure].differences)
+        assert theirs[measure].letters == ours[measure].letters
+        assert str(theirs[measure].signature) == str(ours[measure].signature)
+
+
+def test_trec_evals_output_gives_the_numbers_of_its_four_decimals(tmp_path: Path) -> None:
+    saved = []
+    for run in RUNS:
+        file = tmp_path / f"{Path(run).stem}.eval"
+        treceval(["-q", "-m", "all_trec", "-o", str(file), QRELS, run])
+        saved.append(str(file))
+    found = te.compare(saved)
+    ours = te.compare(RUNS, QRELS)
+    assert [each.measure for each in found.measures] == ["map", "recip_rank", "P_10", "ndcg_cut_10"]
+    assert found["map"].means == pytest.approx(ours["map"].means, abs=5e-5)
+    assert found.notes[-2:] == (
+        "jaccard, bm25, minilm have values of 4 decimals: p-values are those of rounded values.",
+        (
+            "how the values of jaccard, bm25, minilm were made is not known, so that it could not be checked that they "
+            "compare."
+        ),
+    )
+
+
+def test_a_run_beside_saved_results_is_scored_as_they_were(tmp_path: Path) -> None:
+    file = tmp_path / "old.json"
+    treceval(["-q", "-m", "map", "-l", "2", "--format", "json", "-o", str(file), QRELS, RUNS[0]])
+    found = te.compare([str(file), RUNS[1]], QRELS)
+    assert found["map"].means[1] == pytest.approx(te.evaluate(QRELS, RUNS[1], "map", level=2).mean["map"], abs=1e-15)
+
+
+def test_runs_without_judgments_are_refused() -> None:
+    with pytest.raises(te.EvaluationError, match=r"^judgments are needed to score runs\. Give qrels, or results"):
+        te.compare(RUNS)
+
+
+def test_one_run_is_not_compared() -> None:
+    with pytest.raises(te.EvaluationError) as refused:
+        te.compare(RUNS[:1], QRELS)
+    assert str(refused.value) == "there is one run to compare, and two or more are needed. Add another."
+
+
+def test_a_measure_without_a_number_for_each_query_is_refused() -> None:
+    with pytest.raises(te.MeasureError, match=r"^measure gm_map has no number for each query\. Compare another one\.$"):
+        te.compare(RUNS, QRELS, "gm_map")
+
+
+def test_dictionaries_are_numbered_and_a_mapping_names_them() -> None:
+    qrels = {"1": {"a": 1}, "2": {"a": 1}}
+    run = {"1": {"a": 1.0}, "2": {"b": 2.0, "a": 1.0}}
+    assert te.compare([run, run], qrels, "RR").runs == ("run 1", "run 2")
+    assert te.compare({"x": run, "y": run}, qrels, "RR").runs == ("x", "y")
+
+
+def test_runs_with_the_same_values_are_said_to_have_them() -> None:
+    found = te.compare({"x": RUNS[0], "y": RUNS[0]}, QRELS, "map")
+    assert found["map"].differences[0].tests["t"].p == 1
+    assert found["map"].letters == ("a", "a")
+    assert "x and y have the same values in every query." in found.notes
+
+
+def test_one_query_is_compared_without_tests() -> None:
+    qrels, run = {"1": {"a": 1}}, {"1": {"b": 2.0, "a": 1.0}}
+    found = te.compare([run, {"1": {"a": 1.0}}], qrels, "RR")
+    assert np.isnan(found["RR"].differences[0].tests["t"].p)
+    assert found["RR"].anova is None
+    assert found.notes == ("there is one query, so that nothing can be tested.",)
+    assert "nan" not in str(found).lower()
+
+
+def test_the_same_seed_gives_the_same_p_values_with_one_thread_and_two_and_another_seed_does_not() -> None:
+    def p(seed: int, threads: int) -> list[float]:
+        found = te.compare(
+            RUNS, QRELS, MEASURES, test="randomisation", resamples=2000, groups="randomised-tukey", seed=seed,
+            threads=threads, pairs=True,
+        )  # fmt: skip
+        tests = [each.tests["randomisation"].p for measure in found.measures for each in measure.differences]
+        return tests + [float(x) for measure in found.measures for x in measure.pairs_p.ravel()]  # type: ignore[union-attr]
+
+    assert p(1, 1) == p(1, 2)
+    assert p(1, 1) != p(2, 1)
+
+
+def test_a_comparison_can_be_pickled() -> None:
+    found = te.compare(RUNS, QRELS, MEASURES)
+    again = pickle.loads(pickle.dumps(found))
+    assert str(again) == str(found)
+    assert again["map"].values.tolist() == found["map"].values.tolist()
+
+
+def test_a_comparison_becomes_a_frame() -> None:
+    frame = te.compare(RUNS, QRELS, MEASURES).to_pandas()
+    assert len(frame) == 4
+    assert frame["measure"].tolist() == ["map", "map", "nDCG@10", "nDCG@10"]
+    assert frame["other"].tolist() == ["jaccard"] * 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": 0}, "alpha must lie between 0 and 1, not 0."),
+        ({"confidence": 1.5}, "confidence must lie between 0 and 1, not 1.5."),
+        ({"test": "anova"}, "test must be one of t, wilcoxon, sign, randomisation, not 'anova'."),
+        ({"correction": "fdr"}, "correction must be one of holm, bonferroni, benjamini-hochberg, none, not 'fdr'."),
+        ({"groups": "hsd"}, "groups must be one of tukey, randomised-tukey, none, not 'hsd'."),
+        ({"interval": "z"}, "interval must be one of t, bca, not 'z'."),
+        ({"margin": -1.0}, "margin must be above 0, not -1."),
+        ({"margin": float("nan")}, "margin must be above 0, not nan."),
+        ({"resamples": 0}, "resamples must be 1 to 100000000, not 0."),
+        ({"seed": -1}, "seed must be 0 or more, not -1."),
+        ({"threads": 0}, "threads must be 1 to 256, not 0."),
+    ],
+)
+def test_settings_out_of_range_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(te.MeasureError) as refused:
+        te.compare(RUNS, QRELS, "map", **options)  # type: ignore[arg-type]
+    assert str(refused.value) == message
+
+
+def test_a_measure_is_found_in_any_notation() -> None:
+    found = te.compare(RUNS, QRELS, ["P.10"])
+    assert found["P@10"] is found["P_10"] is found["P.10"]
+    with pytest.raises(KeyError, match="P@5"):
+        found["P@5"]
+
+
+def test_the_usual_measures_are_compared() -> None:
+    assert [each.measure for each in te.compare(RUNS, QRELS).measures] == [name.replace(".", "_") for name in USUAL]
+
+
+# The command.
+
+
+def test_the_command_prints_a_table() -> None:
+    done = treceval(["compare", QRELS, *RUNS, "-m", "map"])
+    assert done.status == 0
+    assert b"jaccard" in done.out
+    assert b"0.8490" in done.out
+
+
+def test_a_folder_and_a_pattern_stand_for_runs() -> None:
+    folder = treceval(["compare", QRELS, str(DATA / "runs"), "-m", "map"])
+    pattern = treceval(["compare", QRELS, str(DATA / "runs" / "*.txt"), "-m", "map"])
+    assert folder.out == pattern.out != b""
+
+
+def test_saved_results_need_no_judgments(tmp_path: Path) -> None:
+    for run in RUNS:
+        file = tmp_path / f"{Path(run).stem}.json"
+        treceval(["-q", "-m", "map", "--format", "json", "-o", str(file), QRELS, run])
+    saved = sorted(map(str, tmp_path.glob("*.json")))
+    done = treceval(["compare", *saved, "--format", "json"])
+    runs = treceval(["compare", QRELS, *sorted(RUNS), "-m", "map", "--format", "json"])
+    assert json.loads(done.out)["measures"] == json.loads(runs.out)["measures"]
+
+
+def test_a_run_after_saved_results_without_judgments_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "old.json"
+    treceval(["-q", "-m", "map", "--format", "json", "-o", str(file), QRELS, RUNS[0]])
+    done = treceval(["compare", str(file), RUNS[1]])
+    assert done.status == 1
+    assert done.err.decode() == (
+        f"{RUNS[1]}: this is to be scored and needs judgments, but the first argument, {file}, has saved results. Give "
+        "the judgments first.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Missing argument 'QRELS'."),
+        (["a"], "Missing argument 'RUN RUN…'."),
+        (["a", "b", "--pairs", "--baseline", "b"], "--pairs compares each two runs and has no --baseline."),
+        (["a", "b", "--queries", "q"], "--queries goes with --per-query."),
+        (["a", "b", "--explain", "--format", "csv"], "--explain goes with the table."),
+        (["a", "b", "--per-query", "3", "--agreement", "5"],
+         "--per-query and --agreement print different things; give one of them."),
+        (["-", "-"], "Standard input (-) can be read only once."),
+    ],
+)  # fmt: skip
+def test_arguments_that_do_not_go_together_are_refused(arguments: list[str], message: str) -> None:
+    done = treceval(["compare", *arguments])
+    assert done.status == 2
+    assert done.err.decode() == f"treceval: {message} See 'treceval compare --help'.\n"
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "tsv", "json", "markdown", "latex", "html"])
+def test_every_format_is_printed(form: str) -> None:
+    done = treceval(
+        ["compare", QRELS, *RUNS, "--format", form, "--test", "all", "--resamples", "99", "--margin", "0.1"]
+    )
+    assert done.status == 0, done.err
+    assert b"minilm" in done.out
+
+
+def test_the_formats_of_the_command_are_those_there_are() -> None:
+    from treceval_py.cli.compare import FORMATS
+    from treceval_py.output.comparisons import COMPARISON_FORMATS
+
+    assert list(FORMATS) == list(COMPARISON_FORMATS)
+
+
+def test_explain_says_what_each_test_is() -> None:
+    every = treceval(["compare", "--explain"]).out.decode()
+    for words in ("Wilcoxon", "randomisation", "Tukey", "Holm", "bootstrap", "Kendall"):
+        assert words.lower() in every.lower()
+    used = treceval(["compare", QRELS, *RUNS, "--explain"]).out.decode()
+    assert "Wilcoxon" not in used.split("\n\n", 1)[1] or "signed" not in used
+
+
+def test_the_queries_with_the_largest_differences_are_printed_with_what_moved() -> None:
+    arguments = [
+        "compare",
+        QRELS,
+        *RUNS[1:],
+        "-m",
+        "nDCG@10",
+        "--per-query",
+        "2",
+        "--queries",
+        str(DATA / "queries.tsv"),
+    ]
+    done = treceval(arguments)
+    assert done.status == 0, done.err
+    results = [te.evaluate(QRELS, run, "nDCG@10") for run in RUNS[1:]]
+    deltas = results[1].matrix[:, 0] - results[0].matrix[:, 0]
+    largest = results[0].qids[int(np.abs(deltas).argmax())]
+    assert largest in done.out.decode()
+    assert f"{deltas[np.abs(deltas).argmax()]:+.4f}" in done.out.decode().replace("−", "-")
+
+
+def test_agreement_is_printed() -> None:
+    done = treceval(["compare", QRELS, *RUNS, "--agreement", "--format", "json"])
+    found = json.loads(done.out)
+    lists = {(each["first"], each["second"]): each for each in found if each["kind"] == "runs"}
+    assert set(lists) == {("jaccard", "bm25"), ("jaccard", "minilm"), ("bm25", "minilm")}
+    measures = [each for each in found if each["kind"] == "measures"]
+    assert all(each["tau"] == 1 for each in measures)  # each measure puts minilm before bm25 before jaccard

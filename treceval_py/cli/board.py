@@ -1,0 +1,110 @@
+"""``treceval board QRELS FOLDER``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from treceval_py.cli.options import MOST_DIGITS, decimal, flag, number, scoring_options
+from treceval_py.cli.printing import note, put, say
+from treceval_py.cli.progress import counting
+
+if TYPE_CHECKING:
+    from treceval_py.comparison.gathering import Scoring
+
+__all__ = ["board"]
+
+FORMATS = ("table", "csv", "tsv", "json", "markdown", "latex", "html")
+"""Those of `output.boards.BOARD_FORMATS`, which costs time to import; a test compares the two."""
+
+HELP = """Put all runs of a folder in the order of their means: a leaderboard.
+
+RUNS are folders, patterns or files. The first measure decides the order; letters are groups of runs that do not differ
+significantly, by Tukey's test. A judged query that a run lacks counts as an empty ranking. What runs came to is kept in
+their folder, in .treceval-board.json.gz, by the hash of their bytes, so that only new and changed runs are scored.
+
+\b
+treceval board qrels.txt runs/
+treceval board qrels.txt runs/ -m nDCG@10 -m RR@10 --format html -o board.html
+treceval board qrels.txt 'runs/2026-*.gz' --no-cache
+
+A file that cannot be scored gets a line on standard error, the others their places, and the exit status is 1.
+"""
+
+
+@click.command("board", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("qrels", metavar="QRELS")
+@click.argument("runs", metavar="RUNS…", nargs=-1, required=True)
+@scoring_options("map, ndcg_cut.10, recip_rank, P.10", complete=False)
+@flag("--common", help="Average over the queries that all runs have, as the profile says, not over all judged ones.")
+@decimal("--alpha", default=0.05, help="Level of significance of the letters [0.05].")
+@decimal("--confidence", default=0.95, help="Confidence of the intervals [0.95].")
+@click.option(
+    "--names", "by", type=click.Choice(["tag", "file"]), help="Name runs by tags or files [what tells apart]."
+)
+@click.option(
+    "--cache", metavar="FILE", help="Keep what runs came to in FILE [where all runs are in one folder, there]."
+)
+@flag("--no-cache", help="Score all runs, and keep nothing.")
+@click.option("--format", "output_format", type=click.Choice(FORMATS), default="table", help="How to print [table].")
+@number("--digits", most=MOST_DIGITS, help="Decimals of values [4; all of them in csv, tsv and json].")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
+@click.pass_context
+def board(
+    ctx: click.Context,
+    qrels: str,
+    runs: tuple[str, ...],
+    scoring: Scoring,
+    common: bool,
+    alpha: float,
+    confidence: float,
+    by: str | None,
+    cache: str | None,
+    no_cache: bool,
+    output_format: str,
+    digits: int | None,
+    output: str | None,
+) -> None:
+    """Make a board: hash, score what is new, order, print."""
+    if cache is not None and no_cache:
+        raise click.UsageError("--no-cache keeps nothing; leave out --cache.")
+    from treceval_py.comparison.board import board as made
+    from treceval_py.comparison.cache import cache_in
+    from treceval_py.output.boards import BOARD_FORMATS
+    from treceval_py.output.comparisons import Layout
+
+    place = cache
+    if cache is None and not no_cache:
+        folders = {each if os.path.isdir(each) else os.path.dirname(each) for each in runs}
+        place = cache_in(folders.pop()) if len(folders) == 1 else None
+    with counting("runs scored") as after:
+        found = made(
+            qrels,
+            runs,
+            scoring.measures or None,
+            level=scoring.level,
+            complete=not common,
+            depth=scoring.depth,
+            judged_only=scoring.judged_only,
+            profile=scoring.profile,
+            run_format=scoring.run_format,
+            judgment_format=scoring.judgment_format,
+            by=by,
+            alpha=alpha,
+            confidence=confidence,
+            cache=place,
+            threads=scoring.threads,
+            after=after,
+        )
+    colour = output is None and sys.stdout is not None and sys.stdout.isatty()
+    put(BOARD_FORMATS[output_format](found, Layout(digits=digits, colour=colour)), output)
+    if output_format in ("csv", "tsv"):
+        for line in found.notes:
+            note(line)
+    for each in found.errors:
+        say(each.message)
+    if found.errors:
+        ctx.exit(1)

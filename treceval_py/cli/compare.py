@@ -1,0 +1,266 @@
+"""``treceval compare [QRELS] RUN RUN…``."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from treceval_py.cli.notes import about
+from treceval_py.cli.options import MOST_DIGITS, flag, number, scoring_options, statistics_options
+from treceval_py.cli.printing import note, put
+from treceval_py.cli.progress import progress
+from treceval_py.errors import EvaluationError
+from treceval_py.tables import Qrels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from treceval_py.comparison.comparison import Comparison, Settings
+    from treceval_py.comparison.gathering import Gathered, Scoring
+    from treceval_py.tables import Run
+
+__all__ = ["Compares", "compare", "gathered", "runs_of"]
+
+FORMATS = ("table", "csv", "tsv", "json", "markdown", "latex", "html")
+"""Those of `output.comparisons.COMPARISON_FORMATS`, which costs time to import; a test compares the two."""
+
+HELP = """Compare runs: differences with intervals, tests that pair queries, and groups that do not differ.
+
+RUNs are run files, folders or patterns of them, or results that were saved with -q (trec_eval's output, or ours as
+trec, csv, tsv or json); where all are saved results, QRELS is left out.
+
+\b
+treceval compare qrels.txt bm25.txt bge.txt
+treceval compare qrels.txt runs/ --baseline bm25 --format latex -o table.tex
+treceval compare old.json new.json             results of treceval -q --format json
+treceval compare qrels.txt a.txt b.txt --test randomisation --interval bca -m nDCG@10
+treceval compare qrels.txt a.txt b.txt --per-query 5 --queries queries.tsv
+treceval compare --explain                     what each test is, and assumes
+"""
+
+
+class Compares(NamedTuple):
+    """What a command line names: judgments, if it needs them, and what is compared."""
+
+    qrels: str | None
+    files: list[str]
+
+
+def read_arguments(files: Sequence[str]) -> Compares:
+    """Tell the judgments from what is compared: they come first where anything is to be scored."""
+    from treceval_py.comparison.saved import is_saved, run_files
+
+    if not files:
+        raise click.UsageError("Missing argument 'QRELS'.")
+    if list(files).count("-") > 1:
+        raise click.UsageError("Standard input (-) can be read only once.")
+    if is_saved(files[0]):
+        return Compares(None, run_files(files))
+    if len(files) == 1:
+        raise click.UsageError("Missing argument 'RUN RUN…'.")
+    return Compares(files[0], run_files(files[1:]))
+
+
+def gathered(files: Sequence[str], scoring: Scoring, *, by: str | None, force: bool) -> Gathered:
+    """Score and read what the command line names, with a bar where that takes long."""
+    from treceval_py.comparison.gathering import gather
+    from treceval_py.comparison.saved import is_saved
+
+    given = read_arguments(files)
+    if given.qrels is None:
+        unscored = next((file for file in given.files if not is_saved(file)), None)
+        if unscored is not None:
+            raise EvaluationError(
+                f"this is to be scored and needs judgments, but the first argument, {files[0]}, has saved results",
+                "Give the judgments first.",
+                file=unscored,
+            )
+    with progress(given.files) as bar:
+        return gather(
+            given.files,
+            given.qrels,
+            scoring,
+            by=by,
+            force=force,
+            watch=None if bar is None else bar.watch,
+            after=None if bar is None else bar.next,
+        )
+
+
+def runs_of(found: Gathered, scoring: Scoring) -> list[Run] | None:
+    """Return the runs as tables; None where some were saved as results only."""
+    from treceval_py.evaluation import load_run
+
+    if any(source is None for source in found.sources):
+        return None
+    duplicates = scoring.rules.conventions.duplicates
+    return [
+        load_run(source, scoring.run_format, duplicates=duplicates) for source in found.sources if source is not None
+    ]
+
+
+@click.command("compare", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("files", metavar="[QRELS] RUN RUN…", nargs=-1)
+@scoring_options("map, ndcg_cut.10, recip_rank, P.10, or what saved results have")
+@click.option("--baseline", metavar="NAME", help="The run that the others are compared with [the first].")
+@flag("--pairs", help="Compare each two runs, not each with the baseline.")
+@statistics_options
+@click.option(
+    "--names", "by", type=click.Choice(["tag", "file"]), help="Name runs by tags or files [what tells apart]."
+)
+@flag("--force", help="Compare also values that were made in different ways.")
+@click.option(
+    "--per-query",
+    "per_query",
+    is_flag=False,
+    flag_value=10,
+    type=click.IntRange(min=1),
+    metavar="[N]",
+    help="Print the N queries with the largest differences, and which documents moved, in place of the tables [10].",
+)
+@number("--documents", default=5, help="With --per-query: the N documents that moved the value most [5].")
+@click.option("--queries", metavar="FILE", help="With --per-query: the texts of the queries, qid<TAB>text.")
+@click.option(
+    "--agreement",
+    is_flag=False,
+    flag_value=100,
+    type=click.IntRange(min=1),
+    metavar="[DEPTH]",
+    help="Print how measures agree on the order of runs, and how the runs' first DEPTH documents do, in place of the "
+    "tables [100].",
+)
+@flag("--explain", help="Say what each test is, what it assumes and where it comes from.")
+@click.option("--format", "output_format", type=click.Choice(FORMATS), default="table", help="How to print [table].")
+@number("--digits", most=MOST_DIGITS, help="Decimals of values [4; all of them in csv, tsv and json].")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
+def compare(
+    files: tuple[str, ...],
+    scoring: Scoring,
+    settings: Settings,
+    baseline: str | None,
+    pairs: bool,
+    by: str | None,
+    force: bool,
+    per_query: int | None,
+    documents: int,
+    queries: str | None,
+    agreement: int | None,
+    explain: bool,
+    output_format: str,
+    digits: int | None,
+    output: str | None,
+) -> None:
+    """Compare runs: gather, test, print."""
+    from treceval_py.comparison.comparing import compare_gathered
+
+    _check_together(baseline, per_query, agreement, queries, pairs=pairs, explain=explain, output_format=output_format)
+    if explain and not files:
+        put(_explanations(None), output)
+        return
+    found = gathered(files, scoring, by=by, force=force)
+    compared = compare_gathered(found, settings, baseline=baseline, pairs=pairs, force=force, threads=scoring.threads)
+    colour = output is None and sys.stdout is not None and sys.stdout.isatty()
+    if per_query is not None:
+        text = _by_query(compared, found, scoring, per_query, documents, queries, output_format, digits, colour=colour)
+    elif agreement is not None:
+        from treceval_py.output.agreement import agreement_text
+
+        runs = runs_of(found, scoring)
+        text = agreement_text(compared, runs, agreement, output_format, digits=digits, colour=colour)
+    else:
+        text = compared.to_text(output_format, digits=digits, colour=colour)
+        if explain:
+            text += "\n" + _explanations(compared)
+    put(text, output)
+    # Only now, so that output that cannot be written has one line to say so.
+    for results in found.results:
+        if results is not None:
+            about(results)
+    if per_query is not None or agreement is not None or output_format in ("csv", "tsv"):
+        for line in compared.notes:
+            note(line)
+
+
+def _check_together(
+    baseline: str | None,
+    per_query: int | None,
+    agreement: int | None,
+    queries: str | None,
+    *,
+    pairs: bool,
+    explain: bool,
+    output_format: str,
+) -> None:
+    """Refuse options that do not go together."""
+    if pairs and baseline is not None:
+        raise click.UsageError("--pairs compares each two runs and has no --baseline.")
+    if per_query is not None and agreement is not None:
+        raise click.UsageError("--per-query and --agreement print different things; give one of them.")
+    if queries is not None and per_query is None:
+        raise click.UsageError("--queries goes with --per-query.")
+    if explain and (output_format != "table" or per_query is not None or agreement is not None):
+        raise click.UsageError("--explain goes with the table.")
+
+
+def _by_query(
+    compared: Comparison,
+    found: Gathered,
+    scoring: Scoring,
+    count: int,
+    documents: int,
+    queries: str | None,
+    output_format: str,
+    digits: int | None,
+    *,
+    colour: bool,
+) -> str:
+    """Return the queries with the largest differences, of each measure and pair of runs."""
+    from treceval_py.comparison.documents import largest_differences, read_query_texts, with_documents
+    from treceval_py.output.comparisons_queries import queries_text
+
+    texts = {} if queries is None else read_query_texts(queries)
+    runs = runs_of(found, scoring) if isinstance(found.judgments, Qrels) else None
+    blocks = []
+    for measure in compared.measures:
+        for pair in measure.differences:
+            largest = largest_differences(compared, measure.measure, pair.run, pair.other, count=count)
+            alike = _alike(found, measure.measure, pair.run, pair.other)
+            if alike and runs is not None and measure.signature is not None and isinstance(found.judgments, Qrels):
+                tables = runs[pair.run], runs[pair.other]
+                largest = with_documents(largest, found.judgments, *tables, measure.signature, count=documents)
+            names = compared.runs[pair.run], compared.runs[pair.other]
+            block = queries_text(
+                *(largest, measure.measure, *names), format=output_format, digits=digits, colour=colour, texts=texts
+            )
+            blocks.append(block)
+    return _joined(blocks, output_format)
+
+
+def _alike(found: Gathered, measure: str, run: int, other: int) -> bool:
+    """Tell whether the values of two runs were made alike, which they need not be where that is forced."""
+    one, two = (
+        each.signatures[each.measures.index(measure)] if measure in each.measures else None
+        for each in (found.runs[run], found.runs[other])
+    )
+    return one is not None and two is not None and not one.differences(two)
+
+
+def _joined(blocks: Sequence[str], output_format: str) -> str:
+    """Join what was printed of several pairs: one header in a file of columns, one list in JSON."""
+    if output_format == "json":
+        import json
+
+        records = [record for block in blocks for record in json.loads(block)]
+        return json.dumps(records, indent=2, ensure_ascii=False) + "\n"
+    if output_format in ("csv", "tsv"):
+        return blocks[0] + "".join(block.partition("\n")[2] for block in blocks[1:])
+    return "\n".join(blocks)
+
+
+def _explanations(compared: Comparison | None) -> str:
+    """Say what tests are: all of them, or those of a comparison."""
+    from treceval_py.comparison.tests import explanations
+
+    return explanations(None if compared is None else compared.settings)

@@ -1,0 +1,212 @@
+"""Options that several commands have: how runs are scored, and how they are compared."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import click
+
+from treceval_py.errors import MeasureError
+from treceval_py.formats.named import JUDGMENT_FORMATS, RUN_FORMATS
+from treceval_py.measures.parameters import integer
+from treceval_py.profiles import DEFAULT_PROFILE, PROFILES
+from treceval_py.streaming import MOST_THREADS
+
+__all__ = ["MOST_DIGITS", "Callback", "decimal", "flag", "number", "scoring_options", "statistics_options"]
+
+Callback: TypeAlias = Callable[..., Any]
+Decorator: TypeAlias = Callable[[Any], Any]
+
+MOST_DIGITS = 60
+"""A float64 has at most 17 significant digits; more are only zeros and what binary makes of a decimal."""
+
+
+def _whole_number(text: str, least: int, most: int | None) -> int:
+    """Return the whole number that an option was given, or fail as a usage error."""
+    try:
+        number = integer(str(text))
+    except MeasureError as error:
+        raise click.BadParameter(f"{error.what}.") from None
+    if number < least:
+        raise click.BadParameter(f"{number} is not {least} or more.")
+    if most is not None and number > most:
+        raise click.BadParameter(f"{number} is more than {most}.")
+    return number
+
+
+def number(*names: str, help: str, default: int | None = None, least: int = 0, most: int | None = None) -> Decorator:
+    """Return an option that takes a whole number from `least` to `most`."""
+
+    def whole_number(text: str) -> int:
+        return _whole_number(text, least, most)
+
+    return click.option(*names, type=whole_number, metavar="N", default=default, help=help)
+
+
+def decimal(*names: str, help: str, default: float | None = None) -> Decorator:
+    """Return an option that takes a number."""
+    return click.option(*names, type=float, metavar="X", default=default, help=help)
+
+
+def flag(*names: str, help: str) -> Decorator:
+    """Return an option that is there or not."""
+    return click.option(*names, is_flag=True, help=help)
+
+
+_COMPLETE = "A judged query that a run lacks counts as an empty ranking."
+
+
+def scoring_options(usual: str, *, complete: bool = True) -> Decorator:
+    """Return a decorator that gives a command the options of scoring, which it gets as ``scoring=``.
+
+    Parameters
+    ----------
+    usual : str
+        What is computed by default, for the help.
+    complete : bool
+        Whether the command can be told how missing queries count.
+    """
+    options: list[Decorator] = [
+        click.option(
+            "-m",
+            "--measure",
+            "measures",
+            multiple=True,
+            metavar="NAME",
+            help=f"Compute this measure, in any notation; may be repeated [{usual}].",
+        ),
+        click.option(
+            "--profile",
+            default=DEFAULT_PROFILE,
+            metavar="NAME",
+            help=f"Conventions of ranking and averaging: {', '.join(PROFILES)} [{DEFAULT_PROFILE}].",
+        ),
+        *([flag("-c", "--complete", help=_COMPLETE)] if complete else []),
+        number("-l", "--level", help="Least judgment that is relevant [1, or the profile's]."),
+        number("-M", "--depth", help="Use the first N documents of each query."),
+        flag("-J", "--judged-only", help="Take out documents without a judgment."),
+        click.option(
+            "-R",
+            "judgment_format",
+            type=click.Choice(list(JUDGMENT_FORMATS)),
+            help="How QRELS is written [recognised].",
+        ),
+        click.option(
+            "-T", "run_format", type=click.Choice(list(RUN_FORMATS)), help="How runs are written [recognised]."
+        ),
+        click.option(
+            "--plugin",
+            "plugins",
+            multiple=True,
+            metavar="MODULE",
+            help="Import measures of your own from a Python module or .py file; may be repeated.",
+        ),
+        number("--threads", least=1, most=MOST_THREADS, help="Work with N threads [the cores for this process]."),
+    ]
+
+    def decorate(command: Callback) -> Callback:
+        @functools.wraps(command)
+        def with_scoring(
+            *,
+            measures: tuple[str, ...],
+            profile: str,
+            level: int | None,
+            depth: int | None,
+            judged_only: bool,
+            judgment_format: str | None,
+            run_format: str | None,
+            plugins: tuple[str, ...],
+            threads: int | None,
+            complete: bool = False,
+            **others: Any,
+        ) -> Any:
+            from treceval_py.comparison.gathering import Scoring
+            from treceval_py.plugins import load_plugin
+
+            for plugin in plugins:
+                load_plugin(plugin)
+            scoring = Scoring(
+                measures, profile, level, complete, depth, judged_only, 0, run_format, judgment_format, threads
+            )
+            return command(scoring=scoring, **others)
+
+        decorated: Callback = with_scoring
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
+
+
+def statistics_options(command: Callback) -> Callback:
+    """Give a command the options of statistics, which it gets as ``settings=``."""
+    options: list[Decorator] = [
+        click.option(
+            "--test",
+            "tests",
+            multiple=True,
+            metavar="NAME",
+            help="t, wilcoxon, sign, randomisation, or all; may be repeated: the first one decides what is marked [t].",
+        ),
+        click.option(
+            "--correction",
+            default="holm",
+            metavar="NAME",
+            help="holm, bonferroni, benjamini-hochberg or none, over all differences that are compared [holm].",
+        ),
+        click.option(
+            "--groups",
+            default="tukey",
+            metavar="NAME",
+            help="The test behind the letters: tukey, randomised-tukey or none [tukey].",
+        ),
+        click.option(
+            "--interval",
+            default="t",
+            metavar="NAME",
+            help="Confidence interval of a difference: t, or bca, the bootstrap [t].",
+        ),
+        decimal("--alpha", default=0.05, help="Level of significance [0.05]."),
+        decimal("--confidence", default=0.95, help="Confidence of intervals [0.95]."),
+        number("--resamples", default=100_000, least=1, help="Resamples of randomisation tests [100000]."),
+        number("--bootstrap", default=10_000, least=1, help="Resamples of the bootstrap [10000]."),
+        number("--seed", default=1, help="Seed of all that is drawn at random [1]."),
+        decimal("--margin", help="Test whether differences are smaller than X: equivalence, by two one-sided tests."),
+        decimal("--power", default=0.8, help="Power for which the number of queries needed is computed [0.8]."),
+    ]
+
+    @functools.wraps(command)
+    def with_settings(
+        *,
+        tests: tuple[str, ...],
+        correction: str,
+        groups: str,
+        interval: str,
+        alpha: float,
+        confidence: float,
+        resamples: int,
+        bootstrap: int,
+        seed: int,
+        margin: float | None,
+        power: float,
+        **others: Any,
+    ) -> Any:
+        from treceval_py.comparison.comparing import check_settings
+        from treceval_py.comparison.comparison import Settings
+        from treceval_py.comparison.tests import TESTS
+
+        named = [each for each in tests if each != "all"] or ["t"]
+        every = [*named, *(TESTS if "all" in tests else ())]
+        settings = Settings(
+            named[0], tuple(dict.fromkeys(every)), correction, alpha, confidence, interval, groups, resamples,
+            bootstrap, seed, margin, power,
+        )  # fmt: skip
+        check_settings(settings)
+        return command(settings=settings, **others)
+
+    decorated: Callback = with_settings
+    for option in reversed(options):
+        decorated = option(decorated)
+    return decorated

@@ -1,0 +1,150 @@
+"""``treceval report [QRELS] RUN RUN… -o report.html``."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from treceval_py.cli.compare import gathered, runs_of
+from treceval_py.cli.notes import about
+from treceval_py.cli.options import flag, scoring_options, statistics_options
+from treceval_py.cli.printing import note
+from treceval_py.errors import EvaluationError
+from treceval_py.tables import Qrels
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from treceval_py.comparison.comparison import Settings
+    from treceval_py.comparison.gathering import Scoring
+
+__all__ = ["report"]
+
+HELP = """Write a report that compares runs: one HTML file with tables and plots, which loads nothing from elsewhere.
+
+RUNs are what 'treceval compare' takes: run files, folders, patterns, or saved results, which come without QRELS and
+have no curves. The page has the table of means with tests, each measure with intervals, a scatter plot and the sorted
+differences of two runs that the reader chooses, precision-recall and recall curves, the overlap of the runs, warnings,
+and how every number was made.
+
+\b
+treceval report qrels.txt runs/ -o report.html
+treceval report qrels.txt bm25.txt bge.txt -o report.html --queries queries.tsv --title "BM25 and BGE"
+treceval report qrels.txt bm25.txt bge.txt --svg deltas=deltas.svg --png bars=bars.png
+
+\b
+Plots for --png and --svg: bars, scatter, deltas, precision-recall, recall-depth, overlap.
+Needs: pip install 'treceval-py[report]'
+"""
+
+PLOTS = ("bars", "scatter", "deltas", "precision-recall", "recall-depth", "overlap")
+"""The plots by name; a test compares with those that the report has."""
+
+
+def _plot_and_file(_: click.Context, option: click.Parameter, given: Sequence[str]) -> list[tuple[str, str]]:
+    """Take PLOT=FILE apart."""
+    found = []
+    for each in given:
+        plot, equals, file = each.partition("=")
+        if not equals or not file:
+            raise click.BadParameter(f"'{each}' is not of the form PLOT=FILE, such as bars=bars.{option.name}.")
+        if plot not in PLOTS:
+            raise click.BadParameter(f"there is no plot '{plot}'; the plots are {', '.join(PLOTS)}.")
+        found.append((plot, file))
+    return found
+
+
+@click.command("report", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("files", metavar="[QRELS] RUN RUN…", nargs=-1)
+@click.option("-o", "--output", metavar="FILE", help="Write the page to FILE, whole or not at all.")
+@click.option("--title", metavar="TEXT", help="The page's title [Comparison of N runs].")
+@click.option("--queries", metavar="FILE", help="The texts of the queries: qid<TAB>text, or BEIR's queries.jsonl.")
+@click.option(
+    "--png", multiple=True, metavar="PLOT=FILE", callback=_plot_and_file, help="Write a plot as PNG; may be repeated."
+)
+@click.option(
+    "--svg", multiple=True, metavar="PLOT=FILE", callback=_plot_and_file, help="Write a plot as SVG; may be repeated."
+)
+@click.option(
+    "--of",
+    "pair",
+    nargs=2,
+    metavar="RUN RUN",
+    help="The two runs of the scatter plot and the differences in --png and --svg [the first two].",
+)
+@scoring_options("map, ndcg_cut.10, recip_rank, P.10, or what saved results have")
+@click.option("--baseline", metavar="NAME", help="The run that the others are compared with [the first].")
+@statistics_options
+@click.option(
+    "--names", "by", type=click.Choice(["tag", "file"]), help="Name runs by tags or files [what tells apart]."
+)
+@flag("--force", help="Compare also values that were made in different ways.")
+@click.pass_context
+def report(
+    ctx: click.Context,
+    files: tuple[str, ...],
+    output: str | None,
+    title: str | None,
+    queries: str | None,
+    png: list[tuple[str, str]],
+    svg: list[tuple[str, str]],
+    pair: tuple[str, str] | None,
+    scoring: Scoring,
+    settings: Settings,
+    baseline: str | None,
+    by: str | None,
+    force: bool,
+) -> None:
+    """Write a report: gather, compare, draw."""
+    if output is None and not png and not svg:
+        raise click.UsageError("Say where to write: -o FILE, --png PLOT=FILE or --svg PLOT=FILE.")
+    from treceval_py.comparison.comparing import compare_gathered
+    from treceval_py.comparison.documents import read_query_texts
+    from treceval_py.report import report_payload, write_report
+
+    texts = None if queries is None else read_query_texts(queries)
+    found = gathered(files, scoring, by=by, force=force)
+    compared = compare_gathered(found, settings, baseline=baseline, force=force, threads=scoring.threads)
+    chosen = _pair(compared.runs, pair)
+    payload = report_payload(
+        compared,
+        qrels=found.judgments if isinstance(found.judgments, Qrels) else None,
+        runs=runs_of(found, scoring),
+        texts=texts,
+        title=title or f"Comparison of {len(compared.runs)} runs",
+        command=shlex.join(["treceval", *(ctx.obj or sys.argv[1:])]),
+    )
+    if output is not None:
+        write_report(output, payload)
+    _draw(payload, [*(("png", *each) for each in png), *(("svg", *each) for each in svg)], chosen)
+    for results in found.results:
+        if results is not None:
+            about(results)
+    for line in compared.notes:
+        note(line)
+
+
+def _pair(runs: Sequence[str], names: tuple[str, str] | None) -> tuple[int, int]:
+    if names is None:
+        return 0, 1
+    for name in names:
+        if name not in runs:
+            raise EvaluationError(f"no run is called '{name}'", f"The runs are {', '.join(runs[:20])}.")
+    return list(runs).index(names[0]), list(runs).index(names[1])
+
+
+def _draw(payload: Mapping[str, Any], wanted: Sequence[tuple[str, str, str]], pair: tuple[int, int]) -> None:
+    """Write single plots."""
+    if not wanted:
+        return
+    from treceval_py.formats.target import written_whole
+    from treceval_py.report import image
+
+    drawn = [(file, image(payload, plot, kind, runs=pair)) for kind, plot, file in wanted]
+    for file, raw in drawn:
+        with written_whole(file) as stream:
+            stream.write(raw)

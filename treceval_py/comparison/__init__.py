@@ -1,0 +1,8 @@
+"""Compare runs: paired tests, intervals, analysis of variance, agreement, and what moved."""
+
+from __future__ import annotations
+
+from treceval_py.comparison.comparing import compare
+from treceval_py.comparison.comparison import Compared, Comparison, Difference, Settings, Tested
+
+__all__ = ["Compared", "Comparison", "Difference", "Settings", "Tested", "compare"]
