@@ -26,7 +26,7 @@ from treceval_py.output.comparisons.layout import (
 if TYPE_CHECKING:
     from treceval_py.comparison.comparison import Comparison
 
-__all__ = ["html"]
+__all__ = ["STYLE", "differences_html", "html"]
 
 MOST_OPEN = 40
 """More differences than these are folded."""
@@ -65,10 +65,19 @@ def html(comparison: Comparison, layout: Layout) -> str:
 
     It is ASCII, whatever the encoding of the page, and has its own style, which touches nothing else of the page.
     """
+    return _section(comparison, layout, _means(comparison, layout))
+
+
+def differences_html(comparison: Comparison, layout: Layout) -> str:
+    """Return the same section without the means, for a page that has them in a table of its own."""
+    return _section(comparison, layout)
+
+
+def _section(comparison: Comparison, layout: Layout, *before: str) -> str:
     count = sum(len(compared.differences) for compared in comparison.measures)
     parts = [
         f'<section class="treceval-comparison">\n<style>{STYLE}</style>',
-        _means(comparison, layout),
+        *before,
         f"<details{'' if count > MOST_OPEN else ' open'}>\n<summary>{escape(heading(comparison))}</summary>",
         _differences(comparison, layout),
         "</details>",

@@ -1,0 +1,260 @@
+"""The payload of a report: all that its page shows, as plain data that JSON can hold."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treceval_py._types import FloatArray
+from treceval_py.errors import EvaluationError
+from treceval_py.formats.target import written_whole
+from treceval_py.output.tabular import json_safe
+from treceval_py.profiles import PROFILES
+from treceval_py.ranking import limit_of
+from treceval_py.report.curves import Basis, basis_of, curves_of
+from treceval_py.report.warnings import warnings_of
+from treceval_py.signatures import concise
+from treceval_py.tables import Qrels, Run
+
+if TYPE_CHECKING:
+    from treceval_py.comparison.comparison import Compared, Comparison
+
+__all__ = ["OVERLAP_DEPTH", "PERSISTENCE", "report_payload", "write_report"]
+
+SUMMARY = ("queries", "test", "groups")
+"""What is said below the table of means; all else is said below the differences."""
+
+OVERLAP_DEPTH = 100
+"""How many documents of each list are looked at where lists are compared."""
+
+PERSISTENCE = 0.9
+"""The p of RBO: the first ten ranks have 86 % of the weight (Webber, Moffat, Zobel, TOIS 2010)."""
+
+DIGITS = 6
+"""Significant digits of the values of queries, of which there can be hundreds of thousands. What is shown with four
+decimals in a table is not rounded before: twice rounded, one number in some hundreds would differ."""
+
+
+def report_payload(
+    comparison: Comparison,
+    *,
+    qrels: Qrels | None = None,
+    runs: Sequence[Run] | None = None,
+    texts: Mapping[str, str] | None = None,
+    title: str = "Comparison of runs",
+    command: str = "",
+) -> dict[str, Any]:
+    """Return what a report shows.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The comparison.
+    qrels : Qrels, optional
+        The judgments, for curves and warnings.
+    runs : sequence of Run, length S, optional
+        The runs in the order of the comparison, for curves, warnings and overlap; without them, as where results were
+        saved, these are left out.
+    texts : mapping of str to str, optional
+        The texts of queries; those that were not compared are left out.
+    title : str
+        The title of the page.
+    command : str
+        The command that made it.
+
+    Returns
+    -------
+    dict
+        ``title``, ``made`` (version, command, date), ``judgments``, ``queries`` (ids by measure), ``texts``, ``runs``
+        (name, file, tag), ``baseline`` (a number of a run), ``measures`` (name, signature, long, means, low, high,
+        best, letters, marks, adjusted, values), ``summary_sentences``, ``differences_html``, ``precision_recall``,
+        ``recall_at_depth``, ``overlap``, ``warnings`` (run, kind, text) and ``reproduce`` (commands). Lists by run have
+        S entries, ``values`` is S × Q. What is not known, or no finite number, is None. The values of queries have 6
+        significant digits, all other numbers all of theirs. The same data give the same payload: it has no date.
+
+    Raises
+    ------
+    EvaluationError
+        There is not a run for each name, or a query that was compared is not judged.
+    DataError
+        A run is to be ranked by ranks that it has not.
+    """
+    from treceval_py.output.comparisons.layout import Layout, methods, notes
+    from treceval_py.output.comparisons.web import differences_html
+
+    if runs is not None and len(runs) != len(comparison.runs):
+        raise EvaluationError(
+            f"there are {len(runs)} tables for the {len(comparison.runs)} runs that were compared",
+            "Give one for each, in their order.",
+        )
+    basis = basis_of(comparison)
+    compared = {qid for each in comparison.measures for qid in each.qids}
+    said = methods(comparison)
+    payload = {
+        "title": title,
+        "made": {"version": comparison.version, "command": command, "date": None},
+        "judgments": comparison.judgments_name,
+        "queries": {each.measure: list(each.qids) for each in comparison.measures},
+        "texts": {qid: text for qid, text in (texts or {}).items() if qid in compared},
+        "runs": _runs(comparison, runs),
+        "baseline": comparison.baseline,
+        "measures": [_measure(comparison, each) for each in comparison.measures],
+        "summary_sentences": [*(said[subject] for subject in SUMMARY if subject in said), *notes(comparison)],
+        "differences_html": differences_html(comparison, Layout()),
+        **_curves(basis, qrels, runs),
+        "overlap": _overlap(comparison, basis, runs),
+        "warnings": [each._asdict() for each in warnings_of(comparison, qrels, runs)],
+        "reproduce": _reproduce(comparison, runs, command),
+    }
+    safe: dict[str, Any] = _safe(payload)
+    return safe
+
+
+def write_report(path: str | os.PathLike[str], payload: Mapping[str, Any]) -> None:
+    """Write the page of a payload to a file, whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    payload : mapping
+        What `report_payload` returned.
+
+    Raises
+    ------
+    OutputError
+        The file cannot be written.
+    """
+    from treceval_py.report.page import page
+
+    made = page(payload).encode("utf-8")
+    with written_whole(path) as stream:
+        stream.write(made)
+
+
+def _runs(comparison: Comparison, runs: Sequence[Run] | None) -> list[dict[str, str]]:
+    tags = [""] * len(comparison.runs) if runs is None else [run.tag for run in runs]
+    return [
+        {"name": name, "file": file, "tag": tag}
+        for name, file, tag in zip(comparison.runs, comparison.files, tags, strict=True)
+    ]
+
+
+def _measure(comparison: Comparison, compared: Compared) -> dict[str, Any]:
+    """Return what the page shows of a measure."""
+    from treceval_py.output.comparisons.layout import mark_of
+
+    adjusted = [math.nan] * len(comparison.runs)
+    marks = [""] * len(comparison.runs)
+    for each in compared.differences:
+        if each.other != comparison.baseline:
+            continue
+        adjusted[each.run] = each.tests[comparison.settings.test].adjusted
+        marks[each.run] = mark_of(comparison, each)
+    signature = compared.signature
+    return {
+        "name": compared.measure,
+        "signature": None if signature is None else signature.short,
+        "long": None if signature is None else signature.long,
+        "means": compared.means.tolist(),
+        "low": compared.low.tolist(),
+        "high": compared.high.tolist(),
+        "best": list(compared.best),
+        "letters": list(compared.letters),
+        "marks": marks,
+        "adjusted": adjusted,
+        "values": _rounded(compared.values),
+    }
+
+
+def _rounded(values: FloatArray) -> list[list[float]]:
+    """Return values with a few significant digits. (S, Q)."""
+    return [[float(f"{value:.{DIGITS}g}") for value in row] for row in values.tolist()]
+
+
+def _curves(basis: Basis, qrels: Qrels | None, runs: Sequence[Run] | None) -> dict[str, Any]:
+    if qrels is None or runs is None:
+        return {"precision_recall": None, "recall_at_depth": None}
+    found = curves_of(basis, qrels, runs)
+    return {
+        "precision_recall": {"recall": list(found.recalls), "precision": found.precision.tolist()},
+        "recall_at_depth": {"depth": list(found.depths), "recall": found.recall.tolist()},
+    }
+
+
+def _overlap(comparison: Comparison, basis: Basis, runs: Sequence[Run] | None) -> dict[str, Any] | None:
+    """Return how alike the lists of each two runs are; None where no query has documents of all runs."""
+    if runs is None:
+        return None
+    from treceval_py.comparison.agreement import overlap_of_runs
+
+    rules = basis.conventions.rules()
+    depth = min(OVERLAP_DEPTH, limit_of(rules.depth))
+    # The queries that were compared can be such that one run or another lacks each of them, and a depth can be 0.
+    common = set(basis.qids).intersection(*(_with_documents(run) for run in runs))
+    if not common or not depth:
+        return None
+    found = overlap_of_runs(
+        runs, names=comparison.runs, depth=depth, p=PERSISTENCE, rules=rules._replace(depth=None), qids=basis.qids
+    )
+    return {
+        "rbo": found.rbo.tolist(),
+        "shared": found.shared.tolist(),
+        "tau": found.tau.tolist(),
+        "depth": depth,
+        "p": PERSISTENCE,
+        "queries": found.queries,
+    }
+
+
+def _with_documents(run: Run) -> set[str]:
+    return {qid for qid, length in zip(run.qids, np.diff(run.offsets).tolist(), strict=True) if length}
+
+
+def _reproduce(comparison: Comparison, runs: Sequence[Run] | None, command: str) -> list[str]:
+    """Return the command that made the report, and one that computes the averages again from the signatures."""
+    commands = [command] if command else []
+    signatures = [each.signature for each in comparison.measures if each.signature is not None]
+    files = [comparison.judgments_name, *comparison.files]
+    # What came from Python or from a pipe has a name such as <run>, and saved results are not scored again.
+    if runs is None or len(signatures) < len(comparison.measures) or not all(map(_is_file, files)):
+        return commands
+    by_measure = {concise(each.measure).notation: each for each in signatures}  # one may have been asked for twice
+    # The short form of a profile of somebody's own could not be read back.
+    written = [each.short if each.profile in PROFILES else each.long for each in by_measure.values()]
+    options = [part for signature in written for part in ("--repeat", signature)]
+    return [*commands, _command_line(["treceval", *options, *(f"./{f}" if f.startswith("-") else f for f in files)])]
+
+
+def _is_file(name: str) -> bool:
+    return bool(name) and name != "-" and not name.startswith("<")
+
+
+def _command_line(words: Iterable[str]) -> str:
+    import shlex
+
+    return shlex.join(words)
+
+
+def _safe(value: Any) -> Any:
+    """Return data as JSON can have it: text that is Unicode, and no number that is not finite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, str):
+        return _safe_text(value)
+    if isinstance(value, dict):
+        return {_safe(key): _safe(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_safe(each) for each in value]
+    return value
+
+
+def _safe_text(text: str) -> str:
+    try:
+        return json_safe(text)
+    except UnicodeEncodeError:  # half of a character, as JSON can escape one, which is no byte of any file
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,0 +1,535 @@
+"""The plots of a report, as Vega-Lite specifications: the page draws the same ones that are written as images.
+
+A specification holds no colour. Marks have a style, and scales take the ranges of a `Theme`, so that one
+specification serves light and dark pages. What depends on the two runs that are compared stands in it as
+``{first}``, ``{second}`` and ``{measure}``, and the page fills these in again when its reader chooses others.
+
+References
+----------
+A. Satyanarayan, D. Moritz, K. Wongsuphasawat, J. Heer. Vega-Lite: A Grammar of Interactive Graphics. IEEE
+Transactions on Visualization and Computer Graphics 23(1), 2017. https://vega.github.io/vega-lite/
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from treceval_py.errors import EvaluationError, MeasureError, OutputError
+
+__all__ = [
+    "INSTALL",
+    "PLOTS",
+    "THEMES",
+    "Theme",
+    "config_of",
+    "filled",
+    "image",
+    "list_plots",
+    "means_plot",
+    "pair_plots",
+    "specs",
+]
+
+INSTALL = "pip install 'treceval-py[report]'"
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
+PLOTS = ("bars", "scatter", "deltas", "precision-recall", "recall-depth", "overlap")
+WIDTH = 640
+PLAIN = ",~f"  # 0.25, 1,000: no more digits than there are
+
+Spec = dict[str, Any]
+Payload = Mapping[str, Any]
+
+
+class Theme(NamedTuple):
+    """The colours of a page and its plots.
+
+    Attributes
+    ----------
+    paper, ink, muted, line, wash : str
+        Background, text, lesser text, thin lines, and the background of what is set apart.
+    accent, tint : str
+        Links and marks; the bars of means.
+    series : tuple of str, length 8
+        The colours of runs, which come again after eight.
+    ramp : tuple of str, length 2
+        Of a heat map, from nothing to all.
+    on_low, on_high : str
+        Text on the lower and on the higher part of the heat map.
+
+    References
+    ----------
+    M. Okabe, K. Ito. Color Universal Design: How to make figures and presentations that are friendly to colorblind
+    people. 2002. The hues are theirs; on white their yellow, orange and sky blue are too pale to be seen, so they are
+    darker here, and vermilion and yellow are kept apart by lightness.
+    """
+
+    paper: str
+    ink: str
+    muted: str
+    line: str
+    wash: str
+    accent: str
+    tint: str
+    series: tuple[str, ...]
+    ramp: tuple[str, str]
+    on_low: str
+    on_high: str
+
+
+THEMES = {
+    "light": Theme(
+        paper="#ffffff",
+        ink="#1b1d21",
+        muted="#5b616b",
+        line="#d9dce1",
+        wash="#f5f6f8",
+        accent="#0065a8",
+        tint="#a9c9e2",
+        series=("#0065a8", "#bb4400", "#00a06e", "#cf68a8", "#ad8b00", "#3d9ad4", "#1b1b1b", "#4f4a10"),
+        ramp=("#eef4fa", "#00427a"),
+        on_low="#000000",
+        on_high="#ffffff",
+    ),
+    "dark": Theme(
+        paper="#15171b",
+        ink="#e8eaed",
+        muted="#a3a9b3",
+        line="#353a42",
+        wash="#1d2025",
+        accent="#7cc0f0",
+        tint="#33566f",
+        series=("#2b7fd0", "#e0661a", "#10a87c", "#cc79a7", "#e69f00", "#56b4e9", "#f0f0f0", "#f0e442"),
+        ramp=("#1b2530", "#62a0d0"),
+        on_low="#ffffff",
+        on_high="#000000",
+    ),
+}
+
+# Colours come again after eight runs; lines then have other dashes, and points another shape.
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
+DASHES = ((1, 0), (7, 3), (2, 3), (9, 3, 2, 3), (12, 4), (4, 2, 1, 2), (1, 5))
+# Up to here one colour of text is read better on the ramps of both themes, and from here on the other one.
+EVEN = 0.69
+
+
+def config_of(theme: Theme) -> Spec:
+    """Return the configuration that gives specifications the colours and the type of a theme."""
+    axis = {"domainColor": theme.line, "gridColor": theme.line, "tickColor": theme.line, "gridOpacity": 0.7}
+    text = {"labelColor": theme.ink, "titleColor": theme.muted, "titleFontWeight": "normal"}
+    size = {"labelFontSize": 12, "titleFontSize": 12}
+    return {
+        "background": theme.paper,
+        "font": FONT,
+        "view": {"stroke": None},
+        "axis": {**axis, **text, **size, "labelPadding": 6, "titlePadding": 10, "titleLimit": 420, "labelFlush": False},
+        "legend": {**text, **size, "symbolSize": 70, "rowPadding": 5, "symbolLimit": 1000},
+        "title": {"color": theme.ink, "fontSize": 14, "anchor": "start", "fontWeight": 600, "offset": 12},
+        "text": {"fontSize": 12},
+        "range": {
+            "category": list(theme.series),
+            "diverging": [theme.series[0], theme.muted, theme.series[1]],
+            "ramp": list(theme.ramp),
+        },
+        "style": {
+            "mean": {"color": theme.tint},
+            "interval": {"color": theme.ink, "strokeWidth": 1.5},
+            "baseline": {"color": theme.ink, "strokeWidth": 1, "strokeDash": [4, 3]},
+            "even": {"color": theme.muted, "strokeWidth": 1},
+            "on-low": {"color": theme.on_low},
+            "on-high": {"color": theme.on_high},
+            "number": {"color": theme.ink},
+        },
+    }
+
+
+def specs(payload: Payload, *, measure: str | None = None, runs: tuple[int, int] = (0, 1)) -> dict[str, Spec]:
+    """Return the plots of a comparison as Vega-Lite specifications, which hold their numbers.
+
+    Parameters
+    ----------
+    payload : mapping
+        What the report is made of.
+    measure : str, optional
+        The measure of the plots; without it the bars show each measure, and the others the first one.
+    runs : tuple of two int
+        The numbers of the two runs whose queries are compared.
+
+    Returns
+    -------
+    dict of str to dict
+        By the name of the plot: "bars", "scatter", "deltas", and, where runs were read, "precision-recall",
+        "recall-depth" and "overlap".
+
+    Raises
+    ------
+    MeasureError
+        If the measure or a run is not in the comparison.
+    """
+    measures = payload["measures"]
+    place = _measure_place(payload, measure)
+    names = [run["name"] for run in payload["runs"]]
+    for run in runs:
+        if not 0 <= run < len(names):
+            raise MeasureError(
+                f"there is no run number {run}", f"The runs have the numbers from 0 to {len(names) - 1}."
+            )
+    made: dict[str, Spec] = {"bars": _bars(payload, range(len(measures)) if measure is None else [place])}
+    words = {"first": names[runs[0]], "second": names[runs[1]], "measure": measures[place]["name"]}
+    rows = _pair_rows(payload, place, runs)
+    for name, plot in pair_plots(texts=bool(payload["texts"])).items():
+        made[name] = filled(plot, words) | {"data": {"name": "rows", "values": rows}}
+    return made | list_plots(payload)
+
+
+def list_plots(payload: Payload) -> dict[str, Spec]:
+    """Return the plots that show what the lists of runs are like, those of them that the payload has numbers for."""
+    names = [run["name"] for run in payload["runs"]]
+    makers = {
+        "precision-recall": (_precision_recall, "precision_recall"),
+        "recall-depth": (_recall_depth, "recall_at_depth"),
+        "overlap": (_overlap, "overlap"),
+    }
+    return {name: maker(names, payload[part]) for name, (maker, part) in makers.items() if payload[part] is not None}
+
+
+def _measure_place(payload: Payload, measure: str | None) -> int:
+    names = [one["name"] for one in payload["measures"]]
+    if measure is None:
+        return 0
+    if measure not in names:
+        raise MeasureError(f"the measure {measure} is not in the comparison", f"It has: {', '.join(names)}.")
+    return names.index(measure)
+
+
+def filled(spec: Any, words: Mapping[str, str]) -> Any:
+    """Return a specification with the words that it leaves open, in one pass: a word that looks like another stays."""
+    if isinstance(spec, dict):
+        return {key: filled(value, words) for key, value in spec.items()}
+    if isinstance(spec, list):
+        return [filled(value, words) for value in spec]
+    if isinstance(spec, str):
+        return re.sub(r"\{(first|second|measure)\}", lambda found: words[found[1]], spec)
+    return spec
+
+
+def _plot(description: str, height: int, rows: Sequence[Spec] | None = None, **parts: Any) -> Spec:
+    """Return a plot as wide as the box that it stands in."""
+    head = {"$schema": SCHEMA, "description": description, "width": "container", "height": height}
+    data = {} if rows is None else {"data": {"values": list(rows)}}
+    return {**head, "autosize": {"type": "fit-x", "contains": "padding"}, **data, **parts}
+
+
+def _number(field: str, title: str | None, **more: Any) -> Spec:
+    return {"field": field, "type": "quantitative", "title": title, **more}
+
+
+def _told(field: str, title: str, format: str | None = ".4f") -> Spec:
+    """Return one line of what is shown under the pointer."""
+    if format is None:
+        return {"field": field, "type": "nominal", "title": title}
+    return {"field": field, "type": "quantitative", "title": title, "format": format}
+
+
+def _bars(payload: Payload, places: Sequence[int]) -> Spec:
+    plots = [means_plot(payload, place) for place in places]
+    if len(plots) == 1:
+        return plots[0]
+    top = {"$schema": SCHEMA, "description": "Mean of each run, measure by measure", "columns": 2}
+    return {**top, "concat": [{key: part for key, part in plot.items() if key != "$schema"} for plot in plots]}
+
+
+def means_plot(payload: Payload, place: int) -> Spec:
+    """Return the bars of one measure: the mean of each run with its confidence interval, and the baseline's mean."""
+    measure, baseline = payload["measures"][place], payload["baseline"]
+    rows = [
+        {"name": run["name"], "mean": mean, "low": low, "high": high, "label": _label(mean), "base": number == baseline}
+        for number, (run, mean, low, high) in enumerate(
+            zip(payload["runs"], measure["means"], measure["low"], measure["high"], strict=True)
+        )
+    ]
+    place_of_name = {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"ticks": False}}
+    told = [_told("name", "Run", None), _told("mean", "Mean"), _told("low", "From"), _told("high", "To")]
+    layer: list[Spec] = [
+        {
+            "mark": {"type": "bar", "style": "mean", "height": {"band": 0.66}},
+            "encoding": {"x": _number("mean", None, axis={"tickCount": 5, "format": PLAIN}), "tooltip": told},
+        }
+    ]
+    # A scale over intervals of which none is known would be without end, and Vega says so on the console.
+    if any(row["low"] is not None for row in rows):
+        encoding = {"x": _number("low", None), "x2": {"field": "high"}, "tooltip": told}
+        layer.append({"mark": {"type": "rule", "style": "interval"}, "encoding": encoding})
+    if baseline is not None and rows[baseline]["mean"] is not None:
+        line = {"mark": {"type": "rule", "style": "baseline"}, "encoding": {"x": _number("mean", None), "y": None}}
+        layer.append({"transform": [{"filter": "datum.base"}], **line})
+    label = {"type": "text", "style": "number", "align": "left", "dx": 8, "aria": False}
+    layer.append({"mark": label, "encoding": {"x": {"value": "width"}, "text": {"field": "label"}}})
+    description = f"Mean {measure['name']} of {len(rows)} runs, with confidence intervals"
+    encoding = {"y": place_of_name}
+    return _plot(description, 24 * len(rows), rows, title=measure["name"], encoding=encoding, layer=layer)
+
+
+def _label(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
+
+
+def _pair_rows(payload: Payload, place: int, runs: tuple[int, int]) -> list[Spec]:
+    """Return the queries of two runs: the rows of "scatter" and "deltas". The page makes the same ones by itself."""
+    measure = payload["measures"][place]
+    texts = payload["texts"]
+    first, second = (measure["values"][run] for run in runs)
+    return [
+        {"qid": qid, "text": texts.get(qid, ""), "a": a, "b": b}
+        for qid, a, b in zip(payload["queries"][measure["name"]], first, second, strict=True)
+    ]
+
+
+def pair_plots(*, texts: bool) -> dict[str, Spec]:
+    """Return the plots of two runs, without rows and with words left open.
+
+    Parameters
+    ----------
+    texts : bool
+        Whether queries have a text to show.
+    """
+    words = [_told("text", "Text", None)] if texts else []
+    told = [_told("qid", "Query", None), *words]
+    told += [_told("a", "{first}"), _told("b", "{second}"), _told("delta", "Difference", "+.4f")]
+    params = [{"name": "first", "value": "{first}"}, {"name": "second", "value": "{second}"}]
+    # The page sets it to the query that is chosen in the table below.
+    params.append({"name": "picked", "value": ""})
+    sides = {
+        "field": "side",
+        "type": "nominal",
+        "scale": {"domain": ["first", "equal", "second"], "range": "diverging"},
+        "legend": {
+            "title": None,
+            "orient": "top",
+            "labelExpr": "datum.label === 'equal' ? 'equal' : (datum.label === 'first' ? first : second) + ' better'",
+        },
+    }
+    transform = [
+        {"calculate": "datum.a - datum.b", "as": "delta"},
+        {"calculate": "datum.delta > 0 ? 'first' : datum.delta < 0 ? 'second' : 'equal'", "as": "side"},
+    ]
+    common: Spec = {"params": params, "transform": transform}
+    return {"scatter": _scatter(common, told, sides), "deltas": _deltas(common, told, sides)}
+
+
+def _scatter(common: Spec, told: list[Spec], sides: Spec) -> Spec:
+    axis = {"tickCount": 6, "format": PLAIN}
+    x, y = _number("b", "{measure} of {second}", axis=axis), _number("a", "{measure} of {first}", axis=axis)
+    picked = {"test": "datum.qid === picked", "value": 260}
+    shapes = [SHAPES[0], SHAPES[3], SHAPES[4]]
+    points = {
+        "mark": {"type": "point", "filled": True, "opacity": 0.75},
+        "encoding": {
+            "x": x,
+            "y": y,
+            "color": sides,
+            "shape": sides | {"scale": {"domain": sides["scale"]["domain"], "range": shapes}},
+            "size": {"condition": picked, "value": 42},
+            "tooltip": told,
+        },
+    }
+    # The line from corner to corner; both axes cover it, so that they have the same scale.
+    ends: list[Spec] = [
+        {"calculate": "min(datum.a, datum.b)", "as": "lesser"},
+        {"calculate": "max(datum.a, datum.b)", "as": "greater"},
+        {
+            "aggregate": [
+                {"op": "min", "field": "lesser", "as": "lowest"},
+                {"op": "max", "field": "greater", "as": "highest"},
+            ]
+        },
+    ]
+    diagonal = {
+        "transform": ends,
+        "mark": {"type": "rule", "style": "even", "aria": False},
+        "encoding": {
+            "x": x | {"field": "lowest"},
+            "x2": {"field": "highest"},
+            "y": y | {"field": "lowest"},
+            "y2": {"field": "highest"},
+        },
+    }
+    description = "{measure} of {first} against {second}, query by query; above the line {first} is better"
+    return _plot(description, 400, **common, layer=[diagonal, points])
+
+
+def _deltas(common: Spec, told: list[Spec], sides: Spec) -> Spec:
+    order = [{"field": "delta", "order": "descending"}, {"field": "qid", "order": "ascending"}]
+    rank: list[Spec] = [
+        {"window": [{"op": "row_number", "as": "rank"}], "sort": order},
+        {"calculate": "datum.rank - 1", "as": "before"},
+    ]
+    picked = {"test": "datum.qid === picked", "value": 3}
+    axis = {"grid": False, "tickMinStep": 1, "format": ",d"}
+    encoding = {
+        "x": _number("before", "Queries, from the largest difference to the least", axis=axis, scale={"nice": False}),
+        "x2": {"field": "rank"},
+        "y": _number("delta", "{measure}, {first} − {second}"),
+        "y2": {"datum": 0},
+        "color": sides,
+        "stroke": sides,
+        "strokeWidth": {"condition": picked, "value": 0.4},
+        "tooltip": told,
+    }
+    # A difference of nothing would be a bar without height: its outline is seen.
+    layer = [{"mark": {"type": "rect"}, "encoding": encoding}]
+    description = "Difference in {measure} between {first} and {second} of each query, in order"
+    return _plot(description, 400, **common | {"transform": common["transform"] + rank}, layer=layer)
+
+
+def _series(names: Sequence[str], x: Spec, y: Spec, description: str, rows: Sequence[Spec]) -> Spec:
+    """Return curves, one a run, told apart by colour, shape and dash."""
+    which = {"field": "name", "type": "nominal", "title": None, "sort": None}
+    around = [(number, number // 8) for number in range(len(names))]
+    shapes = [SHAPES[(number + turn) % len(SHAPES)] for number, turn in around]
+    dashes = [list(DASHES[turn % len(DASHES)]) for _, turn in around]
+    dim = {"condition": {"param": "chosen", "value": 1}, "value": 0.12}
+    below = {"legend": {"orient": "bottom"}}
+    told = [_told("name", "Run", None)]
+    told += [_told(x["field"], x["title"], x["axis"]["format"]), _told(y["field"], y["title"])]
+    line = {
+        "params": [{"name": "chosen", "select": {"type": "point", "fields": ["name"]}, "bind": "legend"}],
+        "mark": {"type": "line", "strokeWidth": 1.8},
+        "encoding": {"strokeDash": which | {"scale": {"domain": list(names), "range": dashes}, **below}},
+    }
+    points = {
+        "mark": {"type": "point", "filled": True, "size": 46},
+        "encoding": {
+            "shape": which | {"scale": {"domain": list(names), "range": shapes}, **below},
+            "tooltip": told,
+        },
+    }
+    colour = which | {"scale": {"domain": list(names)}, **below}
+    encoding = {"x": x, "y": y, "color": colour, "opacity": dim}
+    return _plot(description, 400, rows, encoding=encoding, layer=[line, points])
+
+
+def _precision_recall(names: Sequence[str], curves: Payload) -> Spec:
+    rows = [
+        {"name": name, "recall": recall, "precision": value}
+        for name, curve in zip(names, curves["precision"], strict=True)
+        for recall, value in zip(curves["recall"], curve, strict=True)
+    ]
+    x = _number("recall", "Recall", axis={"values": list(curves["recall"]), "format": ".1f"})
+    y = _number("precision", "Interpolated precision")
+    return _series(names, x, y, f"Interpolated precision at eleven points of recall, of {len(names)} runs", rows)
+
+
+def _recall_depth(names: Sequence[str], curves: Payload) -> Spec:
+    depths = list(curves["depth"])
+    rows = [
+        {"name": name, "depth": depth, "recall": value}
+        for name, curve in zip(names, curves["recall"], strict=True)
+        for depth, value in zip(depths, curve, strict=True)
+    ]
+    scale = {"type": "log", "domain": [depths[0], depths[-1]], "nice": False} if len(depths) > 1 else {"type": "linear"}
+    x = _number("depth", "Documents looked at", scale=scale, axis={"values": depths, "format": ",d"})
+    y = _number("recall", "Recall")
+    return _series(names, x, y, f"Recall at depths from {depths[0]} to {depths[-1]}, of {len(names)} runs", rows)
+
+
+def _overlap(names: Sequence[str], overlap: Payload) -> Spec:
+    every = range(len(names))
+    rows = [
+        {"one": names[one], "other": names[other]}
+        | {kind: overlap[kind][one][other] for kind in ("rbo", "shared", "tau")}
+        for one in every
+        for other in every
+    ]
+    axis = {"domain": False, "ticks": False, "grid": False}
+    place = {"type": "nominal", "sort": None, "title": None}
+    encoding = {
+        "x": {"field": "other", **place, "axis": axis | {"labelAngle": -40, "labelLimit": 130}},
+        "y": {"field": "one", **place, "axis": axis},
+        "tooltip": [
+            _told("one", "Run", None),
+            _told("other", "and", None),
+            _told("rbo", "RBO"),
+            _told("shared", f"Shared of the first {overlap['depth']}", ".1%"),
+            _told("tau", "Kendall τ"),
+        ],
+    }
+    shade = _number("rbo", "RBO", scale={"domain": [0, 1], "range": "ramp", "interpolate": "rgb"}, legend=None)
+    number = {"text": {"field": "rbo", "type": "quantitative", "format": ".2f"}}
+    layer: list[Spec] = [{"mark": "rect", "encoding": {"color": shade}}]
+    for style, side in (("on-low", f"datum.rbo < {EVEN}"), ("on-high", f"datum.rbo >= {EVEN}")):
+        mark = {"type": "text", "style": style, "aria": False, "fontSize": 11}
+        layer.append({"transform": [{"filter": side}], "mark": mark, "encoding": number})
+    description = f"Rank-biased overlap of each two of {len(names)} runs"
+    return _plot(description, 30 * len(names), rows, encoding=encoding, layer=layer)
+
+
+def image(
+    payload: Payload,
+    plot: str,
+    format: str = "png",
+    *,
+    measure: str | None = None,
+    runs: tuple[int, int] = (0, 1),
+    scale: float = 2,
+) -> bytes:
+    """Return one plot as an image on a light ground.
+
+    Parameters
+    ----------
+    payload : mapping
+        What the report is made of.
+    plot : str
+        One of `PLOTS`.
+    format : {"png", "svg"}
+        Of the image.
+    measure, runs
+        As of `specs`.
+    scale : float
+        Pixels of a PNG for each unit of the plot, which is 640 units wide.
+
+    Returns
+    -------
+    bytes
+        The content of a file.
+
+    Raises
+    ------
+    MeasureError
+        If the plot, the format, the measure or a run is unknown.
+    EvaluationError
+        If the plot needs what the comparison does not have, as runs where only results were saved.
+    OutputError
+        If the package that draws is not installed.
+    """
+    if plot not in PLOTS:
+        raise MeasureError(f"there is no plot named {plot}", f"The plots are: {', '.join(PLOTS)}.")
+    if format not in ("png", "svg"):
+        raise MeasureError(f"there is no image format named {format}", "The formats are: png, svg.")
+    made = specs(payload, measure=measure, runs=runs)
+    if plot not in made:
+        raise EvaluationError(
+            f"the plot {plot} needs the runs themselves, and these are saved results", "Give judgments and runs."
+        )
+    try:
+        import vl_convert  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    except ImportError:
+        raise OutputError("plots need the package vl-convert-python, which is not installed", INSTALL) from None
+    spec = json.dumps(_sized(made[plot], len(payload["runs"])))
+    config = config_of(THEMES["light"])
+    if format == "svg":
+        drawn: str = vl_convert.vegalite_to_svg(spec, config=config)
+        return drawn.encode()
+    return bytes(vl_convert.vegalite_to_png(spec, config=config, scale=scale))
+
+
+def _sized(spec: Spec, runs: int) -> Spec:
+    """Return a plot with a width of its own, as there is no page to give it one."""
+    if "concat" in spec:
+        return {**spec, "concat": [_sized(plot, runs) for plot in spec["concat"]]}
+    size = {key: value for key, value in spec.items() if key != "autosize"}
+    # A heat map has a column for each run.
+    return {**size, "width": max(WIDTH, 36 * runs), "padding": 16, "config": {"legend": {"columns": 4}}}
