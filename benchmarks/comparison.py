@@ -12,6 +12,7 @@ has its files read and its functions compiled before its clock starts. The board
 from __future__ import annotations
 
 import argparse
+import gzip
 import random
 import shutil
 import statistics
@@ -45,10 +46,19 @@ def main() -> None:
     if options.runs is None:
         qrels, runs = made(options.folder / "eight", 8)
     else:
-        qrels, runs = options.qrels, sorted(options.runs.glob("input.*"))
+        qrels, runs = unpacked(options.qrels, sorted(options.runs.glob("input.*")), options.folder / "unpacked")
     compared(qrels, runs, options.resamples, options.repeat, ranx=not options.no_ranx)
     if not options.no_board:
         boards(options.folder, options.repeat)
+
+
+def unpacked(qrels: Path, runs: Sequence[Path], folder: Path) -> tuple[Path, list[Path]]:
+    """Unpack judgments and runs, as ranx reads judgments that are not compressed."""
+    folder.mkdir(exist_ok=True)
+    for file in (qrels, *runs):
+        raw = file.read_bytes()
+        (folder / file.name.removesuffix(".gz")).write_bytes(gzip.decompress(raw) if file.suffix == ".gz" else raw)
+    return folder / qrels.name.removesuffix(".gz"), [folder / run.name.removesuffix(".gz") for run in runs]
 
 
 def made(folder: Path, count: int) -> tuple[Path, list[Path]]:

@@ -21,7 +21,7 @@ from scipy import stats
 import treceval_py as te
 from treceval_py.comparison import board as board_module
 from treceval_py.comparison.board import Board, BoardRun, BoardSettings, Unscored, board
-from treceval_py.comparison.cache import CACHE_NAME, cache_in, read_cache
+from treceval_py.comparison.cache import CACHE_NAME, cache_beside, cache_in, read_cache
 from treceval_py.measures.registry import FAMILIES
 from treceval_py.output.boards import BOARD_FORMATS, sentences
 from treceval_py.output.comparisons import Layout
@@ -93,8 +93,8 @@ def test_a_query_that_some_runs_lack_can_be_left_out_of_all(runs: Path) -> None:
     assert {run.name: run.means for run in found.runs} == {"first": (1.0,), "second": (0.75,), "third": (0.5,)}
     assert found.notes == (
         (
-            "1 query that some runs lack is left out (3): all means are over the same 2 queries. With -c a missing query "
-            "counts as an empty ranking."
+            "1 query that some runs lack is left out (3): all means are over the same 2 queries. Without --common a "
+            "missing query counts as an empty ranking."
         ),
     )
 
@@ -206,6 +206,64 @@ def test_a_broken_file_is_named_and_the_others_are_ranked(runs: Path) -> None:
     assert [error.file for error in found.errors] == [f"{runs}/b.txt", f"{runs}/d.txt"]
     assert found.errors[0].message.startswith(f"{runs}/b.txt:1: ")
     assert found.errors[1].message == f"{runs}/d.txt: the file is empty. Is it the right file?"
+
+
+def test_saved_results_are_named_and_not_scored(runs: Path) -> None:
+    (runs / "b.txt").write_text("map\t1\t0.5000\n")
+    found = board(QRELS, runs, "RR")
+    assert [run.name for run in found.runs] == ["first", "third"]
+    (error,) = found.errors
+    assert error.message == (
+        f"{runs}/b.txt: this has results and is no run, and boards are made of runs. Compare saved results with "
+        "treceval compare."
+    )
+
+
+def test_standard_input_is_not_put_on_a_board(runs: Path) -> None:
+    found = board(QRELS, [str(runs / "a.txt"), "-"], "RR")
+    assert [error.message for error in found.errors] == [
+        "-: standard input cannot be put on a board. Name a file or a folder."
+    ]
+
+
+def test_a_folder_may_have_what_is_none_of_its_runs(runs: Path) -> None:
+    (runs / "qrels").write_text("1 0 a 1\n2 0 c 1\n3 0 d 1\n")
+    found = board(runs / "qrels", runs, "RR", without=[runs / "qrels", runs / "b.txt"])
+    assert ([run.name for run in found.runs], found.errors) == (["first", "third"], ())
+
+
+def test_a_run_without_a_tag_is_called_by_its_file_beside_one_with_a_tag(runs: Path) -> None:
+    (runs / "b.txt").write_text("1\ta\t1\n2\tc\t1\n3\td\t1\n")
+    assert {run.name for run in board(QRELS, runs, "RR").runs} == {"first", "b", "third"}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (math.inf, "infinite, which cannot be compared"),
+        (-math.inf, "infinite, which cannot be compared"),
+        (1e300, "1e+300, which is too large to be compared"),
+    ],
+)
+def test_values_without_a_mean_or_a_deviation_are_refused(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, value: float, said: str
+) -> None:
+    monkeypatch.setattr("treceval_py.measures.registry.FAMILIES", FAMILIES)
+
+    def boundless(run: te.JudgedRun) -> np.ndarray:
+        """One value, where a second document is retrieved, and else 0."""
+        return np.where(run.num_ret == 2, value, 0.0)
+
+    te.declare(boundless, "board_test_boundless")
+    try:
+        found = board(QRELS, runs, ["RR", "board_test_boundless"])
+    finally:
+        del FAMILIES["board_test_boundless"]
+    assert [run.name for run in found.runs] == ["third"]
+    assert [error.message for error in found.errors] == [
+        f"{runs}/{name}.txt: measure board_test_boundless of query '{qid}' is {said}. Rank runs by another measure."
+        for name, qid in (("a", "3"), ("b", "1"))
+    ]
 
 
 def test_a_file_that_is_gone_is_named(runs: Path) -> None:
@@ -332,6 +390,45 @@ def test_runs_that_are_gone_are_forgotten(runs: Path) -> None:
     (runs / "a.txt").unlink()
     board(QRELS, runs, "RR", cache=cache_in(runs))
     assert len(kept(runs / CACHE_NAME)["runs"]) == 2
+
+
+def test_runs_that_are_not_asked_for_stay_known_while_their_files_are_there(runs: Path) -> None:
+    board(QRELS, runs, "RR", cache=cache_in(runs))
+    (runs / "c.txt").unlink()
+    board(QRELS, runs / "a.txt", "RR", cache=cache_in(runs))
+    assert [each["file"] for each in kept(runs / CACHE_NAME)["runs"].values()] == ["b.txt", "a.txt"]
+    assert board(QRELS, runs, "RR", cache=cache_in(runs)).scored == 0
+
+
+def test_what_a_file_had_before_it_changed_is_forgotten(runs: Path) -> None:
+    board(QRELS, runs, "RR", cache=cache_in(runs))
+    (runs / "a.txt").write_text(FIRST + "3 Q0 y 3 0.5 first\n")
+    board(QRELS, runs / "a.txt", "RR", cache=cache_in(runs))
+    assert len(kept(runs / CACHE_NAME)["runs"]) == 3
+
+
+def test_the_cache_is_none_of_the_runs(runs: Path) -> None:
+    board(QRELS, runs, "RR", cache=runs / "cache.json")
+    found = board(QRELS, runs, "RR", cache=runs / "cache.json")
+    assert (len(found.runs), found.errors) == (3, ())
+
+
+@pytest.mark.parametrize(
+    ("given", "beside"),
+    [
+        (["a.txt", "b.txt"], f"./{CACHE_NAME}"),
+        (["a.txt", "./b.txt", "."], f"./{CACHE_NAME}"),
+        (["../runs", "../runs/"], f"../runs/{CACHE_NAME}"),
+        (["../runs/*.txt"], f"../runs/{CACHE_NAME}"),
+        (["a.txt", "../b.txt"], None),
+        (["none/*.txt"], None),
+    ],
+)
+def test_the_cache_of_files_stands_beside_them_where_they_are_in_one_folder(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, given: list[str], beside: str | None
+) -> None:
+    monkeypatch.chdir(runs)
+    assert cache_beside(given) == beside
 
 
 def test_a_broken_file_is_not_kept(runs: Path) -> None:
@@ -561,6 +658,46 @@ def test_many_letters_in_a_row_are_written_as_the_first_and_the_last() -> None:
     assert [line.split(" | ")[4] for line in lines] == ["abc", "a–g", "ac–fhi", "x"]
     many_groups = made(["1", "2"], ["xyza1b1", "z"])
     assert "x–b1" in BOARD_FORMATS["table"](many_groups, Layout())
+
+
+def test_a_board_wider_than_the_terminal_is_cut_into_blocks_that_begin_with_names() -> None:
+    lines = BOARD_FORMATS["table"](made(["one", "two"], ["a", "ab"]), Layout(width=60)).splitlines()
+    # 4, 3, 8, 13 and 6 with 3 between are 46, and 8 for P_10 with its 3 are 57, and 9 for judged@10 do not fit
+    assert lines[:10] == [
+        "rank   run        map   95 % interval   groups       P_10",
+        "─" * 57,
+        "   1   one   ● 0.9000   0.2500–1.0000   a        ● 0.3333",
+        "   2   two     0.8990   0.2500–0.7500   ab       ● 0.3333",
+        "",
+        "rank   run   judged@10",
+        "─" * 22,
+        "   1   one      0.5000",
+        "   2   two      0.5000",
+        "",
+    ]
+    assert "Warning: two: lacks 2 queries." in lines
+    assert max(map(len, lines)) <= 60
+
+
+def test_a_board_that_fits_the_terminal_is_not_cut() -> None:
+    found = made(["one", "two"], ["a", "ab"])
+    whole = BOARD_FORMATS["table"](found, Layout()).splitlines()[:4]
+    assert BOARD_FORMATS["table"](found, Layout(width=87)).splitlines()[:4] == whole
+    assert BOARD_FORMATS["table"](found, Layout(width=86)).splitlines()[:4] != whole
+
+
+def test_notes_stand_in_the_caption_of_a_board_in_latex() -> None:
+    for count in (2, 60):
+        found = made([f"system{number}" for number in range(count)])._replace(notes=("Note: rounded.", "left out: 2"))
+        lines = BOARD_FORMATS["latex"](found, Layout()).splitlines()
+        (caption,) = [line for line in lines if line.startswith("\\caption")]
+        assert " Note: rounded. Note: left out: 2. Not scored:" in caption
+
+
+def test_a_confidence_of_a_board_has_all_its_digits() -> None:
+    found = made(["one"])
+    nearly = found._replace(settings=found.settings._replace(confidence=0.9999999999999999))
+    assert "Intervals: 99.99999999999999 %, Student's t, of each run's map." in sentences(nearly)
 
 
 def test_two_hundred_runs_have_a_line_each() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import json
 import pickle
 from pathlib import Path
@@ -11,9 +13,12 @@ import pytest
 import scipy.stats
 from command import treceval
 from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestPower
+from statsmodels.stats.weightstats import ttost_paired
 
 import treceval_py as te
 from treceval_py.comparison.gathering import USUAL
+from treceval_py.comparison.scores import Scored
 
 HOME = Path(__file__).parent.parent
 DATA = HOME / "data"
@@ -87,8 +92,8 @@ def test_missing_queries_are_left_out_for_all_runs_alike(tmp_path: Path) -> None
     assert found["map"].left_out == ("7",)
     assert found["map"].values.shape == (2, 29)
     assert found.notes[-1] == (
-        "1 query that some runs lack is left out (7): all runs are compared over the same 29 queries. With -c a missing "
-        "query counts as an empty ranking."
+        "1 query that some runs lack is left out (7): all runs are compared over the same 29 queries. With -c "
+        "(complete=True) a missing query counts as an empty ranking."
     )
 
 
@@ -285,8 +290,8 @@ def test_a_run_after_saved_results_without_judgments_is_refused(tmp_path: Path) 
     done = treceval(["compare", str(file), RUNS[1]])
     assert done.status == 1
     assert done.err.decode() == (
-        f"{RUNS[1]}: this is to be scored and needs judgments, but the first argument, {file}, has saved results. Give "
-        "the judgments first.\n"
+        f"{RUNS[1]}: this is to be scored and needs judgments, but the first argument, {file}, has none. Give the "
+        "judgments first.\n"
     )
 
 
@@ -361,3 +366,282 @@ def test_agreement_is_printed() -> None:
     assert set(lists) == {("jaccard", "bm25"), ("jaccard", "minilm"), ("bm25", "minilm")}
     measures = [each for each in found if each["kind"] == "measures"]
     assert all(each["tau"] == 1 for each in measures)  # each measure puts minilm before bm25 before jaccard
+
+
+# Settings reach what they set: each field of a difference against scipy and statsmodels, with no setting as usual.
+
+UNUSUAL = {
+    "alpha": 0.2, "confidence": 0.8, "power": 0.6, "seed": 7, "margin": 0.03, "interval": "bca", "bootstrap": 300,
+    "resamples": 500, "test": "wilcoxon", "tests": ["t", "sign", "randomisation"],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def unusual() -> tuple[te.Comparison, np.ndarray]:
+    """Three runs of 40 queries whose values are drawn, and the differences of the second from the first."""
+    found = te.compare(drawn_results(3, 40), correction="none", **UNUSUAL)
+    values = found.measures[0].values
+    return found, values[1] - values[0]
+
+
+def drawn_results(runs: int, queries: int, *, seed: int = 3) -> dict[str, Scored]:
+    values = np.random.default_rng(seed).beta(1.5, 3, (runs, queries)) + 0.03 * np.arange(runs)[:, None]
+    qids = tuple(f"{number:04}" for number in range(queries))
+    return {
+        f"r{run}": Scored("", f"r{run}.json", f"r{run}", ("AP",), qids, values[run][:, None], (None,))
+        for run in range(runs)
+    }
+
+
+def test_the_interval_is_the_bootstrap_that_was_asked_for(unusual: tuple[te.Comparison, np.ndarray]) -> None:
+    found, d = unusual
+    expected = scipy.stats.bootstrap(
+        (d,), np.mean, n_resamples=300, confidence_level=0.8, method="BCa", rng=np.random.default_rng(7)
+    ).confidence_interval
+    first = found.measures[0].differences[0]
+    assert (first.low, first.high) == pytest.approx(tuple(expected), rel=1e-9)
+
+
+def test_equivalence_is_tested_within_the_margin(unusual: tuple[te.Comparison, np.ndarray]) -> None:
+    found, d = unusual
+    assert found.measures[0].differences[0].equivalence == pytest.approx(
+        ttost_paired(d, np.zeros_like(d), -0.03, 0.03)[0], rel=1e-9
+    )
+
+
+def test_queries_needed_are_those_of_alpha_and_power(unusual: tuple[te.Comparison, np.ndarray]) -> None:
+    found, d = unusual
+    effect = d.mean() / d.std(ddof=1)
+    expected = TTestPower().solve_power(effect_size=abs(effect), alpha=0.2, power=0.6)
+    assert found.measures[0].differences[0].needed == np.ceil(expected)
+
+
+def test_the_interval_of_the_effect_has_its_confidence(unusual: tuple[te.Comparison, np.ndarray]) -> None:
+    found, d = unusual
+    first = found.measures[0].differences[0]
+    t = first.effect * np.sqrt(40)
+    assert first.effect == pytest.approx(d.mean() / d.std(ddof=1), rel=1e-9)
+    assert scipy.stats.nct.cdf(t, 39, first.effect_high * np.sqrt(40)) == pytest.approx(0.1, abs=1e-8)
+    assert scipy.stats.nct.cdf(t, 39, first.effect_low * np.sqrt(40)) == pytest.approx(0.9, abs=1e-8)
+
+
+def test_intervals_of_means_have_their_confidence(unusual: tuple[te.Comparison, np.ndarray]) -> None:
+    found, _ = unusual
+    one = found.measures[0]
+    for run in range(3):
+        values = one.values[run]
+        expected = scipy.stats.t.interval(0.8, 39, values.mean(), scipy.stats.sem(values))
+        assert (one.low[run], one.high[run]) == pytest.approx(expected, rel=1e-9)
+
+
+def test_every_test_is_computed_with_its_seed_and_not_corrected(unusual: tuple[te.Comparison, np.ndarray]) -> None:
+    found, d = unusual
+    tests = found.measures[0].differences[0].tests
+    assert list(tests) == ["wilcoxon", "t", "sign", "randomisation"]
+    assert tests["t"].p == pytest.approx(scipy.stats.ttest_1samp(d, 0).pvalue, rel=1e-9)
+    assert tests["wilcoxon"].p == pytest.approx(scipy.stats.wilcoxon(np.round(d, 12)).pvalue, rel=1e-9)
+    assert tests["sign"].p == pytest.approx(scipy.stats.binomtest(int((d > 0).sum()), 40).pvalue, rel=1e-9)
+    assert [each.adjusted for each in tests.values()] == [each.p for each in tests.values()]
+    other = te.compare(drawn_results(3, 40), correction="none", **{**UNUSUAL, "seed": 8})
+    assert other.measures[0].differences[0].tests["randomisation"].p != tests["randomisation"].p
+
+
+def test_letters_follow_alpha() -> None:
+    values = drawn_results(4, 40)
+    p = te.compare(values).measures[0].pairs_p
+    assert p is not None
+    between = sorted(set(p[np.triu_indices(4, 1)].tolist()))
+    for lower, higher in itertools.pairwise(between):
+        alpha = (lower + higher) / 2
+        for groups in ("tukey", "randomised-tukey"):
+            found = te.compare(values, alpha=alpha, groups=groups, resamples=2000).measures[0]
+            assert found.pairs_p is not None
+            for one, other in itertools.combinations(range(4), 2):
+                share = bool(set(found.letters[one]) & set(found.letters[other]))
+                assert share == (found.pairs_p[one, other] > alpha)
+
+
+@pytest.mark.parametrize(
+    ("name", "theirs"), [("bonferroni", "bonferroni"), ("holm", "holm"), ("benjamini-hochberg", "fdr_bh")]
+)
+def test_each_test_is_corrected_over_the_pairs_of_all_measures(name: str, theirs: str) -> None:
+    found = te.compare(RUNS, QRELS, MEASURES, pairs=True, tests=["sign"], correction=name)
+    for test in ("t", "sign"):
+        each = [one.tests[test] for measure in found.measures for one in measure.differences]
+        expected = multipletests([one.p for one in each], method=theirs)[1]
+        assert [one.adjusted for one in each] == pytest.approx(expected.tolist(), rel=1e-9)
+    assert found.family == 6
+
+
+def test_means_that_differ_by_rounding_are_all_the_best() -> None:
+    values = np.array([0.1, 0.2, 0.3, 0.4] * 5)
+    qids = tuple(map(str, range(20)))
+    runs = {
+        name: Scored("", name, name, ("AP",), qids, (values + add)[:, None], (None,))
+        for name, add in (("x", 0.0), ("y", 1e-14), ("z", -0.01))
+    }
+    found = te.compare(runs).measures[0]
+    assert found.best == (0, 1)
+    assert found.letters == ("a", "a", "b")
+
+
+def test_a_test_that_speaks_for_the_lower_mean_does_not_mark_the_higher_one() -> None:
+    # 50 queries a little worse, ten a lot better: the mean is higher, most ranks are against it.
+    d = np.r_[-0.01 - 1e-5 * np.arange(50), 0.1 + 1e-4 * np.arange(10)]
+    qids = tuple(f"{number:02}" for number in range(60))
+    base = np.full(60, 0.5)
+    runs = {
+        name: Scored("", name, name, ("AP",), qids, column[:, None], (None,))
+        for name, column in (("x", base), ("y", base + d))
+    }
+    found = te.compare(runs, test="wilcoxon")
+    first = found.measures[0].differences[0]
+    assert first.mean > 0
+    assert first.tests["wilcoxon"].adjusted < 0.05
+    assert first.tests["wilcoxon"].direction == -1
+    assert "▲" not in str(found).split("Differences")[0]
+    assert found.notes[-1] == (
+        "y has the higher mean of AP, and the wilcoxon test, which is not one of means, speaks for x: it is not marked."
+    )
+
+
+def test_too_few_resamples_for_anything_to_be_significant_are_said() -> None:
+    found = te.compare(drawn_results(6, 40), pairs=True, test="randomisation", resamples=99)
+    assert found.notes[-1] == (
+        "with 99 resamples and 15 p-values corrected together, nothing drawn can be significant at 0.05: that takes 300 "
+        "resamples or more."
+    )
+
+
+def test_few_queries_are_said() -> None:
+    assert te.compare(drawn_results(2, 4)).notes[-1] == (
+        "there are 4 queries: tests of so few say little, whatever their p-values."
+    )
+
+
+def test_a_forced_comparison_says_so() -> None:
+    one, two = te.evaluate(QRELS, RUNS[0], "map"), te.evaluate(QRELS, RUNS[1], "map", level=2)
+    assert te.compare([one, two], force=True).notes == (
+        (
+            "by force: map of jaccard and of bm25 were made differently: AP(rel=1,norm=relevant,ties=ordered) and "
+            "AP(rel=2,norm=relevant,ties=ordered)."
+        ),
+    )
+
+
+def test_the_signature_names_the_queries_that_are_compared(tmp_path: Path) -> None:
+    (tmp_path / "short.txt").write_text(lines_of(RUNS[0], without="7"))
+    found = te.compare([RUNS[1], str(tmp_path / "short.txt")], QRELS, "map", names=["bm25", "short"])
+    alone = te.evaluate(QRELS, str(tmp_path / "short.txt"), "map")
+    assert found["map"].signature is not None
+    assert found["map"].signature.long == alone.signatures["map"].long
+
+
+def test_results_of_another_version_are_compared_and_named() -> None:
+    one = te.evaluate(QRELS, RUNS[0], "map")
+    old = dataclasses.replace(te.evaluate(QRELS, RUNS[1], "map"), version="0.0.9")
+    assert te.compare([one, old]).notes == (
+        f"the values were made by versions {te.__version__}, 0.0.9 of treceval_py.",
+    )
+
+
+def test_options_of_scoring_are_refused_where_nothing_is_scored() -> None:
+    results = [te.evaluate(QRELS, run, "map") for run in RUNS[:2]]
+    with pytest.raises(
+        te.EvaluationError, match=r"^saved results are compared as they are: nothing is left to score\."
+    ):
+        te.compare(results, complete=True)
+    with pytest.raises(te.EvaluationError, match=r"^all of these are results, for which no judgments are needed\."):
+        te.compare(results, QRELS)
+
+
+def test_a_set_of_measures_is_compared_but_for_those_without_numbers_of_queries() -> None:
+    found = te.compare(RUNS[:2], QRELS, "set")
+    assert [each.measure for each in found.measures] == [
+        "utility", "set_P", "set_relative_P", "set_recall", "set_map", "set_F",
+    ]  # fmt: skip
+    assert found.notes[0] == (
+        "texts, counts and averages over all queries in set are not compared: runid, num_q, num_ret, num_rel, num_rel_ret."
+    )
+
+
+def test_a_measure_in_two_spellings_is_compared_once() -> None:
+    found = te.compare(RUNS[:2], QRELS, ["map", "AP(rel=1)"])
+    assert found.family == 1
+    assert found.notes == ("AP(rel=1) is map by another name, and is compared once.",)
+
+
+def test_values_too_large_to_be_compared_are_refused() -> None:
+    results = te.evaluate(QRELS, RUNS[0], "map")
+    matrix = results.matrix.copy()
+    matrix[3] = np.inf
+    with pytest.raises(te.EvaluationError) as refused:
+        te.compare([results, dataclasses.replace(results, matrix=matrix, _rows={})])
+    qid = results.qids[3]
+    assert str(refused.value) == (
+        f"{RUNS[0]}: map of query '{qid}' is inf, which is too large to be compared. Compare another measure."
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"resamples": 1e4}, "resamples must be a whole number, not 10000.0."),
+        ({"seed": None}, "seed must be a whole number, not None."),
+        ({"alpha": "0.05"}, "alpha must be a number, not '0.05'."),
+        ({"threads": 2.0}, "threads must be a whole number, not 2.0."),
+        ({"baseline": 1.5}, "baseline must be a whole number, not 1.5."),
+    ],
+)
+def test_settings_that_are_no_numbers_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(te.MeasureError) as refused:
+        te.compare(RUNS, QRELS, "map", **options)  # type: ignore[arg-type]
+    assert str(refused.value) == message
+
+
+def test_numbers_of_numpy_are_settings() -> None:
+    found = te.compare(RUNS, QRELS, "map", seed=np.int64(3), alpha=np.float64(0.05), baseline=np.int64(1))
+    assert found.baseline == 1
+    assert json.loads(found.to_text("json"))["settings"]["seed"] == 3
+
+
+def test_one_path_is_no_list_of_runs() -> None:
+    with pytest.raises(te.EvaluationError, match=r"^runs are given as a list, not as one path: 'a\.txt'\."):
+        te.compare("a.txt", QRELS)
+
+
+def test_a_first_argument_that_would_not_be_used_is_refused(tmp_path: Path) -> None:
+    saved = str(tmp_path / "old.json")
+    treceval(["-q", "-m", "map", "--format", "json", "-o", saved, QRELS, RUNS[0]])
+    done = treceval(["compare", RUNS[1], saved])
+    assert done.status == 1
+    assert done.err.decode() == (
+        f"{RUNS[1]}: all that follows are saved results, which need no judgments; a run beside them needs judgments "
+        "before it. Leave this out, or give the judgments first.\n"
+    )
+
+
+def test_a_folder_of_saved_results_needs_no_judgments(tmp_path: Path) -> None:
+    for run in RUNS:
+        treceval(["-q", "-m", "map", "--format", "json", "-o", str(tmp_path / f"{Path(run).stem}.json"), QRELS, run])
+    done = treceval(["compare", str(tmp_path)])
+    assert (done.status, done.err) == (0, b"")
+    assert done.out.startswith(b"run ")
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    stdin = Path(RUNS[0]).read_bytes()
+    done = treceval(["compare", QRELS, "-", RUNS[1], "--agreement", "--format", "json"], stdin=stdin)
+    file = treceval(["compare", QRELS, *RUNS[:2], "--agreement", "--format", "json"])
+    assert done.status == 0, done.err
+    assert json.loads(done.out) == json.loads(file.out)
+
+
+def test_the_output_of_before_is_no_run(tmp_path: Path) -> None:
+    for run in RUNS:
+        (tmp_path / Path(run).name).write_bytes(Path(run).read_bytes())
+    arguments = ["compare", QRELS, str(tmp_path), "-o", str(tmp_path / "table.txt")]
+    assert treceval(arguments).status == 0
+    before = (tmp_path / "table.txt").read_bytes()
+    assert treceval(arguments).status == 0
+    assert (tmp_path / "table.txt").read_bytes() == before

@@ -18,6 +18,7 @@ from treceval_py.comparison.agreement import (
     rbo,
     system_orders,
     tau_ap,
+    tau_ap_b,
 )
 from treceval_py.comparison.comparison import Compared, Comparison, Settings
 from treceval_py.errors import EvaluationError, MeasureError
@@ -81,13 +82,13 @@ def test_tau_is_that_of_scipy(size: int) -> None:
     assert kendall_tau(one, other) == pytest.approx(stats.kendalltau(one, other).statistic, abs=1e-12)
 
 
-@pytest.mark.parametrize("function", [kendall_tau, tau_ap])
+@pytest.mark.parametrize("function", [kendall_tau, tau_ap, tau_ap_b])
 @pytest.mark.parametrize(("one", "other"), [([1, 1, 1], [1, 2, 3]), ([1, 2, 3], [1, 1, 1]), ([1], [2]), ([], [])])
 def test_lists_without_an_order_have_no_coefficient(function, one: list[float], other: list[float]) -> None:
     assert math.isnan(function(np.array(one, dtype=float), np.array(other, dtype=float)))
 
 
-@pytest.mark.parametrize("function", [kendall_tau, tau_ap])
+@pytest.mark.parametrize("function", [kendall_tau, tau_ap, tau_ap_b])
 def test_lists_of_different_lengths_are_refused(function) -> None:
     message = "2 values cannot be compared with 3 in their order. Give a value for the same things."
     with pytest.raises(EvaluationError, match=f"^{re.escape(message)}$"):
@@ -242,9 +243,10 @@ def test_measures_are_compared_by_how_they_order_the_systems() -> None:
     np.testing.assert_allclose(found.tau_ap, [[1, 0.6], [0.6, 1]])
 
 
-def test_the_true_order_is_that_of_the_row() -> None:
+def test_neither_order_is_the_truth() -> None:
+    # Taken for the truth one after the other, the two orders give -0.5 and 0.
     found = system_orders(comparison(compared("map", [3.0, 2.0, 1.0]), compared("P.10", [2.0, 1.0, 3.0])))
-    assert (found.tau_ap[0, 1], found.tau_ap[1, 0]) == (-0.5, 0.0)
+    assert found.tau_ap[0, 1] == found.tau_ap[1, 0] == -0.25
 
 
 def test_two_systems_have_no_order_to_speak_of() -> None:
@@ -360,3 +362,28 @@ def test_the_overlap_of_runs_is_the_mean_of_its_queries(
         for matrix, expected in ((found.rbo, overlaps), (found.tau, taus), (found.shared, shares)):
             assert matrix[first, second] == pytest.approx(np.mean(expected), abs=1e-12)
             assert matrix[second, first] == matrix[first, second]
+
+
+# The example of R's package ircor (its README): ten values, as they are and rounded to fifths, which makes ties.
+X = np.array([0.06, 0.2, 0.27, 0.37, 0.57, 0.63, 0.66, 0.9, 0.91, 0.94])
+Y = np.array([0.37, 0.06, 0.2, 0.27, 0.57, 0.66, 0.63, 0.91, 0.9, 0.94])
+
+
+def test_coefficients_are_those_of_ircor() -> None:
+    assert kendall_tau(X, Y) == pytest.approx(0.7777778, abs=5e-8)
+    assert tau_ap(X, Y) == pytest.approx(0.7491182, abs=5e-8)
+    assert tau_ap(X, np.round(5 * Y) / 5) == pytest.approx(0.6074515, abs=5e-8)  # tauAP_a
+    assert kendall_tau(np.round(5 * X) / 5, np.round(5 * Y) / 5) == pytest.approx(0.75, abs=5e-8)
+    assert tau_ap_b(np.round(5 * X) / 5, np.round(5 * Y) / 5) == pytest.approx(0.6269841, abs=5e-8)  # tauAP_b
+
+
+def test_tau_ap_b_is_symmetric_and_one_for_equal_orders_with_ties() -> None:
+    tied = np.array([3.0, 3.0, 2.0, 1.0, 1.0])
+    assert tau_ap_b(tied, tied) == 1
+    assert tau_ap_b(tied, -tied) == -1
+    assert tau_ap_b(X, Y) == tau_ap_b(Y, X) == pytest.approx((tau_ap(X, Y) + tau_ap(Y, X)) / 2)
+
+
+def test_the_lowest_overlap_is_the_one_of_the_definition() -> None:
+    # RBO_min of these two lists of seven at p = 0.9, computed elsewhere from the definition, to six digits
+    assert rbo("abcdefg", "bacdgxe", 0.9).lowest == pytest.approx(0.591680, abs=5e-7)

@@ -10,6 +10,7 @@ import math
 import random
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from treceval_py.comparison.documents import (
 )
 from treceval_py.errors import EvaluationError, InputError, MeasureError
 from treceval_py.explaining.terms import _TAKEN_APART
+from treceval_py.output.agreement import agreement_text
 from treceval_py.output.comparisons_queries import QUERY_FORMATS, queries_text, query_records
 from treceval_py.signatures import Signature
 
@@ -562,6 +564,34 @@ def test_queries_as_latex_compile(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=120)
     assert done.returncode == 0, done.stdout[-2000:]
     assert "Overfull" not in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_queries_in_any_script_compile_as_latex(tmp_path: Path) -> None:
+    moved = (Moved("文-1", 1, 1, None, 1.0, 0.5, 0.5),)
+    found = [QueryDifference("查询", 1.0, 0.5, 0.5, moved, True, "复利是如何计算的复利是如何计算的复利 שלום 😀")]
+    table = queries_text(found, "AP", "模型", "bm25", format="latex")
+    assert r"\quad \textless{}U+6587\textgreater{}-1 & $1$" in table
+    head = ["\\documentclass{article}", "\\usepackage{booktabs}", "\\usepackage[T1]{fontenc}"]
+    lines = [*head, "\\begin{document}", table, "\\end{document}"]
+    (tmp_path / "page.tex").write_text("\n".join(lines), "utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=120)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull" not in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_the_agreement_of_runs_named_in_any_script_compiles_as_latex(tmp_path: Path) -> None:
+    comparison = replace(comparison_of("AP", {"1": (0.5, 0.25)}), runs=("模型", "bm25 & 100 %"))
+    runs = [te.Run({"1": ranking("a b c")}), te.Run({"1": ranking("b a c")})]
+    text = agreement_text(comparison, runs, 100, "latex")
+    assert r"\textless{}U+6A21\textgreater{}\textless{}U+578B\textgreater{} & bm25 \& 100 \% & 0.3333" in text
+    head = ["\\documentclass{article}", "\\usepackage{booktabs}", "\\usepackage[T1]{fontenc}"]
+    (tmp_path / "page.tex").write_text("\n".join([*head, "\\begin{document}", text, "\\end{document}"]), "utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=120)
+    assert done.returncode == 0, done.stdout[-2000:]
 
 
 def test_an_unknown_format_is_refused() -> None:

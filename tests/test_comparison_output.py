@@ -17,7 +17,7 @@ from treceval_py.comparison.comparison import Tested as Outcome
 from treceval_py.comparison.variance import Anova
 from treceval_py.output.comparisons import COMPARISON_FORMATS, Layout, records, sentences
 from treceval_py.output.comparisons.latex import typeset
-from treceval_py.output.comparisons.layout import methods, number, p_value, panels
+from treceval_py.output.comparisons.layout import methods, notes, number, p_value, panels
 from treceval_py.signatures import Signature
 
 NAN, INF = float("nan"), float("inf")
@@ -68,6 +68,12 @@ def hostile(measures=("map",)):
     means = [0.1 + run / 100 for run in range(count)]
     found = [compared(name, means, ("a",) * count, differences) for name in measures]
     return comparison(*found, runs=HOSTILE, notes=("the <b> & 100 % of \x07",))
+
+
+def many_runs(count, *measures):
+    """Return a comparison of many runs without differences."""
+    found = [compared(name, [0.3] * count, ("a",) * count, [], best=(0,)) for name in measures]
+    return comparison(*found, runs=tuple(f"system{number}" for number in range(count)))
 
 
 def shown(format, found=None, **layout):
@@ -153,6 +159,53 @@ class TestTerminal:
             "run               recip_rank",
         ]
 
+    def test_differences_wider_than_the_terminal_are_cut_into_blocks_that_begin_with_names(self):
+        lines = shown("table", width=78).splitlines()
+        # 7 + 3 + 5 for names; 12, 18, 6 and 8 with 3 before each are 56; 5 for d with its 3 do not fit into the other 7
+        assert lines[7:15] == [
+            "measure   run     difference          95 % interval    p (t)   p (Holm)",
+            "─" * 71,
+            "map       dense      +0.1000 ▲   [+0.0500, +0.1500]   0.0100     0.0200",
+            "",
+            "measure   run         d        95 % of d   w/t/l   needed",
+            "─" * 57,
+            "map       dense   +0.50   [+0.12, +0.88]   3/0/1       34",
+            "",
+        ]
+
+    def test_the_width_of_names_is_that_of_the_terminal(self):
+        # 模型模型 takes 8 columns, and a mean 10 with 3 before it: two measures fit beside it into 34, not into 33
+        found = comparison(compared(), compared("P_10"), runs=("模型模型", "bm25"), baseline=None)
+        titles = [
+            [line for line in shown("table", found, width=width).splitlines() if line.startswith("run ")]
+            for width in (34, 33)
+        ]
+        assert [len(lines) for lines in titles] == [1, 2]
+
+    def test_nothing_but_names_and_signatures_is_wider_than_the_terminal(self):
+        tests = ("t", "wilcoxon", "sign", "randomisation")
+        made = [compared(name, differences=[difference(tests=tests)]) for name in ("map", "ndcg_cut_10", "recip_rank")]
+        lines = shown("table", comparison(*made, tests=tests, notes=("word " * 40,)), width=60).splitlines()
+        assert max(map(len, lines)) <= 60
+
+    def test_sentences_are_wrapped_with_a_hanging_indent(self):
+        lines = shown("table", width=80).splitlines()
+        at = lines.index("needed: queries with which a two-sided paired t-test at 0.05 finds this d with")
+        assert lines[at + 1] == "  power 0.8."
+
+    def test_many_letters_in_a_row_are_written_as_the_first_and_the_last(self):
+        found = comparison(compared(letters=("abcdefg", "a")))
+        assert shown("table", found).splitlines()[2] == "bm25 (baseline)     0.2500   a–g"
+
+    def test_a_large_number_of_queries_is_written_in_powers_of_ten(self):
+        needs = [difference(needed=needed) for needed in (21336669.0, 1000001.0, 1000000.0)]
+        lines = shown("table", comparison(compared(differences=needs))).splitlines()[9:12]
+        assert [line.split()[-1] for line in lines] == ["2.1e7", "1.0e6", "1000000"]
+
+    def test_corrected_p_values_stand_behind_those_of_their_test_and_name_it(self):
+        found = comparison(compared(differences=[difference(tests=("t", "sign"))]), tests=("t", "sign"))
+        assert "p (t)   p (t, Holm)   p (sign)       d" in shown("table", found)
+
     def test_what_cannot_be_had_is_a_dash(self):
         nothing = difference(
             p=NAN, adjusted=NAN, low=NAN, high=NAN, effect=NAN, effect_low=NAN, effect_high=NAN, needed=NAN
@@ -231,6 +284,34 @@ class TestSentences:
         said = methods(comparison(interval="bca", confidence=0.9, bootstrap=2000, seed=7))["interval"]
         assert said == "Intervals of differences: 90 %, BCa bootstrap, 2,000 resamples, seed 7."
 
+    @pytest.mark.parametrize(
+        ("confidence", "text"),
+        [
+            (0.9999999999999999, "99.99999999999999 %"),
+            (0.999, "99.9 %"),
+            (0.29, "29 %"),
+            (0.9, "90 %"),
+            (1e-7, "0.00001 %"),
+        ],
+    )
+    def test_a_confidence_has_all_its_digits(self, confidence, text):
+        said = methods(comparison(confidence=confidence))["interval"]
+        assert said == f"Intervals of differences: {text}, Student's t."
+
+    def test_a_level_has_all_its_digits(self):
+        assert "p ≤ 0.9999999, " in methods(comparison(alpha=0.9999999))["test"]
+
+    def test_one_resample_is_singular(self):
+        found = comparison(
+            interval="bca", bootstrap=1, groups="randomised-tukey", tests=("randomisation",), resamples=1
+        )
+        assert methods(found)["interval"].endswith("BCa bootstrap, 1 resample, seed 1.")
+        assert methods(found)["groups"].endswith("randomised Tukey HSD test at 0.05, 1 resample, seed 1.")
+        assert methods(found)["randomisation"].startswith("Randomisation: 1 random sign flip, seed 1;")
+
+    def test_a_note_is_called_one_once(self):
+        assert notes(comparison(notes=("Note: a.", "b"))) == ["Note: a.", "Note: b."]
+
     def test_the_randomised_tukey_test_says_how_it_is_drawn(self):
         assert methods(comparison(compared(), compared("P_10"), groups="randomised-tukey", seed=7))["groups"] == (
             "Letters: runs that share one do not differ significantly: randomised Tukey HSD test at 0.05, "
@@ -244,8 +325,7 @@ class TestSentences:
 
     def test_other_tests_are_named(self):
         found = comparison(compared(differences=[difference(tests=("t", "sign"))]), tests=("t", "sign"))
-        assert methods(found)["tests"] == "Also computed: two-sided sign test (sign); p-values not corrected."
-        assert "p (t)   p (sign)   p (Holm)" in shown("table", found)
+        assert methods(found)["tests"] == "Also computed: two-sided sign test (sign); p-values shown as they are."
 
     def test_the_margin_of_equivalence_is_said(self):
         found = comparison(compared(differences=[difference(equivalence=0.25)]), margin=0.01)
@@ -305,6 +385,13 @@ class TestSeparated:
         (row,) = csv.DictReader(io.StringIO(shown("csv", found)))
         assert (row["p_t"], row["needed"]) == ("", "inf")
 
+    def test_letters_and_the_queries_needed_are_whole(self):
+        found = comparison(compared(letters=("abcdefg", "a"), differences=[difference(needed=21336669.0)]))
+        (row,) = csv.DictReader(io.StringIO(shown("csv", found)))
+        assert (row["letters_other"], row["needed"]) == ("abcdefg", "21336669.0")
+        (measure,) = json.loads(shown("json", found))["measures"]
+        assert (measure["runs"][0]["letters"], measure["differences"][0]["needed"]) == ("abcdefg", 21336669.0)
+
     @pytest.mark.parametrize(("format", "delimiter"), [("csv", ","), ("tsv", "\t")])
     def test_names_are_read_back_as_they_were(self, format, delimiter):
         rows = csv.DictReader(io.StringIO(shown(format, hostile()), newline=""), delimiter=delimiter)
@@ -335,7 +422,7 @@ class TestJson:
         assert measure["signature"]["long"] == MADE.long
         assert (measure["queries"], measure["left_out"], measure["best"]) == (["1", "2", "3", "4"], ["9"], ["dense"])
         assert measure["runs"][0] == {
-            "name": "bm25", "mean": 0.25, "low": 0.15, "high": 0.35, "letters": "b", "values": [0.25] * 4,
+            "name": "bm25", "mean": 0.25, "interval": "t", "low": 0.15, "high": 0.35, "letters": "b", "values": [0.25] * 4,
         }  # fmt: skip
         assert measure["pairs_p"] == [[1.0, 0.04], [0.04, 1.0]]
         assert measure["anova"]["systems_f"] == 12.345
@@ -503,6 +590,43 @@ class TestLatex:
         made = compared(differences=[difference(tests=("randomisation",))])
         found = comparison(made, test="randomisation", tests=("randomisation",), seed=7)
         assert "Randomisation: 100,000 random sign flips, seed 7;" in shown("latex", found).split("\\label")[0]
+
+    def test_notes_stand_in_the_caption_of_the_first_table(self):
+        found = comparison(notes=("left out: 2 queries that not all runs have", "values are rounded."))
+        first, second = shown("latex", found).split("\n\n")
+        (caption,) = [line for line in first.splitlines() if line.startswith("\\caption")]
+        assert caption.endswith(" Note: left out: 2 queries that not all runs have. Note: values are rounded.}")
+        assert "Note:" not in second
+
+    def test_many_letters_in_a_row_are_written_as_the_first_and_the_last(self):
+        assert r"\textsuperscript{a--g}" in shown("latex", comparison(compared(letters=("abcdefg", "a"))))
+
+    def test_of_several_tests_the_corrected_p_value_names_its_own(self):
+        found = comparison(compared(differences=[difference(tests=("t", "sign"))]), tests=("t", "sign"))
+        assert r"95 \% interval & p (t, Holm) & p (sign) & d" in shown("latex", found)
+
+    def test_more_runs_than_fit_on_a_page_stand_in_a_table_over_pages(self):
+        assert "longtable" not in shown("latex", many_runs(40, "map"))
+        lines = shown("latex", many_runs(41, "map")).splitlines()
+        assert lines[1] == r"% \usepackage{longtable}"
+        assert [line.split("}")[0] for line in lines if "{longtable}" in line and line[0] == "\\"] == [
+            r"\begin{longtable",
+            r"\end{longtable",
+        ]
+
+    @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not on the path")
+    def test_two_hundred_runs_compile_without_a_complaint(self, tmp_path):
+        body = shown("latex", many_runs(200, *(f"ndcg_cut_{cutoff}" for cutoff in range(1, 13))))
+        preamble = DOCUMENT.replace("{booktabs}", "{booktabs}\n\\usepackage{longtable}")
+        (tmp_path / "paper.tex").write_text(preamble % f"{body}\nAs table~\\ref{{tab:comparison}} shows.", "utf-8")
+        command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+        for _ in range(3):  # until the widths of columns are those of all pages
+            subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=300, check=True)
+        log = (tmp_path / "paper.log").read_text("latin-1")
+        for complaint in ("Float too large", "Overfull", "Undefined", "Missing character"):
+            assert complaint not in log
+        # the text and the blocks of measures are one table
+        assert "{tab:comparison}{{1}{" in (tmp_path / "paper.aux").read_text("latin-1")
 
     def test_many_differences_are_no_table(self):
         text = shown("latex", comparison(compared(differences=[difference()] * 41)))

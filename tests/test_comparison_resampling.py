@@ -248,3 +248,13 @@ def test_the_randomised_tukey_test_finds_a_difference_in_five_of_a_hundred_true_
     values = rng.beta(rng.uniform(0.5, 3, 25), 3, (2000, 3, 25))
     found = [randomised_tukey(each, resamples=499, seed=seed, threads=1).min() for seed, each in enumerate(values)]
     assert 0.035 <= (np.array(found) <= 0.05).mean() <= 0.065
+
+
+def test_drawn_signs_of_tied_differences_come_near_the_exact_value() -> None:
+    # Tenths, of which many sums are equal to the observed one; scipy counts all 2^18 of whole numbers.
+    tenths = np.array([3, -1, 2, 0, 1, 1, -2, 4, 1, -1, 2, 1, 0, 3, -3, 1, 2, -1, 1, 2], dtype=float)
+    exact = stats.permutation_test(
+        (tenths[tenths != 0],), np.mean, permutation_type="samples", n_resamples=np.inf, vectorized=True, axis=0
+    ).pvalue
+    drawn = randomisation((tenths / 10)[:, None], resamples=100_000, seed=5).p[0]
+    assert abs(drawn - exact) < 4 * np.sqrt(exact * (1 - exact) / 100_000)

@@ -312,6 +312,23 @@ def test_a_signature_may_stand_before_the_values(tmp_path: Path) -> None:
     assert found.signatures == (Signature.parse("AP(rel=1)|p:trec_eval-10|#:1|q:0123abcd|v:0.1.0"),)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "map\t1\t0.5\nWorstRank\t1\t7\n# map: {map}\n# WorstRank: {other}\n",
+        "query,measure,a,signature\n1,map,0.5,{map}\n1,WorstRank,7,{other}\n",
+        """{{"treceval_py": "0", "runs": [{{"per_query": {{"1": {{"map": 0.5, "WorstRank": 7}}}},
+        "signatures": {{"map": {{"short": "{map}"}}, "WorstRank": {{"short": "{other}"}}}}}}]}}""",
+    ],
+)
+def test_how_an_unknown_measure_was_made_is_not_known(tmp_path: Path, text: str) -> None:
+    rest = "p:trec_eval-10|#:1|q:0123abcd|v:0.1.0"
+    saved = text.format(map=f"AP(rel=1)|{rest}", other=f"WorstRank(rel=1)|{rest}")
+    (found,) = read_saved(written(tmp_path, saved))
+    signatures = dict(zip(found.measures, found.signatures, strict=True))
+    assert signatures == {"map": Signature.parse(f"AP(rel=1)|{rest}"), "WorstRank": None}
+
+
 def test_ir_measures_has_the_query_first(tmp_path: Path) -> None:
     path = written(tmp_path, "q1\tAP\t0.2500\nq1\tnDCG@10\t0.5000\nq1\tmine\t1.0000\nall\tAP\t0.2500\n")
     assert is_saved(path)
@@ -436,6 +453,54 @@ def test_ranges_are_refused(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("option", ["--ties", "--unjudged"])
+def test_ranges_in_json_are_refused(tmp_path: Path, option: str) -> None:
+    path = str(tmp_path / "saved.json")
+    assert treceval(["-q", option, "-m", "map", "--format", "json", "-o", path, QRELS, RUNS[0]]).status == 0
+    assert is_saved(path)
+    assert refusal(path) == (
+        "saved.json: these are ranges over ties or unjudged documents, which are not compared. Save the values "
+        "themselves, without --ties and --unjudged."
+    )
+
+
+@pytest.mark.parametrize("command", ["compare", "board"])
+def test_comparisons_and_boards_are_refused(tmp_path: Path, command: str) -> None:
+    path = str(tmp_path / "saved.json")
+    options = ["--no-cache"] if command == "board" else []
+    done = treceval([command, *options, "-m", "map", "--format", "json", "-o", path, QRELS, *RUNS[:2]])
+    assert done.status == 0, done.err
+    assert is_saved(path)
+    what = "comparison" if command == "compare" else "board"
+    assert refusal(path) == (
+        f"saved.json: this is a {what}, not results of runs. Save results with treceval -q --format json."
+    )
+
+
+@pytest.mark.parametrize("format", ["table", "markdown", "latex"])
+@pytest.mark.parametrize(
+    "options", [["-q"], [], ["compare"], ["board", "--no-cache"]], ids=["queries", "averages", "compare", "board"]
+)
+def test_tables_for_people_are_refused(tmp_path: Path, format: str, options: list[str]) -> None:
+    path = str(tmp_path / "saved")
+    done = treceval([*options, "-m", "map", "--format", format, "-o", path, QRELS, *RUNS[:2]])
+    assert done.status == 0, done.err
+    assert is_saved(path)
+    assert refusal(path) == "saved: this is a table for people. Save results with --format json, csv or trec."
+
+
+def test_a_table_with_a_long_header_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, f"query   measure   {'run   ' * 9999}\n{'─' * 9999}\n")
+    assert is_saved(path)
+    assert refusal(path) == "saved.txt: this is a table for people. Save results with --format json, csv or trec."
+
+
+def test_results_that_are_nested_too_deeply_are_to_be_saved_again(tmp_path: Path) -> None:
+    text = '{"treceval_py": "0.1.0", "runs": ' + "[" * 200_000
+    message = "saved.txt: the JSON is nested too deeply. Save it again with treceval -q --format json."
+    assert said(tmp_path, text) == message
+
+
 LINES = {
     "map\t1\t0.25\nmap\t1\t0.5\n": "saved.txt:2: measure 'map' comes twice for query '1'. Keep one of the two, or save "
     "each run in a file of its own.",
@@ -466,6 +531,8 @@ LINES = {
     "results.",
     "# nothing\n": "saved.txt: no data lines, only comments or blank lines. Is it the right file?",
     "": "saved.txt: the file is empty. Is it the right file?",
+    "map\t1\t0.5\n# map: WorstRank|p:trec_eval-10|#:1|q:0123abcd|v:0.1.0\n": "saved.txt:2: the signature of 'map' "
+    "cannot be read: unknown measure 'WorstRank'. 'treceval measures' lists them all.",
     "map\t1\t0.5\n# map: AP|x\n": "saved.txt:2: the signature of 'map' cannot be read: 'AP|x' is no signature: 'x' is "
     "not of the form key:value, or comes twice.",
 }
@@ -601,6 +668,7 @@ NOT_SAVED = {
     "a run of MS MARCO whose document is called as a count is": "q1\tnum_ret\t1\n",
     "judgments of BEIR": "query-id\tcorpus-id\tscore\n1\ta\t1\n",
     "a run in JSON": '{"1": {"a": 0.5}}',
+    "a run in JSON of a query that is called as ranges are": '{"ties": {"a": 0.5}}',
     "a run in JSON Lines": '{"qid": "1", "docid": "a", "score": 0.5}\n{"qid": "1", "docid": "b", "score": 0.5}\n',
     "nothing": "",
     "comments": "# map: AP\n",
@@ -717,6 +785,46 @@ def test_files_are_in_the_order_of_the_bytes_of_their_names(tmp_path: Path) -> N
     assert run_files([str(tmp_path / "?")]) == expected
 
 
+@pytest.mark.parametrize("given", ["runs", "runs/*.txt"])
+def test_a_link_to_a_file_beside_it_is_that_file(runs: Path, given: str) -> None:
+    (runs / "runs" / "a-latest.txt").symlink_to("b.txt")
+    found = run_files([given])
+    assert "runs/b.txt" in found
+    assert "runs/a-latest.txt" not in found
+
+
+def test_of_two_links_to_a_file_elsewhere_the_first_is_meant(runs: Path) -> None:
+    (runs / "best.txt").touch()
+    for name in ("y", "x"):
+        (runs / "runs" / "older" / name).symlink_to(runs / "best.txt")
+    assert run_files(["runs/older"]) == ["runs/older/x"]
+
+
+@pytest.mark.parametrize("given", ["runs", "runs/*"])
+def test_a_folder_or_pattern_may_be_without_some_of_its_files(runs: Path, given: str) -> None:
+    found = run_files([given], without=["runs/../runs/b.txt", str(runs / "runs" / "c.json"), "none"])
+    assert not {"runs/b.txt", "runs/c.json"} & set(found)
+    assert {"runs/B.txt", "runs/a.txt.gz"} <= set(found)
+
+
+def test_a_file_that_is_named_is_meant_whatever_is_left_out(runs: Path) -> None:
+    assert run_files(["runs/b.txt"], without=["runs/b.txt"]) == ["runs/b.txt"]
+
+
+def test_a_folder_without_other_files_is_refused(runs: Path) -> None:
+    (runs / "runs" / "older" / "one").touch()
+    with pytest.raises(te.InputError) as error:
+        run_files(["runs/older"], without=["runs/older/one"])
+    assert str(error.value) == "runs/older: it has no files."
+
+
+def test_a_file_and_a_link_to_it_that_are_both_named_are_refused(runs: Path) -> None:
+    (runs / "latest.txt").symlink_to("runs/b.txt")
+    with pytest.raises(te.InputError) as error:
+        run_files(["runs/b.txt", "latest.txt"])
+    assert str(error.value) == "latest.txt: it is the same file as runs/b.txt. Leave one out."
+
+
 def test_other_paths_stay_in_their_order(runs: Path) -> None:
     assert run_files(["none.txt", "-", "runs/b.txt"]) == ["none.txt", "-", "runs/b.txt"]
 
@@ -747,6 +855,9 @@ def test_what_stands_for_no_file_or_comes_twice_is_refused(runs: Path, paths: li
         (["one", "two"], ["a.txt", "b.txt"], ("one", "two")),
         (["one", "one"], ["x/input.a.gz", "y/b.run.bz2"], ("a", "b")),
         (["", "two"], ["a.trec", "b.json"], ("a", "b")),
+        (["run", "two"], ["x/a.tsv", "x/b.txt"], ("a", "two")),
+        (["run", "a"], ["x/a.tsv", "x/b.txt"], ("a", "b")),
+        (["run", "two"], ["<run>", "b.txt"], ("run", "two")),
         (["one", "one"], ["x/a.txt", "y/a.txt"], ("x/a.txt", "y/a.txt")),
         (["one", "two", "one"], ["a.csv", "a.csv", "b.csv"], ("a (one)", "a (two)", "b (one)")),
         (["one", "two", "one"], ["x/a", "x/a", "y/a"], ("x/a (one)", "x/a (two)", "y/a (one)")),

@@ -248,7 +248,7 @@ def test_runs_that_differ_by_constants_differ_for_certain() -> None:
     assert anova is not None
     assert (anova.error_ms, anova.systems_f, anova.systems_p) == (0.0, float("inf"), 0.0)
     assert tukey(values).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
-    assert 0 <= least_difference(values, 0.05) < 1e-13
+    assert 0 <= least_difference(values, 0.05) <= 1e-12  # what counts as rounding everywhere
 
 
 def test_runs_that_are_equal_but_for_rounding_do_not_differ() -> None:
@@ -260,7 +260,7 @@ def test_runs_that_are_equal_but_for_rounding_do_not_differ() -> None:
 
 def test_values_that_are_all_0_do_not_differ() -> None:
     assert tukey(np.zeros((3, 4))).tolist() == np.ones((3, 3)).tolist()
-    assert least_difference(np.zeros((3, 4)), 0.05) == 0
+    assert least_difference(np.zeros((3, 4)), 0.05) <= 1e-12
 
 
 def test_tukey_is_calibrated() -> None:
@@ -340,3 +340,8 @@ def test_no_group_of_two_hundred_runs_is_lost() -> None:
     found = [groups_of(text) for text in letters(means, different)]
     share = np.array([[bool(one & other) for other in found] for one in found])
     assert np.array_equal(share, ~different)
+
+
+def test_runs_apart_by_rounding_have_one_letter() -> None:
+    values = np.linspace(0.1, 0.9, 60) + np.array([[0.0], [3e-13], [8e-13]])
+    assert letters(values.mean(axis=1), tukey(values) <= 0.05) == ("a", "a", "a")

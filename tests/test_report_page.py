@@ -17,7 +17,7 @@ from command import treceval
 import treceval_py as te
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.report.page import page
-from treceval_py.report.plots import PLOTS, image, specs
+from treceval_py.report.plots import PLOTS, THEMES, image, specs
 
 playwright = pytest.importorskip("playwright.sync_api", reason="opens pages, which needs playwright: .[dev] has it")
 pytest.importorskip("jinja2", reason="a report needs jinja2: .[report] has it")
@@ -65,6 +65,7 @@ def payload(
         "texts": {qid: f"what is known about subject {qid} {HOSTILE}" for qid in qids} if texts else {},
         "runs": [{"name": name, "file": f"runs/{name}.gz", "tag": name} for name in names],
         "baseline": baseline,
+        "confidence": 0.95,
         "measures": [
             {
                 "name": MEASURES[place],
@@ -198,8 +199,50 @@ def test_plots_and_runs_that_are_not_there_are_refused() -> None:
         image(payload(), "scatter", runs=(0, 8))
     with pytest.raises(MeasureError, match=r"^the measure ERR is not in the comparison\. It has: AP, "):
         image(payload(), "bars", measure="ERR")
+    with pytest.raises(MeasureError, match=r"^there is no image format named gif\. The formats are: png, svg\.$"):
+        image(payload(), "bars", "gif")
     with pytest.raises(EvaluationError, match=r"^the plot overlap needs the runs themselves"):
         image(payload(curves=False), "overlap")
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of a colour, as WCAG 2.2 defines it."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_colours_are_told_from_their_ground(name: str) -> None:
+    # WCAG 2.2, 1.4.3 and 1.4.11: 4.5 for text, 3 for graphics; black on white has 21.
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    theme = THEMES[name]
+    for ground in (theme.paper, theme.wash):
+        for text in (theme.ink, theme.muted, theme.accent):
+            assert contrast(text, ground) >= 4.5, (text, ground)
+    for colour in (*theme.series, theme.muted):
+        assert contrast(colour, theme.paper) >= 3, colour
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_numbers_are_read_on_each_shade_of_a_heat_map(name: str) -> None:
+    theme = THEMES[name]
+    low, high = ([int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in theme.ramp)
+    for step in range(101):
+        mixed = "#" + "".join(f"{round(a + (b - a) * step / 100):02x}" for a, b in zip(low, high, strict=True))
+        assert contrast(theme.on_low if step < 69 else theme.on_high, mixed) >= 4.5, step
+
+
+def test_fifty_runs_are_told_apart_by_colour_shape_and_dash() -> None:
+    line, points = specs(payload(50))["precision-recall"]["layer"]
+    shapes, dashes = points["encoding"]["shape"]["scale"]["range"], line["encoding"]["strokeDash"]["scale"]["range"]
+    assert len(set(shapes[:8])) == 8
+    assert len({(run % 8, shapes[run], tuple(dashes[run])) for run in range(50)}) == 50  # colours come again after 8
 
 
 # In a browser ---------------------------------------------------------------------------------------
@@ -339,6 +382,40 @@ def test_themes_follow_the_system_and_the_button(browser: Any, file: Path) -> No
         light.tab.keyboard.press("Enter")
     assert light.tab.inner_text("#theme") == "Theme: dark"
     assert light.tab.evaluate(ground) == "rgb(21, 23, 27)"
+
+
+@needs_browser
+def test_a_dark_page_is_printed_light(browser: Any, file: Path) -> None:
+    opened = Opened(browser, file, scheme="dark")
+    ground = "document.querySelector('#scatter svg').style.backgroundColor"
+    assert opened.tab.evaluate(ground) == "rgb(21, 23, 27)"
+    opened.tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert opened.tab.evaluate(ground) == "rgb(255, 255, 255)"
+    opened.tab.evaluate("dispatchEvent(new Event('afterprint'))")
+    opened.tab.wait_for_function(f"{ground} === 'rgb(21, 23, 27)'")
+
+
+@needs_browser
+def test_a_query_of_the_list_is_marked_in_the_plots(browser: Any, file: Path) -> None:
+    opened = Opened(browser, file)
+    button = "#largest tbody tr:nth-child(3) button"
+    qid = opened.tab.inner_text(button)
+    opened.tab.focus(button)
+    opened.tab.wait_for_function(f"document.getElementById('scatter').view.signal('picked') === '{qid}'")
+    opened.tab.keyboard.press("Enter")
+    assert opened.tab.get_attribute(button, "aria-pressed") == "true"
+    opened.tab.focus("#swap")
+    assert opened.tab.evaluate("document.getElementById('deltas').view.signal('picked')") == qid
+
+
+@needs_browser
+def test_the_text_of_a_query_is_shown_at_its_point(browser: Any, file: Path) -> None:
+    opened = Opened(browser, file)
+    opened.tab.locator("#scatter svg .mark-symbol.role-mark path").nth(50).hover(force=True)
+    told = opened.tab.locator("#vg-tooltip-element.visible")
+    told.wait_for()
+    assert re.search(r"what is known about subject q\d+ " + re.escape(HOSTILE), told.inner_text())
+    assert opened.said == []
 
 
 @needs_browser

@@ -35,7 +35,7 @@ TWO = Run({"1": {"x": 3.0, "a": 2.0}, "2": {"d": 1.0, "a": 0.5}}, tag="second")
 WHOLE = Run({"1": {"a": 1.0}, "2": {"a": 1.0}, "3": {"z": 1.0}})
 
 KEYS = (
-    "title", "made", "judgments", "queries", "texts", "runs", "baseline", "measures", "summary_sentences",
+    "title", "made", "judgments", "queries", "texts", "runs", "baseline", "confidence", "measures", "summary_sentences",
     "differences_html", "precision_recall", "recall_at_depth", "overlap", "warnings", "reproduce",
 )  # fmt: skip
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from treceval_py.cli.options import MOST_DIGITS, decimal, flag, number, scoring_options
-from treceval_py.cli.printing import note, put, say
+from treceval_py.cli.printing import coloured, note, put, say, wide
 from treceval_py.cli.progress import counting
 
 if TYPE_CHECKING:
+    from treceval_py.comparison.board import Board
     from treceval_py.comparison.gathering import Scoring
 
 __all__ = ["board"]
@@ -71,15 +70,14 @@ def board(
     """Make a board: hash, score what is new, order, print."""
     if cache is not None and no_cache:
         raise click.UsageError("--no-cache keeps nothing; leave out --cache.")
+    if "-" in runs:
+        raise click.UsageError("Standard input (-) cannot be put on a board; name a file or a folder.")
     from treceval_py.comparison.board import board as made
-    from treceval_py.comparison.cache import cache_in
+    from treceval_py.comparison.cache import cache_beside
     from treceval_py.output.boards import BOARD_FORMATS
     from treceval_py.output.comparisons import Layout
 
-    place = cache
-    if cache is None and not no_cache:
-        folders = {each if os.path.isdir(each) else os.path.dirname(each) for each in runs}
-        place = cache_in(folders.pop()) if len(folders) == 1 else None
+    place = cache_beside(runs) if cache is None and not no_cache else cache
     with counting("runs scored") as after:
         found = made(
             qrels,
@@ -89,22 +87,29 @@ def board(
             complete=not common,
             depth=scoring.depth,
             judged_only=scoring.judged_only,
-            profile=scoring.profile,
+            profile=scoring.rules,
             run_format=scoring.run_format,
             judgment_format=scoring.judgment_format,
             by=by,
+            without=[path for path in (qrels, output) if path and path != "-"],
             alpha=alpha,
             confidence=confidence,
             cache=place,
             threads=scoring.threads,
             after=after,
         )
-    colour = output is None and sys.stdout is not None and sys.stdout.isatty()
-    put(BOARD_FORMATS[output_format](found, Layout(digits=digits, colour=colour)), output)
+    if not found.runs:  # a good board of another day is not replaced by an empty one
+        _say_errors(ctx, found)
+    layout = Layout(digits=digits, colour=coloured(output), width=wide(output))
+    put(BOARD_FORMATS[output_format](found, layout), output)
     if output_format in ("csv", "tsv"):
         for line in found.notes:
             note(line)
+    if found.errors:
+        _say_errors(ctx, found)
+
+
+def _say_errors(ctx: click.Context, found: Board) -> NoReturn:
     for each in found.errors:
         say(each.message)
-    if found.errors:
-        ctx.exit(1)
+    ctx.exit(1)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
+import glob
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from treceval_py.cli.notes import about
-from treceval_py.cli.options import MOST_DIGITS, flag, number, scoring_options, statistics_options
-from treceval_py.cli.printing import note, put
+from treceval_py.cli.options import MOST_DIGITS, flag, number, scoring_options, statistics_options, within
+from treceval_py.cli.printing import coloured, note, put, wide
 from treceval_py.cli.progress import progress
 from treceval_py.errors import EvaluationError
 from treceval_py.tables import Qrels
@@ -48,7 +49,7 @@ class Compares(NamedTuple):
     files: list[str]
 
 
-def read_arguments(files: Sequence[str]) -> Compares:
+def read_arguments(files: Sequence[str], output: str | None = None) -> Compares:
     """Tell the judgments from what is compared: they come first where anything is to be scored."""
     from treceval_py.comparison.saved import is_saved, run_files
 
@@ -56,30 +57,67 @@ def read_arguments(files: Sequence[str]) -> Compares:
         raise click.UsageError("Missing argument 'QRELS'.")
     if list(files).count("-") > 1:
         raise click.UsageError("Standard input (-) can be read only once.")
-    if is_saved(files[0]):
-        return Compares(None, run_files(files))
-    if len(files) == 1:
+    first, others = files[0], files[1:]
+    # What was written before is no run, if it stands in a folder of them.
+    written = [] if output is None else [output]
+    if os.path.isdir(first) or (glob.has_magic(first) and not os.path.lexists(first)) or is_saved(first):
+        return Compares(None, run_files(files, without=written))
+    if not others:
         raise click.UsageError("Missing argument 'RUN RUN…'.")
-    return Compares(files[0], run_files(files[1:]))
+    found = run_files(others, without=[first, *written])
+    if all(map(is_saved, found)):
+        raise EvaluationError(
+            "all that follows are saved results, which need no judgments; a run beside them needs judgments before it",
+            "Leave this out, or give the judgments first.",
+            file=first,
+        )
+    return Compares(first, found)
 
 
-def gathered(files: Sequence[str], scoring: Scoring, *, by: str | None, force: bool) -> Gathered:
-    """Score and read what the command line names, with a bar where that takes long."""
+def gathered(
+    files: Sequence[str],
+    scoring: Scoring,
+    *,
+    by: str | None,
+    force: bool,
+    output: str | None = None,
+    again: bool = False,
+) -> Gathered:
+    """Score and read what the command line names, with a bar where that takes long.
+
+    Parameters
+    ----------
+    files : sequence of str
+        The arguments.
+    scoring, by, force
+        As of `gather`.
+    output : str, optional
+        The file that will be written.
+    again : bool
+        Whether runs will be read again, so that pipes have to be kept.
+    """
     from treceval_py.comparison.gathering import gather
     from treceval_py.comparison.saved import is_saved
+    from treceval_py.evaluation import load_run
 
-    given = read_arguments(files)
+    given = read_arguments(files, output)
     if given.qrels is None:
         unscored = next((file for file in given.files if not is_saved(file)), None)
         if unscored is not None:
             raise EvaluationError(
-                f"this is to be scored and needs judgments, but the first argument, {files[0]}, has saved results",
+                f"this is to be scored and needs judgments, but the first argument, {files[0]}, has none",
                 "Give the judgments first.",
                 file=unscored,
             )
+    duplicates = scoring.rules.conventions.duplicates
     with progress(given.files) as bar:
         return gather(
-            given.files,
+            [
+                load_run(file, scoring.run_format, duplicates=duplicates)
+                if again and not os.path.isfile(file)
+                else file
+                for file in given.files
+            ],
             given.qrels,
             scoring,
             by=by,
@@ -116,17 +154,17 @@ def runs_of(found: Gathered, scoring: Scoring) -> list[Run] | None:
     "per_query",
     is_flag=False,
     flag_value=10,
-    type=click.IntRange(min=1),
+    type=within(1),
     metavar="[N]",
     help="Print the N queries with the largest differences, and which documents moved, in place of the tables [10].",
 )
-@number("--documents", default=5, help="With --per-query: the N documents that moved the value most [5].")
+@number("--documents", help="With --per-query: the N documents that moved the value most [5].")
 @click.option("--queries", metavar="FILE", help="With --per-query: the texts of the queries, qid<TAB>text.")
 @click.option(
     "--agreement",
     is_flag=False,
     flag_value=100,
-    type=click.IntRange(min=1),
+    type=within(1),
     metavar="[DEPTH]",
     help="Print how measures agree on the order of runs, and how the runs' first DEPTH documents do, in place of the "
     "tables [100].",
@@ -144,7 +182,7 @@ def compare(
     by: str | None,
     force: bool,
     per_query: int | None,
-    documents: int,
+    documents: int | None,
     queries: str | None,
     agreement: int | None,
     explain: bool,
@@ -155,22 +193,35 @@ def compare(
     """Compare runs: gather, test, print."""
     from treceval_py.comparison.comparing import compare_gathered
 
+    if documents is not None and per_query is None:
+        raise click.UsageError("--documents goes with --per-query.")
     _check_together(baseline, per_query, agreement, queries, pairs=pairs, explain=explain, output_format=output_format)
     if explain and not files:
         put(_explanations(None), output)
         return
-    found = gathered(files, scoring, by=by, force=force)
+    again = per_query is not None or agreement is not None
+    found = gathered(files, scoring, by=by, force=force, output=output, again=again)
     compared = compare_gathered(found, settings, baseline=baseline, pairs=pairs, force=force, threads=scoring.threads)
-    colour = output is None and sys.stdout is not None and sys.stdout.isatty()
+    colour = coloured(output)
     if per_query is not None:
-        text = _by_query(compared, found, scoring, per_query, documents, queries, output_format, digits, colour=colour)
+        text = _by_query(
+            compared,
+            found,
+            scoring,
+            per_query,
+            5 if documents is None else documents,
+            queries,
+            output_format,
+            digits,
+            colour=colour,
+        )
     elif agreement is not None:
         from treceval_py.output.agreement import agreement_text
 
         runs = runs_of(found, scoring)
         text = agreement_text(compared, runs, agreement, output_format, digits=digits, colour=colour)
     else:
-        text = compared.to_text(output_format, digits=digits, colour=colour)
+        text = compared.to_text(output_format, digits=digits, colour=colour, width=wide(output))
         if explain:
             text += "\n" + _explanations(compared)
     put(text, output)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -14,7 +15,17 @@ from treceval_py.measures.parameters import integer
 from treceval_py.profiles import DEFAULT_PROFILE, PROFILES
 from treceval_py.streaming import MOST_THREADS
 
-__all__ = ["MOST_DIGITS", "Callback", "decimal", "flag", "number", "scoring_options", "statistics_options"]
+__all__ = [
+    "MOST_DIGITS",
+    "Callback",
+    "decimal",
+    "flag",
+    "number",
+    "scoring_options",
+    "statistics_options",
+    "whole_number",
+    "within",
+]
 
 Callback: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Any], Any]
@@ -23,10 +34,10 @@ MOST_DIGITS = 60
 """A float64 has at most 17 significant digits; more are only zeros and what binary makes of a decimal."""
 
 
-def _whole_number(text: str, least: int, most: int | None) -> int:
+def whole_number(text: str, least: int = 0, most: int | None = None) -> int:
     """Return the whole number that an option was given, or fail as a usage error."""
     try:
-        number = integer(str(text))
+        number = int(text) if re.fullmatch("[0-9]{1,400}", str(text)) else integer(str(text))
     except MeasureError as error:
         raise click.BadParameter(f"{error.what}.") from None
     if number < least:
@@ -38,11 +49,16 @@ def _whole_number(text: str, least: int, most: int | None) -> int:
 
 def number(*names: str, help: str, default: int | None = None, least: int = 0, most: int | None = None) -> Decorator:
     """Return an option that takes a whole number from `least` to `most`."""
+    return click.option(*names, type=within(least, most), metavar="N", default=default, help=help)
 
-    def whole_number(text: str) -> int:
-        return _whole_number(text, least, most)
 
-    return click.option(*names, type=whole_number, metavar="N", default=default, help=help)
+def within(least: int = 0, most: int | None = None) -> Callable[[str], int]:
+    """Return what reads a whole number from `least` to `most`, as an option's type."""
+
+    def whole(text: str) -> int:
+        return whole_number(text, least, most)
+
+    return whole
 
 
 def decimal(*names: str, help: str, default: float | None = None) -> Decorator:
@@ -79,7 +95,6 @@ def scoring_options(usual: str, *, complete: bool = True) -> Decorator:
         ),
         click.option(
             "--profile",
-            default=DEFAULT_PROFILE,
             metavar="NAME",
             help=f"Conventions of ranking and averaging: {', '.join(PROFILES)} [{DEFAULT_PROFILE}].",
         ),
@@ -111,7 +126,7 @@ def scoring_options(usual: str, *, complete: bool = True) -> Decorator:
         def with_scoring(
             *,
             measures: tuple[str, ...],
-            profile: str,
+            profile: str | None,
             level: int | None,
             depth: int | None,
             judged_only: bool,
@@ -193,18 +208,20 @@ def statistics_options(command: Callback) -> Callback:
         power: float,
         **others: Any,
     ) -> Any:
-        from treceval_py.comparison.comparing import check_settings
+        from treceval_py.comparison.comparing import checked
         from treceval_py.comparison.comparison import Settings
         from treceval_py.comparison.tests import TESTS
 
+        for name in tests:
+            if name not in (*TESTS, "all"):
+                raise click.UsageError(f"--test is one of {', '.join(TESTS)} and all, not '{name}'.")
         named = [each for each in tests if each != "all"] or ["t"]
         every = [*named, *(TESTS if "all" in tests else ())]
         settings = Settings(
             named[0], tuple(dict.fromkeys(every)), correction, alpha, confidence, interval, groups, resamples,
             bootstrap, seed, margin, power,
         )  # fmt: skip
-        check_settings(settings)
-        return command(settings=settings, **others)
+        return command(settings=checked(settings), **others)
 
     decorated: Callback = with_settings
     for option in reversed(options):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from typing import Any, cast
 
 from treceval_py.errors import OutputError, visible
 from treceval_py.tables import encode
 
-__all__ = ["lost", "note", "put", "say"]
+__all__ = ["coloured", "lost", "note", "put", "say", "wide"]
 
 
 def put(text: str, path: str | None) -> None:
@@ -57,3 +58,19 @@ def say(line: str) -> None:
         with contextlib.suppress(OSError):
             sys.stderr.buffer.write(line.encode("utf-8", "backslashreplace") + b"\n")
             sys.stderr.buffer.flush()
+
+
+def coloured(path: str | None) -> bool:
+    """Tell whether output may have terminal styles: it goes to a terminal that shows them, and nobody objects."""
+    if path is not None or sys.stdout is None or not sys.stdout.isatty():
+        return False
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def wide(path: str | None) -> int | None:
+    """Return the columns of the terminal that output goes to; None where it goes elsewhere."""
+    if path is not None or sys.stdout is None or not sys.stdout.isatty():
+        return None
+    import shutil
+
+    return shutil.get_terminal_size().columns

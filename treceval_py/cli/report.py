@@ -107,7 +107,7 @@ def report(
     from treceval_py.report import report_payload, write_report
 
     texts = None if queries is None else read_query_texts(queries)
-    found = gathered(files, scoring, by=by, force=force)
+    found = gathered(files, scoring, by=by, force=force, output=output, again=True)
     compared = compare_gathered(found, settings, baseline=baseline, force=force, threads=scoring.threads)
     chosen = _pair(compared.runs, pair)
     payload = report_payload(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ import click
 from treceval_py.cli.group import PrefixCommand
 from treceval_py.cli.notes import about
 from treceval_py.cli.options import MOST_DIGITS, flag, number
-from treceval_py.cli.printing import put
+from treceval_py.cli.printing import coloured, put
 from treceval_py.cli.progress import progress
 from treceval_py.evaluation import check_kinds, duplicates_of, evaluate, format_for, load_judgments
 from treceval_py.formats.named import JUDGMENT_FORMATS, RUN_FORMATS
@@ -212,7 +211,7 @@ def score(
     rules = profile_named(("coursework" if judged_rankings else DEFAULT_PROFILE) if profile is None else profile)
     usual = RANGED if (ties or unjudged) and rules.measures == DEFAULT_MEASURES else rules.measures
     wanted = in_print_order(parse_measures(measures or usual, leaves_out=rules.leaves_out))
-    colour = output is None and sys.stdout is not None and sys.stdout.isatty()
+    colour = coloured(output)
     form = "long" if long_signature else "short" if signature else ""
     options = Options(per_query=per_query, summary=not no_summary, digits=digits, colour=colour, signature=form)
     if judged_rankings:  # each has judgments of its own

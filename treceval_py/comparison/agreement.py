@@ -15,7 +15,7 @@ from treceval_py.tables import Run, encode
 if TYPE_CHECKING:
     from treceval_py.comparison.comparison import Comparison
 
-__all__ = ["Orders", "Overlap", "Rbo", "kendall_tau", "overlap_of_runs", "rbo", "system_orders", "tau_ap"]
+__all__ = ["Orders", "Overlap", "Rbo", "kendall_tau", "overlap_of_runs", "rbo", "system_orders", "tau_ap", "tau_ap_b"]
 
 CELLS = 1 << 20
 """How many documents of pairs of lists are looked at together."""
@@ -97,8 +97,8 @@ def tau_ap(truth: FloatArray, tested: FloatArray) -> float:
     -----
     Without ties this is the coefficient of Yilmaz, Aslam and Robertson. The value of ties, in either list, is its mean
     over all orders in which the tied things could stand, each as likely as any other; a pair that is tied in `truth`
-    counts half. It is not divided by what ties leave possible, as tau-b is: two equal lists with ties have less than
-    1. So it is not the tau_AP,b of Urbano and Marrero, which is made after tau-b.
+    counts half. With ties in `tested` only this is the tau_AP,a of Urbano and Marrero. Two equal lists with ties have
+    less than 1; where neither list is the truth, take `tau_ap_b`.
 
     References
     ----------
@@ -133,6 +133,58 @@ def tau_ap(truth: FloatArray, tested: FloatArray) -> float:
     expected = above[group] + place / 2
     count = len(ranked)
     return float(2 * (expected[1:] / np.arange(1, count)).sum() / (count - 1) - 1)
+
+
+def tau_ap_b(one: FloatArray, two: FloatArray) -> float:
+    r"""Return the AP correlation of two orders of which neither is the truth: symmetric, and ties have no order.
+
+    .. math:: \frac{1}{2} \left( T(x, y) + T(y, x) \right), \quad
+        T(x, y) = \frac{2}{N - t_1} \sum_{i \notin top} \frac{C(i)}{a(i)} - 1
+
+    where a(i) is the number of things strictly above i in y, C(i) the number of those that are strictly above it in x
+    as well, and the top those :math:`t_1` things that stand first in y.
+
+    Parameters
+    ----------
+    one, two : (N,) float arrays
+        The values of the same things in two orders, higher is better.
+
+    Returns
+    -------
+    float
+        Between -1 and 1; 1 for two equal orders, with ties or without. NaN where all values of one order are equal, or
+        there are fewer than two.
+
+    Raises
+    ------
+    EvaluationError
+        The lengths differ.
+
+    References
+    ----------
+    Julián Urbano and Mónica Marrero. The treatment of ties in AP correlation. In Proceedings of the ACM SIGIR
+    International Conference on Theory of Information Retrieval, 321-324, 2017.
+
+    Examples
+    --------
+    In the second order A and B are tied above C: of the two above C both are above it in the first, 2 · (2 / 2) - 1. In
+    the first order B has A above it, which is not so in the second, and C has two: 2 · (0 / 1 + 2 / 2) / 2 - 1.
+
+    >>> import numpy as np
+    >>> tau_ap_b(np.array([3.0, 2, 1]), np.array([2.0, 2, 1]))
+    0.5
+    """
+    if _says_nothing(one, two):
+        return float("nan")
+    return (_concordant_above(one, two) + _concordant_above(two, one)) / 2
+
+
+def _concordant_above(truth: FloatArray, tested: FloatArray) -> float:
+    above = tested[None, :] > tested[:, None]
+    agree = above & (truth[None, :] > truth[:, None])
+    count = above.sum(axis=1)
+    outside = count > 0
+    return float(2 * (agree.sum(axis=1)[outside] / count[outside]).mean() - 1)
 
 
 class Rbo(NamedTuple):
@@ -274,7 +326,7 @@ class Orders(NamedTuple):
     tau : (M, M) float array
         Kendall's tau-b of the systems' means; NaN where all systems have the same mean.
     tau_ap : (M, M) float array
-        AP correlation, where the order of the row's measure is taken as the true one.
+        AP correlation, of which neither order is the truth (`tau_ap_b`).
     """
 
     measures: tuple[str, ...]
@@ -297,7 +349,7 @@ def system_orders(comparison: Comparison) -> Orders:
         )
     means = [compared.means for compared in comparison.measures]
     tau = np.array([[kendall_tau(one, other) for other in means] for one in means])
-    of_ap = np.array([[tau_ap(truth, tested) for tested in means] for truth in means])
+    of_ap = np.array([[tau_ap_b(one, other) for other in means] for one in means])
     return Orders(tuple(compared.measure for compared in comparison.measures), tau, of_ap)
 
 

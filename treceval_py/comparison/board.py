@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray, Source
-from treceval_py.comparison.cache import Entry, read_cache, write_cache
+from treceval_py.comparison.cache import Cached, Entry, place_of, read_cache, still_there, write_cache
 from treceval_py.comparison.gathering import USUAL
 from treceval_py.comparison.paired import mean_interval
-from treceval_py.comparison.saved import run_files, unique_names
-from treceval_py.comparison.scores import Aligned, Scored, aligned
+from treceval_py.comparison.saved import is_saved, run_files, unique_names
+from treceval_py.comparison.scores import MOST, Aligned, Scored, aligned
 from treceval_py.comparison.variance import least_difference, letters
-from treceval_py.errors import InputError, MeasureError, TrecevalError
+from treceval_py.errors import EvaluationError, InputError, MeasureError, TrecevalError
 from treceval_py.evaluation import check_kinds, evaluate, format_for, load_judgments, load_run, selected
 from treceval_py.formats.trec import Judgments
 from treceval_py.judging import JudgedRun, judge_by
@@ -143,7 +143,7 @@ class Board(NamedTuple):
     settings : BoardSettings
         How the board was made.
     difference : float
-        Tukey's least significant difference of the first measure; NaN where there is nothing to test.
+        Tukey's honestly significant difference of the first measure; NaN where there is nothing to test.
     judgments_name : str
         Where the judgments come from.
     signatures : tuple of Signature, length M
@@ -185,6 +185,7 @@ def board(
     run_format: str | None = None,
     judgment_format: str | None = None,
     by: str | None = None,
+    without: Sequence[str | os.PathLike[str]] = (),
     alpha: float = 0.05,
     confidence: float = 0.95,
     cache: str | os.PathLike[str] | None = None,
@@ -212,13 +213,16 @@ def board(
         The format of the judgments; by default it is recognised.
     by : {"tag", "file"}, optional
         By what runs are named; by default by their tags where these are different, else by their files.
+    without : sequence of path
+        Files that are none of the runs where a folder or a pattern has them, such as the judgments. The cache never is.
     alpha : float
         Level of significance of the letters, above 0 and below 1.
     confidence : float
         Of the intervals, above 0 and below 1.
     cache : path, optional
         The file that keeps what runs came to. A run whose bytes are in it is not scored again, if measures,
-        conventions, judgments and version are the same. Measures of one's own are computed each time.
+        conventions, judgments and version are the same. Runs that are not asked for now stay in it while their files
+        are there. Measures of one's own are computed each time.
     threads : int, optional
         How many files are hashed and scored at a time, from 1 to 256; by default as many as there are cores for this
         process.
@@ -264,7 +268,7 @@ def board(
     )
     check_kinds(asked, judgments)
     job = _Job(judgments, asked, rules, level, complete, depth, judged_only, collection_size, run_format)
-    files = run_files([os.fspath(path) for path in _paths(runs)])
+    files = run_files(_paths(runs), without=[*without, *([] if cache is None else [cache])])
     workers = available_threads() if threads is None else threads
     known, notes, scored = _entries_of(job, files, cache, workers, after)
     settings = BoardSettings(rules.name, complete, alpha, confidence)
@@ -378,16 +382,28 @@ class _Job(NamedTuple):
             run_format=self.run_format if isinstance(run, str) else None,
             threads=1,
         )
+        values = np.where(results.counted, results.matrix, np.nan)[:, : len(self.measures)]
+        _check_size(values, results)
         tied = _tied_queries(self.judgments, run, results)
         # A file that was changed and changed back would pass; one that somebody is writing does not.
         if digest_of_file(file) != digest:
             raise InputError("the file changed while it was read", "Run again when nothing writes to it.", file=file)
-        values = np.where(results.counted, results.matrix, np.nan)[:, : len(self.measures)]
         contradictions = results.contradictions
         return Entry(
             *(results.tag, results.qids, values, results.missing, _judged_share(results, judged), tied),
             *(len(contradictions.qids), bool(contradictions) and contradictions.reversed),
         )
+
+
+def _check_size(values: FloatArray, results: Results) -> None:
+    """Refuse values of which there is no mean, or no standard deviation that a float could hold."""
+    beyond = np.argwhere(np.abs(values) > MOST)
+    if len(beyond):
+        row, column = beyond[0].tolist()
+        where = f"measure {results.measures[column].name} of query '{results.qids[row]}' is"
+        value = values[row, column]
+        size = "infinite, which cannot" if np.isinf(value) else f"{value:g}, which is too large to"
+        raise EvaluationError(f"{where} {size} be compared", "Rank runs by another measure.")
 
 
 def _judged_share(results: Results, judged: Measure) -> float | None:
@@ -458,11 +474,12 @@ def _entries_of(
         notes.append(f"nothing is kept for the next time: {', '.join(job.own)} may change without notice.")
         path = None
     key = job.key
-    kept: dict[str, Entry] = {}
+    cached = Cached({}, {})
     if path is not None:
-        kept, note, writable = read_cache(path, key, len(job.measures))
-        notes += [note] if note else []
-        path = path if writable else None
+        cached = read_cache(path, key, len(job.measures))
+        notes += [cached.note] if cached.note else []
+        path = path if cached.writable else None
+    kept = cached.entries
     digests = list(in_order(iter(files), _digest, workers))
     wanted = {digest: file for file, digest in zip(files, digests, strict=True) if isinstance(digest, str)}
     lacking = [(file, digest) for digest, file in wanted.items() if digest not in kept]
@@ -473,9 +490,8 @@ def _entries_of(
         if after is not None:
             after()
     there = {digest: found for digest, found in made.items() if isinstance(found, Entry)}
-    if path is not None and there.keys() != kept.keys():
-        failure = write_cache(path, key, there)
-        notes += [failure] if failure else []
+    if path is not None:
+        notes += _keep(path, key, cached, there, wanted, files)
     known = _Known([], [], [], [])
     for file, hashed in zip(files, digests, strict=True):
         found = made[hashed] if isinstance(hashed, str) else hashed
@@ -488,8 +504,29 @@ def _entries_of(
     return known, notes, sum(digest in there for _, digest in lacking)
 
 
+def _keep(
+    path: str,
+    key: list[str],
+    cached: Cached,
+    there: dict[str, Entry],
+    wanted: dict[str, str],
+    given: Sequence[str],
+) -> list[str]:
+    """Write what runs came to, these and others that are still there, if that is not what is written already."""
+    now = {digest: place_of(file, path) for digest, file in wanted.items()}
+    others = still_there(cached, path, {place_of(file, path) for file in given})
+    entries = {digest: cached.entries[digest] for digest in others} | there
+    files = {digest: now.get(digest) or others[digest] for digest in entries}
+    if files == cached.files:
+        return []
+    failure = write_cache(path, key, entries, files)
+    return [failure] if failure else []
+
+
 def _digest(file: str) -> str | Unscored:
     try:
+        if file == "-":
+            raise InputError("standard input cannot be put on a board", "Name a file or a folder.")
         if os.path.exists(file) and not os.path.isfile(file):
             raise InputError("is no regular file, and so cannot be known again", "Copy it to a file.", file=file)
         return digest_of_file(file)
@@ -499,6 +536,9 @@ def _digest(file: str) -> str | Unscored:
 
 def _scored(job: _Job, file: str, digest: str) -> Entry | Unscored:
     try:
+        if job.run_format is None and is_saved(file):
+            what = "this has results and is no run, and boards are made of runs"
+            raise InputError(what, "Compare saved results with treceval compare.", file=file)
         return job.entry(file, digest)
     except TrecevalError as error:
         return _unscored(file, error)
@@ -597,7 +637,7 @@ def _intervals(measure: Measure, column: Aligned, settings: BoardSettings) -> tu
 
 
 def _groups(column: Aligned, settings: BoardSettings) -> tuple[float, tuple[str, ...]]:
-    """Return the least significant difference, and the letters of the runs."""
+    """Return the honestly significant difference, and the letters of the runs."""
     count, queries = column.values.shape
     if count < 2 or queries < 2:
         return float("nan"), ("",) * count
@@ -610,20 +650,19 @@ def _groups(column: Aligned, settings: BoardSettings) -> tuple[float, tuple[str,
 def _about_queries(job: _Job, known: _Known, columns: Sequence[Aligned]) -> list[str]:
     """Say what is done about queries that some runs lack."""
     notes = []
+    over = len(columns[0].qids)
+    same = f"all means are over the same {over} {'query' if over == 1 else 'queries'}."
     lacking = [file for file, entry in zip(known.files, known.entries, strict=True) if entry.missing]
     if lacking and job.complete:
         runs = "1 run lacks" if len(lacking) == 1 else f"{len(lacking)} runs lack"
-        notes.append(
-            f"{runs} judged queries ({first_of(lacking)}), which count as empty rankings: all means are over the same "
-            f"{len(columns[0].qids)} queries."
-        )
+        notes.append(f"{runs} judged queries ({first_of(lacking)}), which count as empty rankings: {same}")
     left_out = columns[0].left_out
     if left_out:
         count = len(left_out)
         are = "1 query that some runs lack is" if count == 1 else f"{count} queries that some runs lack are"
         notes.append(
-            f"{are} left out ({first_of(left_out)}): all means are over the same {len(columns[0].qids)} queries. "
-            "With -c a missing query counts as an empty ranking."
+            f"{are} left out ({first_of(left_out)}): {same}"
+            + ("" if job.complete else " Without --common a missing query counts as an empty ranking.")
         )
     if columns[0].values.shape[1] == 1:
         notes.append("there is one query, so that nothing can be tested.")

@@ -7,7 +7,7 @@ they come back as they were.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,17 @@ from treceval_py.errors import InputError, OutputError
 from treceval_py.formats.source import peek, whole
 from treceval_py.formats.target import written_whole
 
-__all__ = ["CACHE_NAME", "Cached", "Entry", "cache_in", "read_cache", "write_cache"]
+__all__ = [
+    "CACHE_NAME",
+    "Cached",
+    "Entry",
+    "cache_beside",
+    "cache_in",
+    "place_of",
+    "read_cache",
+    "still_there",
+    "write_cache",
+]
 
 CACHE_NAME = ".treceval-board.json.gz"
 """What the file is called in the folder of the runs; hidden, so that it is not taken for one of them."""
@@ -27,7 +37,7 @@ MARK = "treceval board"
 
 BEGINNING = f'{{"{MARK}"'.encode()
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Entry(NamedTuple):
@@ -72,6 +82,8 @@ class Cached(NamedTuple):
     ----------
     entries : dict of str to Entry
         By the SHA-256 of the run's file; empty where nothing is of use.
+    files : dict of str to str
+        The file that each came from, by the same SHA-256, as seen from the folder of the cache.
     note : str
         Why a file that is there is of no use; empty if there is none, or if only the question changed.
     writable : bool
@@ -79,6 +91,7 @@ class Cached(NamedTuple):
     """
 
     entries: dict[str, Entry]
+    files: dict[str, str]
     note: str = ""
     writable: bool = True
 
@@ -89,6 +102,18 @@ def cache_in(runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) ->
     if len(paths) != 1 or not os.path.isdir(paths[0]):
         return None
     return os.path.join(os.fspath(paths[0]), CACHE_NAME)
+
+
+def cache_beside(runs: Sequence[str]) -> str | None:
+    """Return where the cache of runs stands: in the folder of all of them; None where they are in several.
+
+    Parameters
+    ----------
+    runs : sequence of str
+        Folders, patterns and files.
+    """
+    folders = [path if os.path.isdir(path) else os.path.dirname(path) or os.curdir for path in runs]
+    return cache_in(folders[0]) if len({os.path.realpath(folder) for folder in folders}) == 1 else None
 
 
 def read_cache(path: str, key: Sequence[str], measures: int) -> Cached:
@@ -110,30 +135,34 @@ def read_cache(path: str, key: Sequence[str], measures: int) -> Cached:
         only a cache has.
     """
     if not os.path.exists(path):
-        return Cached({})
+        return Cached({}, {})
     if not os.path.isfile(path):
-        return Cached({}, f"{path} is no regular file, so that nothing is kept in it.", writable=False)
+        return Cached({}, {}, f"{path} is no regular file, so that nothing is kept in it.", writable=False)
     try:
         head, _ = peek(path, len(BEGINNING))
         if head != BEGINNING and os.path.basename(path) != CACHE_NAME:
-            return Cached({}, f"{path} is no cache of a board and is left alone.", writable=False)
-        return Cached(_entries(whole(path), key, measures))
+            return Cached({}, {}, f"{path} is no cache of a board and is left alone.", writable=False)
+        return _cached(whole(path), key, measures)
     except InputError as error:
         failure = error.what
     # Whatever is wrong with what it says, all of it can be computed again.
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         failure = "it does not say what a cache says"
-    return Cached({}, f"the cache {path} cannot be used ({failure}) and is made again.")
+    return Cached({}, {}, f"the cache {path} cannot be used ({failure}) and is made again.")
 
 
-def _entries(text: bytes, key: Sequence[str], measures: int) -> dict[str, Entry]:
+def _cached(text: bytes, key: Sequence[str], measures: int) -> Cached:
     import json
 
     document = json.loads(text)
     if document[MARK] != FORMAT or document["key"] != list(key):
-        return {}
+        return Cached({}, {})
     queries = [tuple(_words(qids)) for qids in document["queries"]]
-    return {digest: _entry(kept, queries, measures) for digest, kept in document["runs"].items()}
+    runs = document["runs"].items()
+    return Cached(
+        {digest: _entry(kept, queries, measures) for digest, kept in runs},
+        {digest: _words([kept["file"]])[0] for digest, kept in runs},
+    )
 
 
 def _entry(kept: Mapping[str, Any], queries: Sequence[tuple[str, ...]], measures: int) -> Entry:
@@ -160,7 +189,32 @@ def _words(found: Any) -> list[str]:
     return found
 
 
-def write_cache(path: str, key: Sequence[str], entries: Mapping[str, Entry]) -> str:
+def place_of(file: str, cache: str) -> str:
+    """Return where a file is as seen from the folder of a cache, so that both can be moved together."""
+    return os.path.relpath(file, os.path.dirname(cache) or os.curdir)
+
+
+def still_there(kept: Cached, cache: str, now: Container[str]) -> dict[str, str]:
+    """Return the files of kept runs that are not looked at now and that have not gone, by their hashes.
+
+    Parameters
+    ----------
+    kept : Cached
+        What was kept.
+    cache : str
+        The file that it was kept in.
+    now : container of str
+        The files that are looked at, as `place_of` gives them: of these only what they have now is kept.
+    """
+    folder = os.path.dirname(cache)
+    return {
+        digest: file
+        for digest, file in kept.files.items()
+        if file not in now and os.path.isfile(os.path.join(folder, file))
+    }
+
+
+def write_cache(path: str, key: Sequence[str], entries: Mapping[str, Entry], files: Mapping[str, str]) -> str:
     """Write what runs came to, whole or not at all; two that write at once leave what one of them wrote.
 
     Parameters
@@ -171,6 +225,8 @@ def write_cache(path: str, key: Sequence[str], entries: Mapping[str, Entry]) -> 
         As of `read_cache`.
     entries : mapping of str to Entry
         What is kept, by the SHA-256 of the run's file.
+    files : mapping of str to str
+        The file of each, by the same SHA-256, as `place_of` gives it.
 
     Returns
     -------
@@ -184,7 +240,9 @@ def write_cache(path: str, key: Sequence[str], entries: Mapping[str, Entry]) -> 
         MARK: FORMAT,
         "key": list(key),
         "queries": [list(qids) for qids in numbers],
-        "runs": {digest: _plain(entry, numbers[entry.qids]) for digest, entry in entries.items()},
+        "runs": {
+            digest: {"file": files[digest], **_plain(entry, numbers[entry.qids])} for digest, entry in entries.items()
+        },
     }
     try:
         with written_whole(path) as stream:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import itertools
+import operator
+import os
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from treceval_py._types import FloatArray, Source
+from treceval_py._types import FloatArray, IntArray, Source
 from treceval_py.comparison.comparison import Compared, Comparison, Difference, Settings, Tested
 from treceval_py.comparison.corrections import CORRECTIONS
 from treceval_py.comparison.gathering import Compares, Gathered, Scoring, gather
+from treceval_py.comparison.notes import about_queries, about_resamples, about_tests
 from treceval_py.comparison.paired import (
     bca_interval,
     effect_size,
     equivalence,
     mean_interval,
     queries_needed,
+    signed_ranks,
     t_interval,
     wins_ties_losses,
 )
@@ -27,11 +31,10 @@ from treceval_py.comparison.variance import least_difference, letters, tukey, tw
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.formats.trec import Judgments
 from treceval_py.measures import Measure
-from treceval_py.profiles import DEFAULT_PROFILE, Profile
+from treceval_py.profiles import Profile
 from treceval_py.streaming import MOST_THREADS
-from treceval_py.tables import first_of
 
-__all__ = ["check_settings", "compare", "compare_gathered"]
+__all__ = ["checked", "compare", "compare_gathered"]
 
 EXACT = 1e-12
 """Means closer than this are equal: sums in other orders differ in their last digits."""
@@ -60,7 +63,7 @@ def compare(
     seed: int = 1,
     margin: float | None = None,
     power: float = 0.8,
-    profile: str | Profile = DEFAULT_PROFILE,
+    profile: str | Profile | None = None,
     level: int | None = None,
     complete: bool = False,
     depth: int | None = None,
@@ -138,11 +141,13 @@ def compare(
     >>> found["RR"].differences[0].losses
     2
     """
+    if isinstance(runs, (str, bytes, os.PathLike)):
+        raise EvaluationError(f"runs are given as a list, not as one path: {os.fspath(runs)!r}", "Put it into a list.")
+    every = (test, *(each for each in dict.fromkeys(tests) if each != test))
     settings = Settings(
-        test, (test, *(each for each in dict.fromkeys(tests) if each != test)), correction, alpha, confidence, interval,
-        groups, resamples, bootstrap, seed, margin, power,
-    )  # fmt: skip
-    check_settings(settings, threads)
+        test, every, correction, alpha, confidence, interval, groups, resamples, bootstrap, seed, margin, power
+    )
+    settings = checked(settings, threads)
     asked = (measures,) if isinstance(measures, (str, Measure)) else tuple(measures or ())
     scoring = Scoring(asked, profile, level, complete, depth, judged_only, threads=threads)
     if isinstance(runs, Mapping):
@@ -152,14 +157,24 @@ def compare(
     return compare_gathered(found, settings, baseline=baseline, pairs=pairs, force=force, threads=threads)
 
 
-def check_settings(settings: Settings, threads: int | None = None) -> None:
-    """Refuse settings out of range.
+def checked(settings: Settings, threads: int | None = None) -> Settings:
+    """Return settings as plain numbers, and refuse those out of range.
 
     Raises
     ------
     MeasureError
         One is; it says which and what is possible.
     """
+    settings = settings._replace(
+        resamples=_whole("resamples", settings.resamples),
+        bootstrap=_whole("bootstrap", settings.bootstrap),
+        seed=_whole("seed", settings.seed),
+        alpha=_real("alpha", settings.alpha),
+        confidence=_real("confidence", settings.confidence),
+        power=_real("power", settings.power),
+        margin=None if settings.margin is None else _real("margin", settings.margin),
+    )
+    threads = None if threads is None else _whole("threads", threads)
     for name in settings.tests:
         _one_of("test", name, [*TESTS])
     _one_of("correction", settings.correction, [*CORRECTIONS])
@@ -178,6 +193,23 @@ def check_settings(settings: Settings, threads: int | None = None) -> None:
         raise MeasureError(f"margin must be above 0, not {settings.margin:g}")
     if threads is not None and not 1 <= threads <= MOST_THREADS:
         raise MeasureError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
+    return settings
+
+
+def _whole(name: str, value: object) -> int:
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise MeasureError(f"{name} must be a whole number, not {value!r}") from None
+
+
+def _real(name: str, value: object) -> float:
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise MeasureError(f"{name} must be a number, not {value!r}") from None
 
 
 def _one_of(what: str, name: str, known: Sequence[str]) -> None:
@@ -204,7 +236,7 @@ def compare_gathered(
     if pairs and baseline is not None:
         raise MeasureError("each two runs are compared, or each with a baseline", "Leave one of the two out.")
     base = None if pairs else _baseline(names, baseline)
-    columns = aligned(runs, force=force)
+    columns, repeated = _once(aligned(runs, force=force))
     if base is None:
         which = [(second, first) for first, second in itertools.combinations(range(len(runs)), 2)]
     else:
@@ -212,6 +244,7 @@ def compare_gathered(
     differences = [_differences(each.values, which, settings, threads) for each in columns]
     corrected, family = _corrected(differences, settings)
     measures = tuple(_compared(each, rows, settings, threads) for each, rows in zip(columns, corrected, strict=True))
+    said = [*about_tests(measures, names, settings), *about_resamples(settings, family)]
     return Comparison(
         runs=names,
         baseline=base,
@@ -220,14 +253,15 @@ def compare_gathered(
         family=family,
         files=tuple(run.file for run in runs),
         judgments_name="" if found.judgments is None else found.judgments.name,
-        notes=(*found.notes, *_notes(columns, names)),
+        notes=(*found.notes, *repeated, *about_queries(columns, names, scored=found.judgments is not None), *said),
     )
 
 
 def _baseline(names: Sequence[str], wanted: str | int | None) -> int:
     if wanted is None:
         return 0
-    if isinstance(wanted, int):
+    if not isinstance(wanted, str):
+        wanted = _whole("baseline", wanted)
         if not 0 <= wanted < len(names):
             raise EvaluationError(f"the baseline is run {wanted} of {len(names)}, counted from 0")
         return wanted
@@ -257,12 +291,21 @@ def _differences(
     }
     effect = effect_size(columns, settings.confidence)
     counts = wins_ties_losses(columns)
+    above: IntArray = np.sign(columns.mean(axis=0)).astype(np.int64)
+    directions = {
+        name: np.sign(counts[:, 0] - counts[:, 2]) if name == "sign" else signed_ranks(columns)
+        for name in settings.tests
+        if name in ("sign", "wilcoxon")
+    }
     equal = np.full(len(which), np.nan) if settings.margin is None else equivalence(columns, settings.margin).p
     needed = queries_needed(effect.d, alpha=settings.alpha, power=settings.power)
     found = []
     for at, (run, other) in enumerate(which):
         tests = {
-            name: Tested(float(each.statistic[at]), float(each.p[at]), float("nan")) for name, each in outcomes.items()
+            name: Tested(
+                float(each.statistic[at]), float(each.p[at]), float("nan"), int(directions.get(name, above)[at])
+            )
+            for name, each in outcomes.items()
         }
         wins, ties, losses = counts[at].tolist()
         found.append(
@@ -337,32 +380,18 @@ def _groups(
     return letters(means, p <= settings.alpha), p
 
 
-def _notes(columns: Sequence[Aligned], names: Sequence[str]) -> list[str]:
-    """Say which queries are left out, and which runs are the same."""
+def _once(columns: Sequence[Aligned]) -> tuple[list[Aligned], list[str]]:
+    """Leave out measures that are another one by another name, which would count twice in the correction."""
+    kept: list[Aligned] = []
     notes = []
-    by_queries: dict[tuple[str, ...], list[Aligned]] = {}
     for each in columns:
-        if each.left_out:
-            by_queries.setdefault(each.left_out, []).append(each)
-    for left_out, group in by_queries.items():
-        count = len(left_out)
-        are = "1 query that some runs lack is" if count == 1 else f"{count} queries that some runs lack are"
-        where = "" if len(group) == len(columns) else f" of {', '.join(each.measure for each in group)}"
-        notes.append(
-            f"{are} left out{where} ({first_of(left_out)}): all runs are compared over the same "
-            f"{_queries(len(group[0].qids))}. With -c a missing query counts as an empty ranking."
-        )
-    alike = [
-        f"{names[first]} and {names[second]}"
-        for first, second in itertools.combinations(range(min(len(names), 50)), 2)
-        if all(np.array_equal(each.values[first], each.values[second]) for each in columns)
-    ]
-    if alike:
-        notes.append(f"{'; '.join(alike[:5])}{'; …' if len(alike) > 5 else ''} have the same values in every query.")
-    if columns and len(columns[0].qids) == 1:
-        notes.append("there is one query, so that nothing can be tested.")
-    return notes
+        same = next((other for other in kept if _same_measure(each, other)), None)
+        if same is None:
+            kept.append(each)
+        else:
+            notes.append(f"{each.measure} is {same.measure} by another name, and is compared once.")
+    return kept, notes
 
 
-def _queries(count: int) -> str:
-    return "query" if count == 1 else f"{count} queries"
+def _same_measure(one: Aligned, other: Aligned) -> bool:
+    return one.signature is not None and other.signature is not None and not one.signature.differences(other.signature)

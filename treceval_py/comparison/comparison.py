@@ -75,11 +75,15 @@ class Tested(NamedTuple):
         Its two-sided p-value; NaN where it cannot be had, as of one query.
     adjusted : float
         The p-value corrected over the family that is compared.
+    direction : int
+        1 where the test speaks for the run, -1 where it speaks for the other, else 0. The sign test counts queries and
+        Wilcoxon's adds ranks, so that they can speak against the run with the higher mean.
     """
 
     statistic: float
     p: float
     adjusted: float
+    direction: int = 0
 
 
 class Difference(NamedTuple):
@@ -202,6 +206,8 @@ class Comparison:
     version: str = __version__
 
     def __getitem__(self, measure: str) -> Compared:
+        if not isinstance(measure, str):
+            raise KeyError(measure)
         for compared in self.measures:
             if compared.measure == measure:
                 return compared
@@ -232,13 +238,34 @@ class Comparison:
     def _repr_html_(self) -> str:
         return self.to_html()
 
-    def to_text(self, format: str = "table", *, digits: int | None = None, colour: bool = False) -> str:
-        """Return the comparison as text, in one of the formats of `output.comparisons.COMPARISON_FORMATS`."""
+    def to_text(
+        self, format: str = "table", *, digits: int | None = None, colour: bool = False, width: int | None = None
+    ) -> str:
+        """Return the comparison as text.
+
+        Parameters
+        ----------
+        format : str
+            One of the formats of `output.comparisons.COMPARISON_FORMATS`.
+        digits : int, optional
+            Decimals; by default 4 for people, and all for programs.
+        colour : bool
+            Whether terminal styles may be used.
+        width : int, optional
+            Columns of the terminal, into which a table is fitted.
+
+        Raises
+        ------
+        ValueError
+            There is no such format, or `digits` is negative.
+        """
         from treceval_py.output.comparisons import COMPARISON_FORMATS, Layout
 
         if format not in COMPARISON_FORMATS:
             raise ValueError(f"format must be one of {', '.join(COMPARISON_FORMATS)}, not {format!r}")
-        return COMPARISON_FORMATS[format](self, Layout(digits=digits, colour=colour))
+        if digits is not None and digits < 0:
+            raise ValueError(f"digits must be 0 or more, not {digits}")
+        return COMPARISON_FORMATS[format](self, Layout(digits=digits, colour=colour, width=width))
 
     def to_latex(self, *, digits: int | None = None) -> str:
         """Return a LaTeX table in the style of booktabs, with a caption that states the test."""
@@ -257,6 +284,12 @@ class Comparison:
         import pandas as pd
 
         from treceval_py.output.comparisons import records
+        from treceval_py.output.tabular import json_safe
 
-        frame: pd.DataFrame = pd.DataFrame(records(self))
+        # pandas keeps text as Arrow does, which has no bytes that are not UTF-8.
+        rows = [
+            {key: json_safe(cell) if isinstance(cell, str) else cell for key, cell in row.items()}
+            for row in records(self)
+        ]
+        frame: pd.DataFrame = pd.DataFrame(rows)
         return frame

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from treceval_py._types import Source
@@ -13,7 +13,7 @@ from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.evaluation import check_kinds, evaluate, format_for, load_judgments
 from treceval_py.formats.source import Watch
 from treceval_py.formats.trec import Judgments
-from treceval_py.measures import Measure, parse_measures
+from treceval_py.measures import NICKNAMES, Measure, parse_measures
 from treceval_py.measures.registry import COUNT, TEXT
 from treceval_py.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, Profile, profile_named
 from treceval_py.results import Results
@@ -36,12 +36,14 @@ class Scoring(NamedTuple):
     ----------
     measures : tuple of str or Measure
         What is computed; empty for the usual measures, or for those that saved results have.
-    profile, level, complete, depth, judged_only, collection_size, run_format, judgment_format, threads
+    profile : str, Profile or None
+        The profile; None for the usual one, or for the way in which saved results were made.
+    level, complete, depth, judged_only, collection_size, run_format, judgment_format, threads
         As of `evaluate`.
     """
 
     measures: tuple[str | Measure, ...] = ()
-    profile: str | Profile = DEFAULT_PROFILE
+    profile: str | Profile | None = None
     level: int | None = None
     complete: bool = False
     depth: int | None = None
@@ -54,7 +56,9 @@ class Scoring(NamedTuple):
     @property
     def rules(self) -> Profile:
         """The profile itself."""
-        return profile_named(self.profile) if isinstance(self.profile, str) else self.profile
+        if isinstance(self.profile, Profile):
+            return self.profile
+        return profile_named(self.profile or DEFAULT_PROFILE)
 
     @property
     def asked(self) -> bool:
@@ -133,11 +137,13 @@ def gather(
     TrecevalError
         A file cannot be read, a measure is unknown, runs have no judgments, or their names are not different.
     """
-    wanted = parse_measures(scoring.measures, leaves_out=scoring.rules.leaves_out) if scoring.measures else []
-    _check_comparable_kind(wanted)
+    wanted, notes = _wanted(scoring)
     saved = [_saved_of(each) for each in given]
     known = [scored for found in saved if found is not None for scored in found]
-    chosen, notes = _chosen(wanted, known, scoring.rules)
+    if given and None not in saved:
+        _check_not_scored(qrels, scoring)
+    chosen, more = _chosen(wanted, known, scoring.rules)
+    notes += more
     repeated = _signatures(known, chosen) if known and not scoring.asked and not force else None
     judgments = _judgments(qrels, chosen, scoring) if None in saved else None
     entries: list[_Entry] = []
@@ -177,10 +183,36 @@ def _saved_of(given: Compares) -> list[Scored] | None:
     return None
 
 
-def _check_comparable_kind(measures: Iterable[Measure]) -> None:
-    for measure in measures:
-        if measure.family.kind == TEXT or not measure.family.per_query:
-            raise MeasureError(f"measure {measure.name} has no number for each query", "Compare another one.")
+def _wanted(scoring: Scoring) -> tuple[list[Measure], list[str]]:
+    """Return the measures that were asked for; of sets of measures only those that can be compared, and say so."""
+    wanted: list[Measure] = []
+    notes = []
+    for asked in scoring.measures:
+        found = parse_measures(asked, leaves_out=scoring.rules.leaves_out)
+        if isinstance(asked, str) and asked in NICKNAMES:
+            fit = [each for each in found if each.family.per_query and each.family.kind not in (TEXT, COUNT)]
+            if not fit:
+                raise MeasureError(f"no measure of {asked} has a number for each query", "Compare others.")
+            left = ", ".join(each.name for each in found if each not in fit)
+            if left:
+                notes.append(f"texts, counts and averages over all queries in {asked} are not compared: {left}.")
+            found = fit
+        for measure in found:
+            if measure.family.kind == TEXT or not measure.family.per_query:
+                raise MeasureError(f"measure {measure.name} has no number for each query", "Compare another one.")
+        wanted += [each for each in found if each not in wanted]
+    return wanted, notes
+
+
+def _check_not_scored(qrels: object, scoring: Scoring) -> None:
+    """Refuse judgments and options of scoring where nothing is scored: they would be dropped in silence."""
+    if qrels is not None:
+        raise EvaluationError("all of these are results, for which no judgments are needed", "Leave the judgments out.")
+    if scoring.asked:
+        raise EvaluationError(
+            "saved results are compared as they are: nothing is left to score",
+            "Leave out profile, complete, level, depth and judged_only, or score the runs again.",
+        )
 
 
 def _chosen(wanted: list[Measure], known: Sequence[Scored], rules: Profile) -> tuple[list[Measure | str], list[str]]:
@@ -203,9 +235,8 @@ def _chosen(wanted: list[Measure], known: Sequence[Scored], rules: Profile) -> t
         raise EvaluationError("the saved results have no measure in common", "Score the runs with the same measures.")
     notes = []
     if len(found) < len(real):
-        notes.append(
-            f"of the {len(real)} measures that were saved, {', '.join(found)} are compared; -m chooses others."
-        )
+        are = "is" if len(found) == 1 else "are"
+        notes.append(f"of {len(real)} measures that were saved, {', '.join(found)} {are} compared; -m chooses others.")
     return list(found), notes
 
 
@@ -299,7 +330,7 @@ def _scored_now(
         depth=scoring.depth,
         judged_only=scoring.judged_only,
         collection_size=scoring.collection_size,
-        profile=scoring.profile,
+        profile=scoring.rules,
         run_format=scoring.run_format,
         threads=scoring.threads,
         watch=watch,
@@ -310,8 +341,10 @@ def _names(entries: Sequence[_Entry], names: Sequence[str] | None, by: str | Non
     if names is not None:
         if len(names) != len(entries):
             raise EvaluationError(
-                f"there are {len(names)} names for {len(entries)} runs", "Give one for each run, also for those saved."
+                f"the number of names is {len(names)}, and that of runs {len(entries)}", "Give one for each run."
             )
+        if not all(isinstance(name, str) for name in names):
+            raise EvaluationError("the names of runs are text", "Give each run a name.")
         if len(set(names)) < len(names) or not all(names):
             raise EvaluationError("the names of the runs are not different", "Give each run a name of its own.")
         return tuple(names)

@@ -3,10 +3,11 @@
 Every function takes differences of shape (Q, P): a row for each query, a column for each pair of runs, the value of one
 run minus that of the other, none of them NaN. Shape letters: S runs, Q queries, P pairs, B resamples.
 
-Nothing here warns, and no column of numbers is refused. A difference of at most `SAME` counts as 0, because a measure
-is a sum, and the same sum in another order differs in its last bits. A column whose differences are all 0 has p = 1,
-the interval (0, 0) and the effect 0. Where all are equal and not 0, nothing varies: p = 0 in a t-test, the interval is
-that one number, and the effect is infinite. From one query no p-value and no interval can be had; they are NaN.
+Nothing here warns of values up to 1e100, and no column of them is refused. A difference of at most `SAME` counts as 0,
+because a measure is a sum, and the same sum in another order differs in its last bits. A column whose differences are
+all 0 has p = 1, the interval (0, 0) and the effect 0. Where all are equal and not 0, nothing varies: p = 0 in a t-test,
+the interval is that one number, and the effect is infinite. From one query no p-value and no interval can be had; they
+are NaN.
 """
 
 from __future__ import annotations
@@ -198,6 +199,27 @@ def wilcoxon(differences: FloatArray) -> Outcome:
             # One call for all pairs would be approximate for all of them as soon as one of them has ties.
             statistic[number], p[number] = _of_all_signs(column) if len(column) <= FEW else stats.wilcoxon(column)
     return Outcome(statistic, p)
+
+
+def signed_ranks(differences: FloatArray) -> IntArray:
+    """Return 1 where the ranks of positive differences outweigh those of negative ones, -1 where it is otherwise.
+
+    Parameters
+    ----------
+    differences : (Q, P) float array
+        The differences.
+
+    Returns
+    -------
+    (P,) int array
+        1, 0 or -1: for which of both runs Wilcoxon's test speaks.
+    """
+    from scipy.stats import rankdata  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    kept = settled(np.round(differences, DECIMALS))
+    ranks = rankdata(np.abs(kept), axis=0)
+    balance: IntArray = np.sign((np.sign(kept) * ranks).sum(axis=0)).astype(np.int64)
+    return balance
 
 
 def sign_test(differences: FloatArray) -> Outcome:
@@ -506,7 +528,7 @@ def queries_needed(effect: FloatArray, *, alpha: float, power: float) -> FloatAr
     found = np.abs(effect)
     needed = np.where(found == 0, np.inf, np.where(np.isinf(found), 2.0, np.nan))
     searched = (found > 0) & np.isfinite(found)
-    tail = float(special.ndtri(1 - alpha / 2))
+    tail = float(-special.ndtri(alpha / 2))
     with np.errstate(over="ignore"):  # an effect of 1e-200 needs an infinite number
         guess = ((tail + float(special.ndtri(power))) / found[searched]) ** 2 + tail**2 / 2
     few = guess <= MOST_QUERIES

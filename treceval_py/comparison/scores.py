@@ -9,7 +9,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray
 from treceval_py.errors import EvaluationError
-from treceval_py.signatures import Signature
+from treceval_py.signatures import Signature, fingerprint_of_queries
 from treceval_py.tables import encode, first_of
 
 if TYPE_CHECKING:
@@ -69,6 +69,10 @@ class Aligned(NamedTuple):
         How the first run's values were made, where it is known.
     left_out : tuple of str
         Queries that some runs have and some have not.
+    forced : tuple of str
+        In what values were made differently that are compared by force.
+    versions : tuple of str
+        The versions of treceval_py that made the values, as far as they are known.
     """
 
     measure: str
@@ -76,6 +80,12 @@ class Aligned(NamedTuple):
     values: FloatArray
     signature: Signature | None
     left_out: tuple[str, ...]
+    forced: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+
+
+MOST = 1e100
+"""Larger values have no standard deviation that a float could hold."""
 
 
 def scored_of(results: Results, name: str) -> Scored:
@@ -98,6 +108,15 @@ def scored_of(results: Results, name: str) -> Scored:
             f"no measure of {results.run_name} has a number for each query", "Choose other measures, such as map."
         )
     values = np.where(results.counted[:, kept], results.matrix[:, kept], np.nan)
+    beyond = np.argwhere(np.abs(values) > MOST)
+    if len(beyond):
+        row, column = beyond[0].tolist()
+        measure, qid = results.measures[kept[column]].name, results.qids[row]
+        raise EvaluationError(
+            f"{measure} of query '{qid}' is {values[row, column]:g}, which is too large to be compared",
+            "Compare another measure.",
+            file=results.run_name,
+        )
     return Scored(
         name,
         results.run_name,
@@ -143,13 +162,15 @@ def _aligned(runs: Sequence[Scored], name: str, *, force: bool) -> Aligned:
     places = [run.measures.index(name) for run in runs]
     made = [(run, run.signatures[place]) for run, place in zip(runs, places, strict=True)]
     known = [(run, signature) for run, signature in made if signature is not None]
+    forced = []
     for run, signature in known[1:]:
-        found = [] if force else known[0][1].differences(signature)
+        # Versions alone are no difference: what was scored long ago would compare with nothing.
+        found = known[0][1]._replace(version=signature.version).differences(signature)
         if found:
-            raise EvaluationError(
-                f"{name} of {known[0][0].name} and of {run.name} were made differently: {'; '.join(found)}",
-                "Score both in the same way, or force the comparison.",
-            )
+            said = f"{name} of {known[0][0].name} and of {run.name} were made differently: {'; '.join(found)}"
+            if not force:
+                raise EvaluationError(said, "Score both in the same way, or force the comparison.")
+            forced.append(said)
     columns = []
     for run, place in zip(runs, places, strict=True):
         column = run.values[:, place]
@@ -170,4 +191,7 @@ def _aligned(runs: Sequence[Scored], name: str, *, force: bool) -> Aligned:
     qids = tuple(sorted(common, key=encode))
     values = np.array([[column[qid] for qid in qids] for column in columns], dtype=np.float64)
     left_out = tuple(sorted(every - common, key=encode))
-    return Aligned(name, qids, values, known[0][1] if known else None, left_out)
+    # The queries are those that are compared, which can be fewer than the run has.
+    first = known[0][1]._replace(queries=len(qids), query_set=fingerprint_of_queries(qids)) if known else None
+    versions = tuple(dict.fromkeys(each.version for _, each in known))
+    return Aligned(name, qids, values, first, left_out, tuple(forced), versions)

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treceval_py.comparison.agreement import kendall_tau, rbo, tau_ap
+from treceval_py.comparison.agreement import kendall_tau, rbo, tau_ap_b
 from treceval_py.comparison.corrections import benjamini_hochberg, bonferroni, holm
 from treceval_py.comparison.paired import (
     bca_interval,
@@ -136,8 +136,8 @@ GROUPS = _by_name(
         "Under the null hypothesis, that all runs are alike, they could be exchanged in each query. Nothing is assumed "
         "of the distribution of values.",
         CARTERETTE,
-        "All runs are taken to be alike at once, so that its p-values depend on which runs are compared. p is not "
-        "below 1 / (resamples + 1).",
+        "All runs are taken to be alike at once, so that its p-values depend on which runs are compared, and it finds "
+        "less where some of them are far apart. p is not below 1 / (resamples + 1).",
     ),
 )
 """The tests of all runs together, which say what runs share a letter, by the names that users write."""
@@ -238,13 +238,14 @@ METHODS = _by_name(
     ),
     Test(
         "tau_ap",
-        "τ_AP, a rank correlation that counts the top more",
-        tau_ap,
-        "One of the two orders is taken for the truth; it describes how far the other agrees.",
+        "τ_AP,b, a rank correlation that counts the top more",
+        tau_ap_b,
+        "Nothing; it describes how far two orders agree, of which neither is the truth.",
         "Emine Yilmaz, Javed A. Aslam and Stephen Robertson. A new rank correlation coefficient for information "
-        "retrieval. In Proceedings of the 31st Annual International ACM SIGIR Conference, 587-594, 2008.",
-        "With the roles of the two orders exchanged its value is another one. With ties it is the mean over all orders "
-        "in which tied runs could stand, so that two equal orders with ties come to less than 1.",
+        "retrieval. In Proceedings of the 31st Annual International ACM SIGIR Conference, 587-594, 2008. Ties: Julián "
+        "Urbano and Mónica Marrero. The treatment of ties in AP correlation. In Proceedings of the ACM SIGIR "
+        "International Conference on Theory of Information Retrieval, 321-324, 2017.",
+        "It depends on few runs at the top.",
     ),
     Test(
         "rbo",

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
+from treceval_py.comparison.paired import SAME
 
 __all__ = ["Anova", "least_difference", "letters", "tukey", "two_way_anova"]
 
@@ -117,7 +118,7 @@ def two_way_anova(values: FloatArray) -> Anova | None:
 
 def _rounding(values: FloatArray) -> float:
     """Return how large a number that should be 0 can be after means of values were subtracted from values."""
-    return 16 * float(np.finfo(np.float64).eps) * float(np.abs(values).max(initial=0.0))
+    return max(SAME, 16 * float(np.finfo(np.float64).eps) * float(np.abs(values).max(initial=0.0)))
 
 
 def _squares(effects: FloatArray, rounding: float) -> float:

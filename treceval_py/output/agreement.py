@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from treceval_py.comparison.agreement import Overlap, overlap_of_runs, system_orders
 from treceval_py.errors import EvaluationError, MeasureError, visible
+from treceval_py.output.comparisons.latex import typeset
 from treceval_py.output.drawing import drawn
 from treceval_py.output.tabular import json_safe
-from treceval_py.output.text import escaped_latex, escaped_markdown
+from treceval_py.output.text import escaped_markdown
 from treceval_py.ranking import PLAIN
 
 if TYPE_CHECKING:
@@ -30,11 +31,18 @@ AGREEMENT_FORMATS = ("table", "csv", "tsv", "json", "markdown", "latex")
 PERSISTENCE = 0.9
 """Of RBO: the first ten ranks have 86 % of its weight."""
 
+_MEANING = {
+    "measure": "Kendall τ: τ-b of the runs' means. τ_AP,b: the same with more weight on the best runs; neither measure "
+    "is taken for the truth.",
+    "run": "Means over the queries that all runs have. Kendall τ: of the documents in both lists. "
+    f"RBO({PERSISTENCE:g}): extrapolated. shared: documents in both lists, of the longer one.",
+}
+
 _TITLES = {
     "first": "",
     "second": "",
     "tau": "Kendall τ",
-    "tau_ap": "τ_AP",
+    "tau_ap": "τ_AP,b",
     "rbo": f"RBO({PERSISTENCE:g})",
     "shared": "shared",
     "queries": "queries",
@@ -107,13 +115,13 @@ def agreement_records(comparison: Comparison, runs: Sequence[Run] | None, depth:
     Returns
     -------
     list of dict
-        ``kind`` "measures" with tau and tau_ap (the first measure being the truth), or "runs" with tau, rbo and the
+        ``kind`` "measures" with Kendall's tau-b and tau_AP,b of the order of the runs, or "runs" with tau, rbo and the
         share of documents in both lists.
     """
     found: list[Record] = []
     if len(comparison.runs) > 2 and len(comparison.measures) > 1:
         orders = system_orders(comparison)
-        for first, second in itertools.permutations(range(len(orders.measures)), 2):
+        for first, second in itertools.combinations(range(len(orders.measures)), 2):
             found.append(
                 {
                     "kind": "measures",
@@ -183,19 +191,21 @@ def _block(
     header = [{"first": what, "second": "and"}.get(key, _TITLES[key]) for key in columns]
     cells = [[visible(_text(row[key], 4 if digits is None else digits, "–")) for key in columns] for row in rows]
     if format == "table":
-        return f"{title}\n\n{drawn(header, cells, 2, colour=colour)}"
+        return f"{title}\n\n{drawn(header, cells, 2, colour=colour)}\n{_MEANING[what]}\n"
     if format == "markdown":
         lines = [header, [":--", ":--", *["--:"] * (len(columns) - 2)]]
         text = "".join("| " + " | ".join(line) + " |\n" for line in lines)
         text += "".join("| " + " | ".join(map(escaped_markdown, line)) + " |\n" for line in cells)
-        return f"{title}\n\n{text}"
-    symbols = {"Kendall τ": r"Kendall $\tau$", "τ_AP": r"$\tau_{AP}$"}
+        return f"{title}\n\n{text}\n{escaped_markdown(_MEANING[what])}\n"
+    symbols = {"Kendall τ": r"Kendall $\tau$", "τ_AP,b": r"$\tau_{AP,b}$"}
     typed = [
         "% \\usepackage{booktabs}",
+        "% \\usepackage[T1]{fontenc}",
         f"% {title}",
+        f"% {_MEANING[what]}",
         f"\\begin{{tabular}}{{ll{'r' * (len(columns) - 2)}}}",
         "\\toprule",
     ]
-    typed += [" & ".join(symbols.get(cell, escaped_latex(cell)) for cell in header) + r" \\", "\\midrule"]
-    typed += [" & ".join(map(escaped_latex, line)) + r" \\" for line in cells]
+    typed += [" & ".join(symbols.get(cell, typeset(cell)) for cell in header) + r" \\", "\\midrule"]
+    typed += [" & ".join(map(typeset, line)) + r" \\" for line in cells]
     return "\n".join([*typed, "\\bottomrule", "\\end{tabular}", ""])

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import io
 import math
-import re
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treceval_py.errors import visible
 from treceval_py.output.comparisons.latex import typeset
-from treceval_py.output.comparisons.layout import Layout, number
+from treceval_py.output.comparisons.layout import Layout, exactly, noted, number, panels, percent, shortened
 from treceval_py.output.comparisons.web import STYLE
-from treceval_py.output.drawing import drawn
+from treceval_py.output.drawing import BETWEEN, drawn, width_of, wrapped
 from treceval_py.output.tabular import json_safe
 from treceval_py.output.text import escaped_markdown
 
@@ -29,9 +28,6 @@ JUDGED = "judged@10: share of judged documents among the first ten."
 
 DIGITS = 4
 
-FEW_LETTERS = 4
-"""So many letters in a row are written as the first and the last."""
-
 MOST_ON_A_PAGE = 40
 """More runs than these do not fit on a page of LaTeX's article class."""
 
@@ -40,6 +36,9 @@ ROOM, GAP = 345.0, 3.0
 
 SIZES = {"\\normalsize": 5.4, "\\small": 4.9, "\\footnotesize": 4.4, "\\scriptsize": 4.1}
 """LaTeX's sizes, with about how many points a character takes."""
+
+NAMING = 2
+"""The columns of ranks and names, with which each block of a table begins."""
 
 EXACT = 1e-12
 """Means that differ by less are equal."""
@@ -80,8 +79,10 @@ def _columns(board: Board, layout: Layout) -> list[_Column]:
         _Column("rank", "rank", tuple(str(run.rank) for run in runs)),
         _Column("run", "run", tuple(visible(run.name) for run in runs)),
         means[0],
-        _Column("interval", f"{_percent(board)} interval", tuple(_interval(run, digits) for run in runs)),
-        _Column("letters", "groups", tuple(_shortened(run.letters) for run in runs)),
+        _Column(
+            "interval", f"{percent(board.settings.confidence)} interval", tuple(_interval(run, digits) for run in runs)
+        ),
+        _Column("letters", "groups", tuple(shortened(run.letters) for run in runs)),
         *means[1:],
         _Column("judged", "judged@10", tuple(number(run.judged, digits) for run in runs)),
         _Column("warnings", "warnings", tuple(visible("; ".join(run.warnings)) for run in runs)),
@@ -105,44 +106,22 @@ def _interval(run: BoardRun, digits: int) -> str:
     return f"{number(run.low, digits)}{between}{number(run.high, digits)}"
 
 
-def _percent(board: Board) -> str:
-    return f"{100 * board.settings.confidence:g} %"
-
-
-def _shortened(letters: str) -> str:
-    """Write many letters in a row as the first and the last, as runs in the middle of a long board have them."""
-    stretches: list[list[str]] = []
-    for name in re.findall("[a-z][0-9]*", letters):
-        if stretches and _place(name) == _place(stretches[-1][-1]) + 1:
-            stretches[-1].append(name)
-        else:
-            stretches.append([name])
-    return "".join(
-        f"{stretch[0]}–{stretch[-1]}" if len(stretch) >= FEW_LETTERS else "".join(stretch) for stretch in stretches
-    )
-
-
-def _place(name: str) -> int:
-    """Return the number of a group by its name: a is 0, z 25, a1 26."""
-    return 26 * int(name[1:] or 0) + ord(name[0]) - ord("a")
-
-
 def sentences(board: Board) -> list[str]:
     """Say how a board was made and what its columns mean, as plain text without control characters."""
     first, settings = visible(board.measures[0]), board.settings
     said = [_over(board)] if board.runs else ["No run could be scored."]
     said += [f"Ranked by {first}; runs with equal means share a rank."] if len(board.runs) > 1 else []
     if any(not math.isnan(run.low) for run in board.runs):
-        said.append(f"Intervals: {_percent(board)}, Student's t, of each run's {first}.")
+        said.append(f"Intervals: {percent(settings.confidence)}, Student's t, of each run's {first}.")
     if any(run.letters for run in board.runs):
         said.append(
             f"Groups: runs that share a letter do not differ significantly in {first} (Tukey's HSD test after a "
-            f"two-way analysis of variance of queries and runs, alpha = {settings.alpha:g} for all pairs together: "
-            f"means differ if they are more than {number(board.difference, DIGITS)} apart)."
+            f"two-way analysis of variance of queries and runs, alpha = {exactly(settings.alpha)} for all pairs "
+            f"together: means differ if they are more than {number(board.difference, DIGITS)} apart)."
         )
     if any(not math.isnan(run.judged) for run in board.runs):
         said.append(JUDGED)
-    said += [f"Note: {visible(note.rstrip('.'))}." for note in board.notes]
+    said += [noted(note) for note in board.notes]
     said += [f"Not scored: {visible(error.message)}" for error in board.errors]
     return said
 
@@ -167,20 +146,28 @@ def _made(board: Board) -> list[str]:
 def table(board: Board, layout: Layout) -> str:
     """Return a table for a terminal, a row for each run.
 
-    The highest mean of each measure has the sign ● before it, and is bold where styles may be used.
+    The highest mean of each measure has the sign ● before it, and is bold where styles may be used. A table wider than
+    the terminal is cut into blocks of columns, all beginning with ranks and names, and its warnings stand below.
     """
     columns = _columns(board, layout)
-    header = [column.title for column in columns]
-    cells = [tuple(_marked(column, row) for row in range(len(board.runs))) for column in columns]
-    # The drawing aligns only its first columns to the left; later words are filled up here.
-    for at, column in enumerate(columns):
-        if column.text:
-            header[at], *filled = _filled([column.title, *column.cells])
-            cells[at] = tuple(filled)
-    bold = {(row, at) for at, column in enumerate(columns) for row in column.best}
-    text = drawn(header, list(zip(*cells, strict=True)), 0, colour=layout.colour, bold=bold)
+    filled = [_filled(column) for column in columns]
+    widths = [float(width_of(cells[0]) + len(BETWEEN)) for cells in filled]
+    below: list[str] = []
+    if layout.width is not None and sum(widths) - len(BETWEEN) > layout.width and columns[-1].key == "warnings":
+        columns, filled, widths = columns[:-1], filled[:-1], widths[:-1]
+        below = [
+            f"Warning: {visible(run.name)}: {visible('; '.join(run.warnings))}." for run in board.runs if run.warnings
+        ]
+    room = math.inf if layout.width is None else layout.width - sum(widths[:NAMING]) + len(BETWEEN)
+    texts = []
+    for block in panels(widths[NAMING:], room):
+        shown = [*range(NAMING), *(NAMING + at for at in block)]
+        header, *rows = zip(*(filled[at] for at in shown), strict=True)
+        bold = {(row, place) for place, at in enumerate(shown) for row in columns[at].best}
+        texts.append(drawn(header, rows, 0, colour=layout.colour, bold=bold))
     legend = [f"{BEST}: highest mean."] if len(board.runs) > 1 else []
-    return text + "\n" + "".join(f"{line}\n" for line in [*legend, *sentences(board), *_made(board)])
+    said = [*legend, *sentences(board), *below, *_made(board)]
+    return "\n".join([*texts, "".join(f"{part}\n" for line in said for part in wrapped(line, layout.width))])
 
 
 def _marked(column: _Column, row: int) -> str:
@@ -188,12 +175,12 @@ def _marked(column: _Column, row: int) -> str:
     return f"{BEST} {cell}" if row in column.best and len(column.cells) > 1 else cell
 
 
-def _filled(cells: Sequence[str]) -> list[str]:
-    """Fill words up to the width of the widest."""
-    from rich.cells import cell_len
-
-    wide = max(map(cell_len, cells))
-    return [cell + " " * (wide - cell_len(cell)) for cell in cells]
+def _filled(column: _Column) -> list[str]:
+    """Return the title and the cells of a column, all as wide as the widest."""
+    cells = [column.title, *(_marked(column, row) for row in range(len(column.cells)))]
+    wide = max(map(width_of, cells))
+    spaces = [" " * (wide - width_of(cell)) for cell in cells]
+    return [cell + space if column.text else space + cell for cell, space in zip(cells, spaces, strict=True)]
 
 
 def markdown(board: Board, layout: Layout) -> str:

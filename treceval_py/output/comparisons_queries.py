@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from treceval_py.errors import visible
-from treceval_py.output.drawing import BOLD, PLAIN
+from treceval_py.output.comparisons.latex import typeset
+from treceval_py.output.drawing import BOLD, PLAIN, width_of
 from treceval_py.output.tabular import json_safe
-from treceval_py.output.text import escaped_latex, escaped_markdown
+from treceval_py.output.text import escaped_markdown
 
 if TYPE_CHECKING:
     from treceval_py.comparison.documents import Moved, QueryDifference
@@ -237,13 +238,13 @@ def _table(told: Told) -> str:
     bold, faint, plain = (BOLD, FAINT, PLAIN) if told.colour else ("", "", "")
     blocks = _blocks(told)
     lines = [f"{bold}{told.title}{plain}", *([told.remark] if told.remark else [])]
-    wide = [max((_width(getattr(block, name)) for block in blocks), default=0) for name in ("qid", "values", "delta")]
+    wide = [max((width_of(getattr(block, name)) for block in blocks), default=0) for name in ("qid", "values", "delta")]
     rows = [HEADER, *(row for block in blocks for row in block.rows)]
-    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
-    widths[0] = max([widths[0], *(_width(block.rest) - sum(widths[1:4]) - 6 for block in blocks)])
+    widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
+    widths[0] = max([widths[0], *(width_of(block.rest) - sum(widths[1:4]) - 6 for block in blocks)])
     for block in blocks:
         head = _aligned((block.qid, block.values, block.delta), wide)
-        lines += ["", f"{bold}{head}{plain}  {_cut(block.text, WIDTH - _width(head) - 2)}".rstrip()]
+        lines += ["", f"{bold}{head}{plain}  {_cut(block.text, WIDTH - width_of(head) - 2)}".rstrip()]
         if block.rows:
             lines.append(f"    {faint}{_aligned(HEADER, widths)}{plain}")
         lines += ["    " + _aligned(row, widths) for row in block.rows]
@@ -259,22 +260,14 @@ def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(_padded(cell, width, right=at > 0) for at, (cell, width) in placed)
 
 
-def _width(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)
-
-
 def _padded(text: str, width: int, *, right: bool) -> str:
-    space = " " * (width - _width(text))
+    space = " " * (width - width_of(text))
     return space + text if right else text + space
 
 
 def _cut(text: str, width: int) -> str:
     """Return as much of a text as fits."""
-    if _width(text) <= width:
+    if width_of(text) <= width:
         return text
     if width < 1:
         return ""
@@ -298,17 +291,22 @@ def _markdown_text(told: Told) -> str:
 
 def _latex_text(told: Told) -> str:
     lines = [f"% {line}" for line in (told.title, told.remark) if line]
-    lines += ["% \\usepackage{booktabs}", "\\begin{tabular}{lrrrr}", "\\toprule"]
+    lines += ["% \\usepackage{booktabs}", "% \\usepackage[T1]{fontenc}", "\\begin{tabular}{lrrrr}", "\\toprule"]
     lines.append(" & ".join(HEADER) + r" \\")
     for block in _blocks(told):
-        text = f"\\textbf{{{escaped_latex(block.qid)}}} {escaped_latex(block.text)}".rstrip()
+        text = f"\\textbf{{{_broken(block.qid)}}} {_broken(block.text)}".rstrip()
         lines += ["\\midrule", f"\\multicolumn{{5}}{{p{{0.8\\linewidth}}}}{{{text}}} \\\\"]
         lines.append(f" & & & {_mathematics(block.values)} & {_mathematics(block.delta)} \\\\")
         for docid, *others in block.rows:
-            lines.append(" & ".join([f"\\quad {escaped_latex(docid)}", *map(_mathematics, others)]) + r" \\")
+            lines.append(" & ".join([f"\\quad {typeset(docid)}", *map(_mathematics, others)]) + r" \\")
         if block.rest:
             lines.append(f"\\quad {block.rest} & & & & {_mathematics(block.change)} \\\\")
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
+
+
+def _broken(text: str) -> str:
+    """Return text that LaTeX may break between characters that it has no letter for, as they have no spaces."""
+    return typeset(text).replace("\\textgreater{}\\textless{}", "\\textgreater{}\\allowbreak{}\\textless{}")
 
 
 def _mathematics(text: str) -> str:

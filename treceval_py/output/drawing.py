@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-__all__ = ["drawn"]
+__all__ = ["drawn", "width_of", "wrapped"]
 
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 BETWEEN = "   "
@@ -37,7 +37,7 @@ def drawn(
         The cells that are bold.
     """
     columns = list(zip(header, *rows, strict=True))
-    widths = [[_width(cell) for cell in column] for column in columns]
+    widths = [[width_of(cell) for cell in column] for column in columns]
     wide = [max(column) for column in widths]
     lines: list[str] = []
     free = set(breaks)
@@ -57,9 +57,28 @@ def drawn(
     return "".join(f"{line}\n" for line in lines)
 
 
-def _width(cell: str) -> int:
+def width_of(cell: str) -> int:
+    """Return how many columns of a terminal a text takes."""
     if cell.isascii():
         return len(cell)
     from rich.cells import cell_len
 
     return cell_len(cell)
+
+
+def wrapped(line: str, width: int | None) -> list[str]:
+    """Return a sentence as lines no wider than a terminal, all but the first indented; None: as the one line it is.
+
+    A word that is wider stands whole on a line of its own, so that a name or a signature can be copied.
+    """
+    words = line.split(" ")
+    if width is None or width_of(line) <= width:
+        return [line]
+    lines, last = list[str](), words[0]
+    for word in words[1:]:
+        if width_of(last) + 1 + width_of(word) <= width:
+            last += f" {word}"
+        else:
+            lines.append(last)
+            last = f"  {word}"
+    return [*lines, last]

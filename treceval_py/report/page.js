@@ -35,6 +35,7 @@
     const label = Math.min(180, Math.max(70, width * 0.33));
     const entry = Math.min(180, 40 + 7.5 * longest);
     return {
+      axisX: { titleLimit: Math.min(420, width - 70) },
       axisY: { labelLimit: label },
       legend: { columns: Math.max(1, Math.floor(width / (entry + 24))), labelLimit: Math.min(170, width - 60) },
     };
@@ -50,6 +51,7 @@
     if (id === "overlap-plot") box.style.minWidth = `${Math.min(width * 0.33, 180) + 34 * names.length}px`;
     const fit = fitted(width);
     const config = { ...themes[theme()] };
+    config.axisX = fit.axisX;
     config.axisY = fit.axisY;
     config.legend = { ...config.legend, ...fit.legend };
     const options = {
@@ -205,7 +207,8 @@
   const heads = [...summary.tHead.rows[0].cells];
   const key = (row, column) => {
     const data = row.cells[column].dataset.value;
-    return column === 0 ? row.cells[0].textContent.trim() : data === "" ? -Infinity : Number(data);
+    // The name without the tag behind it.
+    return column === 0 ? row.cells[0].firstChild.textContent.trim() : data === "" ? -Infinity : Number(data);
   };
   const sort = (column) => {
     const now = heads[column].getAttribute("aria-sort");

@@ -70,11 +70,12 @@ def report_payload(
     -------
     dict
         ``title``, ``made`` (version, command, date), ``judgments``, ``queries`` (ids by measure), ``texts``, ``runs``
-        (name, file, tag), ``baseline`` (a number of a run), ``measures`` (name, signature, long, means, low, high,
-        best, letters, marks, adjusted, values), ``summary_sentences``, ``differences_html``, ``precision_recall``,
-        ``recall_at_depth``, ``overlap``, ``warnings`` (run, kind, text) and ``reproduce`` (commands). Lists by run have
-        S entries, ``values`` is S × Q. What is not known, or no finite number, is None. The values of queries have 6
-        significant digits, all other numbers all of theirs. The same data give the same payload: it has no date.
+        (name, file, tag), ``baseline`` (a number of a run), ``confidence`` (of all intervals), ``measures`` (name,
+        signature, long, means, low, high, best, letters, marks, adjusted, values), ``summary_sentences``,
+        ``differences_html``, ``precision_recall``, ``recall_at_depth``, ``overlap``, ``warnings`` (run, kind, text) and
+        ``reproduce`` (commands). Lists by run have S entries, ``values`` is S × Q. What is not known, or no finite
+        number, is None. The values of queries have 6 significant digits, all other numbers all of theirs. The same data
+        give the same payload: it has no date.
 
     Raises
     ------
@@ -102,6 +103,7 @@ def report_payload(
         "texts": {qid: text for qid, text in (texts or {}).items() if qid in compared},
         "runs": _runs(comparison, runs),
         "baseline": comparison.baseline,
+        "confidence": comparison.settings.confidence,
         "measures": [_measure(comparison, each) for each in comparison.measures],
         "summary_sentences": [*(said[subject] for subject in SUMMARY if subject in said), *notes(comparison)],
         "differences_html": differences_html(comparison, Layout()),

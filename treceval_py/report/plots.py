@@ -370,7 +370,7 @@ def _deltas(common: Spec, told: list[Spec], sides: Spec) -> Spec:
     picked = {"test": "datum.qid === picked", "value": 3}
     axis = {"grid": False, "tickMinStep": 1, "format": ",d"}
     encoding = {
-        "x": _number("before", "Queries, from the largest difference to the least", axis=axis, scale={"nice": False}),
+        "x": _number("before", "Queries, in order of their difference", axis=axis, scale={"nice": False}),
         "x2": {"field": "rank"},
         "y": _number("delta", "{measure}, {first} − {second}"),
         "y2": {"datum": 0},
@@ -394,7 +394,7 @@ def _series(names: Sequence[str], x: Spec, y: Spec, description: str, rows: Sequ
     dim = {"condition": {"param": "chosen", "value": 1}, "value": 0.12}
     below = {"legend": {"orient": "bottom"}}
     told = [_told("name", "Run", None)]
-    told += [_told(x["field"], x["title"], x["axis"]["format"]), _told(y["field"], y["title"])]
+    told += [_told(x["field"], x["title"], PLAIN), _told(y["field"], y["title"])]
     line = {
         "params": [{"name": "chosen", "select": {"type": "point", "fields": ["name"]}, "bind": "legend"}],
         "mark": {"type": "line", "strokeWidth": 1.8},
@@ -431,7 +431,7 @@ def _recall_depth(names: Sequence[str], curves: Payload) -> Spec:
         for depth, value in zip(depths, curve, strict=True)
     ]
     scale = {"type": "log", "domain": [depths[0], depths[-1]], "nice": False} if len(depths) > 1 else {"type": "linear"}
-    x = _number("depth", "Documents looked at", scale=scale, axis={"values": depths, "format": ",d"})
+    x = _number("depth", "Documents looked at", scale=scale, axis={"values": depths, "format": "~s"})
     y = _number("recall", "Recall")
     return _series(names, x, y, f"Recall at depths from {depths[0]} to {depths[-1]}, of {len(names)} runs", rows)
 

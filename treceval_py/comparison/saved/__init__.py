@@ -8,6 +8,7 @@ import re
 from treceval_py.comparison.saved.json_file import read_json_results
 from treceval_py.comparison.saved.measures import harmonised, is_standardised, known, shows_value
 from treceval_py.comparison.saved.naming import run_files, unique_names
+from treceval_py.comparison.saved.others import other_kind, refusal
 from treceval_py.comparison.saved.separated import read_separated
 from treceval_py.comparison.saved.trec import read_trec_results
 from treceval_py.comparison.scores import Scored
@@ -42,7 +43,9 @@ def is_saved(path: str | os.PathLike[str]) -> bool:
     Returns
     -------
     bool
-        Whether `read_saved` is for it. False also of a file that cannot be read, of which the reader of runs says why.
+        Whether `read_saved` is for it, also if only to refuse it: what treceval printed as a table for people, as
+        ranges, as a comparison or as a board. False also of a file that cannot be read, of which the reader of runs
+        says why.
 
     Notes
     -----
@@ -82,7 +85,8 @@ def read_saved(path: str | os.PathLike[str]) -> list[Scored]:
     Raises
     ------
     InputError
-        The file cannot be read, a line is malformed, it has only averages, or its values are z-scores.
+        The file cannot be read, a line is malformed, it has only averages, its values are z-scores, or it is something
+        else that treceval printed, such as a comparison.
 
     Notes
     -----
@@ -95,7 +99,10 @@ def read_saved(path: str | os.PathLike[str]) -> list[Scored]:
     """
     path = os.fspath(path)
     raw = whole(path)
-    kind = _kind(raw[:GLANCE], ended=True) or ("json" if raw.lstrip().startswith(b"{") else "trec")
+    start = raw.removeprefix(BYTE_ORDER_MARK)
+    if other := other_kind(start[:LONGEST_LINE]):
+        raise refusal(other, path)
+    kind = _kind(start[:GLANCE], ended=True) or ("json" if start.lstrip().startswith(b"{") else "trec")
     if kind == "json":
         return read_json_results(path, raw)
     if kind == "separated":
@@ -104,7 +111,9 @@ def read_saved(path: str | os.PathLike[str]) -> list[Scored]:
 
 
 def _kind(head: bytes, *, ended: bool) -> str | None:
-    """Return ``json``, ``separated`` or ``trec``, empty for what is no saved results; None where more could tell."""
+    """Return ``json``, ``separated``, ``trec`` or a kind that is refused; empty for none; None to read more."""
+    if other := other_kind(head):
+        return other
     if _JSON.match(head):
         return "json"
     if _HEADER.match(head):

@@ -153,6 +153,8 @@ class Block:
     def sign(self, name: str, text: str, line: int | None = None) -> None:
         """Take how the values of a measure were made; of one without values by query it is of no account.
 
+        Of a measure that is not known here, as one of somebody's own, how it was made is not known either.
+
         Raises
         ------
         InputError
@@ -163,6 +165,8 @@ class Block:
         try:
             signature = Signature.parse(text)
         except TrecevalError as error:
+            if self._names.measure(name, line) is None:
+                return
             reason = error.what if len(error.what) <= LONGEST_REASON else error.what[:LONGEST_REASON] + "…"
             what = f"the signature of {shown(name)} cannot be read: {reason}"
             raise InputError(what, error.todo, file=self.file, line=line) from None

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from treceval_py.comparison.saved.block import Block, Names, averages_only, finished, shown
 from treceval_py.comparison.saved.naming import stem
+from treceval_py.comparison.saved.others import kind_of_document, refusal
 from treceval_py.comparison.scores import Scored
 from treceval_py.errors import InputError
 from treceval_py.formats.dictionaries import decoded, utf8_text
@@ -14,6 +15,8 @@ from treceval_py.formats.dictionaries import decoded, utf8_text
 __all__ = ["read_json_results"]
 
 Fields = dict[str, Any]
+
+SAVE_AGAIN = "Save it again with treceval -q --format json."
 
 
 def read_json_results(file: str, raw: bytes) -> list[Scored]:
@@ -25,12 +28,14 @@ def read_json_results(file: str, raw: bytes) -> list[Scored]:
         It is no JSON of this form, a value is no number, or a run has no values by query.
     """
     text = utf8_text(raw, file, 1)
-    found, end = decoded(text, len(text) - len(text.lstrip()), file, 1)
+    found, end = _decoded(text, file)
     if text[end:].strip():
         line = text.count("\n", 0, len(text) - len(text[end:].lstrip())) + 1
         raise InputError("something follows the end of the JSON object", "Take it out.", file=file, line=line)
     reader = _Reader(file)
     document = reader.fields(found, "the file")
+    if other := kind_of_document(document):
+        raise refusal(other, file)
     order = list(reader.fields(document.get("measures", ()), "'measures'"))
     runs = document.get("runs")
     if "treceval_py" not in document or not isinstance(runs, list) or not runs:
@@ -39,6 +44,16 @@ def read_json_results(file: str, raw: bytes) -> list[Scored]:
         )
     blocks = [reader.block(run, f"run {number}", order) for number, run in enumerate(runs, 1)]
     return finished(blocks, stem(file))
+
+
+def _decoded(text: str, file: str) -> tuple[Any, int]:
+    """Return the value with which the file begins, and where it ends."""
+    try:
+        return decoded(text, len(text) - len(text.lstrip()), file, 1)
+    except InputError as error:
+        if isinstance(error.__context__, RecursionError):  # where the advice is how to write a run
+            raise InputError(error.what, SAVE_AGAIN, file=file) from None
+        raise
 
 
 class _Reader:
@@ -103,4 +118,4 @@ class _Reader:
             self._refuse(f"{where} has a number of thousands of digits")
 
     def _refuse(self, what: str) -> NoReturn:
-        raise InputError(what, "Save it again with treceval -q --format json.", file=self._file)
+        raise InputError(what, SAVE_AGAIN, file=self._file)

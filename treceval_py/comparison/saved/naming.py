@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 
 from treceval_py.errors import EvaluationError, InputError
+from treceval_py.tables import DEFAULT_TAG, RUN_NAME
 
 __all__ = ["run_files", "stem", "unique_names"]
 
@@ -16,7 +17,7 @@ ARCHIVED = "input."
 """How the names of runs begin in TREC's archive."""
 
 
-def run_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
+def run_files(paths: Sequence[str | os.PathLike[str]], *, without: Sequence[str | os.PathLike[str]] = ()) -> list[str]:
     """Return the files that are meant: folders and patterns are written out, anything else stays.
 
     Parameters
@@ -24,38 +25,53 @@ def run_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     paths : sequence of str or path
         Files; folders, which stand for the files in them; and patterns with ``*``, ``?`` or ``[…]``, where there is
         no file of that name.
+    without : sequence of str or path
+        What no folder and no pattern stands for, such as the file that is to be written.
 
     Returns
     -------
     list of str
         The files in the order of ``paths``, those of a folder or pattern in the order of the bytes of their names. Of a
         folder are left out: folders in it, hidden files, README files and other Markdown, and ``RUN.json`` beside
-        ``RUN``, which says how a run was made.
+        ``RUN``, which says how a run was made. Of a file and links to it that are in one folder, or match one pattern,
+        the file itself is meant, or else the first link.
 
     Raises
     ------
     InputError
         A folder has no files or cannot be listed, no file matches a pattern, or a file comes twice.
     """
+    others = {os.path.realpath(path) for path in without}
     found: list[str] = []
     for each in paths:
         path = os.fspath(each)
         if os.path.isdir(path):
-            found += _files_in(path)
+            found += _each_once(_files_in(path), others, path, "it has no files")
         elif path != "-" and glob.has_magic(path) and not os.path.lexists(path):
             matching = [match for match in glob.glob(path) if not os.path.isdir(match)]
-            if not matching:
-                raise InputError("no file matches", file=path)
-            found += sorted(matching, key=os.fsencode)
+            found += _each_once(matching, others, path, "no file matches")
         else:
             found.append(path)
-    seen: set[str] = set()
+    first: dict[str, str] = {}
     for path in found:
         real = path if path == "-" else os.path.realpath(path)
-        if real in seen:
-            raise InputError("it is given twice", "Leave one out.", file=path)
-        seen.add(real)
+        if real in first:
+            alike = os.path.abspath(path) == os.path.abspath(first[real])
+            what = "it is given twice" if alike else f"it is the same file as {first[real]}"
+            raise InputError(what, "Leave one out.", file=path)
+        first[real] = path
     return found
+
+
+def _each_once(files: Sequence[str], others: set[str], given: str, none: str) -> list[str]:
+    """Return the files that a path stands for, in the order of their bytes and without links to another of them."""
+    found: dict[str, str] = {}
+    for file in sorted(files, key=lambda file: (os.path.islink(file), os.fsencode(file))):
+        found.setdefault(os.path.realpath(file), file)
+    kept = [file for real, file in found.items() if real not in others]
+    if not kept:
+        raise InputError(none, file=given)
+    return sorted(kept, key=os.fsencode)
 
 
 def _files_in(folder: str) -> list[str]:
@@ -65,10 +81,8 @@ def _files_in(folder: str) -> list[str]:
         what = f"the folder cannot be listed: {error.strerror or error}"
         raise InputError(what, "Check its permissions.", file=folder) from None
     there = set(names)
-    kept = [name for name in names if _is_meant(name, there) and os.path.isfile(os.path.join(folder, name))]
-    if not kept:
-        raise InputError("it has no files", file=folder)
-    return [os.path.join(folder, name) for name in sorted(kept, key=os.fsencode)]
+    meant = [os.path.join(folder, name) for name in names if _is_meant(name, there)]
+    return [file for file in meant if os.path.isfile(file)]
 
 
 def _is_meant(name: str, there: set[str]) -> bool:
@@ -87,7 +101,8 @@ def unique_names(tags: Sequence[str], files: Sequence[str], by: str | None = Non
         Their files.
     by : {"tag", "file"}, optional
         What they are called by. By default their tags, where all have one and all differ; else the names of the
-        files without folders and known endings, else the paths, else both with the tag, else with a number.
+        files without folders and known endings, else the paths, else both with the tag, else with a number. A run with
+        the tag that runs without one get, ``run``, is called by its file.
 
     Returns
     -------
@@ -105,8 +120,11 @@ def unique_names(tags: Sequence[str], files: Sequence[str], by: str | None = Non
             raise EvaluationError(f"runs are not named by {by!r}", "Choose 'tag' or 'file'.")
         return _checked(tags if by == "tag" else stems, files, by)
     numbers = range(1, len(files) + 1)
+    said = [
+        stem(file) if tag == DEFAULT_TAG and file != RUN_NAME else tag for tag, file in zip(tags, files, strict=True)
+    ]
     for names in (
-        tags,
+        said,
         stems,
         files,
         [f"{name} ({tag})" for name, tag in zip(stems, tags, strict=True)] if all(tags) else [],

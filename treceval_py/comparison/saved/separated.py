@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from treceval_py.comparison.saved.block import AVERAGE, Block, Names, finished, shown
 from treceval_py.comparison.saved.naming import stem
+from treceval_py.comparison.saved.others import refusal
 from treceval_py.comparison.scores import Scored
 from treceval_py.errors import InputError
 
@@ -95,8 +96,7 @@ def _header(file: str, cells: list[str]) -> _Header:
     )
     runs = runs if signed else titles
     if set(runs) >= RANGES:
-        what = "these are ranges over ties or unjudged documents, which are not compared"
-        raise InputError(what, "Save the values themselves, without --ties and --unjudged.", file=file, line=1)
+        raise refusal("ranges", file, line=1)
     if "" in runs:
         what = f"column {runs.index('') + 3} has no name"
         raise InputError(what, "Give every run a name.", file=file, line=1)

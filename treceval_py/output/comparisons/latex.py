@@ -1,8 +1,8 @@
 r"""A comparison as tables for a paper, in the style of the LaTeX package booktabs.
 
-They need booktabs and nothing else; letters beyond ASCII need ``\usepackage[T1]{fontenc}``, and UTF-8, which is what
-LaTeX reads. A character that pdfLaTeX has no letter for, as of Chinese or an emoji, is written ``<U+6A21>``: it shows,
-it keeps names apart, and the table compiles.
+They need booktabs, and longtable for more than 40 runs; letters beyond ASCII need ``\usepackage[T1]{fontenc}``, and
+UTF-8, which is what LaTeX reads. A character that pdfLaTeX has no letter for, as of Chinese or an emoji, is written
+``<U+6A21>``: it shows, it keeps names apart, and the table compiles.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from treceval_py.output.comparisons.layout import (
     columns_of,
     heading,
     methods,
+    notes,
     panels,
     rows_of,
     sentences,
@@ -37,6 +38,9 @@ __all__ = ["latex", "typeset"]
 
 MOST_DIFFERENCES = 40
 """So many differences fit on a page; more of them are no table for a paper."""
+
+MOST_RUNS = 40
+"""So many runs fit on a page; a table of more goes over pages."""
 
 ROOM = 345.0
 """Points across a page of LaTeX's article class."""
@@ -67,11 +71,13 @@ def latex(comparison: Comparison, layout: Layout) -> str:
     """Return a table of the means, and, of up to 40 differences, a table of these.
 
     The highest mean of a measure is bold; behind a mean come the mark of a significant difference from the baseline
-    and the letters of its groups, raised. Measures that do not fit side by side stand in blocks below each other. Of
-    the differences neither the uncorrected p-value of a test that is corrected nor the queries needed are shown.
+    and the letters of its groups, raised. Measures that do not fit side by side stand in blocks below each other, and
+    more than 40 runs in tables that go over pages. What the comparison notes is said in the first caption. Of the
+    differences neither the uncorrected p-value of a test that is corrected nor the queries needed are shown.
     """
     made = [f"% {line}" for line in [*signatures(comparison), sentences(comparison)[-1]]]
-    parts = ["% \\usepackage{booktabs}", "% \\usepackage[T1]{fontenc}", *made, *_means(comparison, layout)]
+    packages = ["{booktabs}", *(["{longtable}"] if len(comparison.runs) > MOST_RUNS else []), "[T1]{fontenc}"]
+    parts = [*(f"% \\usepackage{package}" for package in packages), *made, *_means(comparison, layout)]
     count = sum(len(compared.differences) for compared in comparison.measures)
     if count > MOST_DIFFERENCES:
         parts += ["", f"% {count} differences are too many for a table; formats for programs have them."]
@@ -122,16 +128,37 @@ def _means(comparison: Comparison, layout: Layout) -> list[str]:
         (each for each in _SIZES if each[1] * (first + sum(widths)) + 2 * GAP * (len(widths) + 1) <= ROOM), _SIZES[-1]
     )
     blocks = panels([factor * width + 2 * GAP for width in widths], ROOM - factor * first - 2 * GAP)
-    body = [f"\\begin{{tabular}}{{l{('r@{}l' if behind else 'r') * max(map(len, blocks))}}}", "\\toprule"]
-    for place, block in enumerate(blocks):
-        body += ["\\midrule"] * (place > 0) + _block(rows, names, measures, block, behind=behind)
+    caption = _caption(comparison)
+    form = f"{{l{('r@{}l' if behind else 'r') * max(map(len, blocks))}}}"
+    bodies = [_block(rows, names, measures, block, behind=behind) for block in blocks]
+    if len(rows) > MOST_RUNS:
+        return _pages("tab:comparison", caption, size, form, bodies)
+    body = [f"\\begin{{tabular}}{form}", "\\toprule", *bodies[0]]
+    for more in bodies[1:]:
+        body += ["\\midrule", *more]
+    return _environment("tab:comparison", caption, size, [*body, "\\bottomrule", "\\end{tabular}"])
+
+
+def _caption(comparison: Comparison) -> list[str]:
+    """Return what is said of the means, and all that is noted."""
     said = methods(comparison)
     subjects = ("queries", "test", "groups") if comparison.baseline is not None else ("queries", "groups")
     caption = [said[key] for key in subjects if key in said]
     if "test" in subjects and comparison.settings.test == "randomisation":
         caption.append(said["randomisation"])
     caption.insert(1, "Bold: highest mean.")
-    return _environment("tab:comparison", caption, size, [*body, "\\bottomrule", "\\end{tabular}"])
+    return [*caption, *notes(comparison)]
+
+
+def _pages(label: str, caption: Iterable[str], size: str, form: str, bodies: Sequence[Sequence[str]]) -> list[str]:
+    """Return tables that go over pages, one for each block of measures, under one caption and number."""
+    lines = [f"\\begingroup{size}"]
+    for place, (titles, rule, *rows) in enumerate(bodies):
+        head = ["\\toprule", titles, rule]
+        lines += ["\\addtocounter{table}{-1}"] * (place > 0) + [f"\\begin{{longtable}}{form}"]
+        lines += [f"\\caption{{{typeset(' '.join(caption))}}}\\label{{{label}}} \\\\"] * (place == 0)
+        lines += [*head, "\\endfirsthead", *head, "\\endhead", "\\bottomrule", "\\endfoot", *rows, "\\end{longtable}"]
+    return [*lines, "\\endgroup"]
 
 
 def _block(
@@ -147,7 +174,7 @@ def _block(
 def _mean(cell: Cell, *, behind: bool) -> str:
     text = typeset(cell.text.replace("-", "−"))
     text = f"\\textbf{{{text}}}" if cell.best else text
-    letters = f"\\textsuperscript{{{cell.letters}}}" if cell.letters else ""
+    letters = f"\\textsuperscript{{{typeset(cell.letters)}}}" if cell.letters else ""
     between = "\\," if cell.mark and letters else ""
     return f"{text} & {typeset(cell.mark)}{between}{letters}" if behind else text
 

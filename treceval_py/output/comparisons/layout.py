@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from treceval_py.errors import visible
 
 if TYPE_CHECKING:
-    from treceval_py.comparison.comparison import Comparison, Difference
+    from treceval_py.comparison.comparison import Comparison, Difference, Settings
     from treceval_py.comparison.variance import Anova
 
 __all__ = [
@@ -21,15 +22,19 @@ __all__ = [
     "Row",
     "analyses",
     "columns_of",
+    "exactly",
     "heading",
     "mark_of",
     "methods",
+    "noted",
     "notes",
     "number",
     "p_value",
     "panels",
+    "percent",
     "rows_of",
     "sentences",
+    "shortened",
     "signatures",
     "starts_of",
 ]
@@ -43,6 +48,12 @@ DIGITS = 4
 
 LEAST_P = 0.0001
 """The least p-value that is written out."""
+
+FEW_LETTERS = 4
+"""So many letters in a row are written as the first and the last."""
+
+MANY_QUERIES = 10**6
+"""A number of queries above this is written in powers of ten."""
 
 _INTERVALS = {"t": "Student's t", "bca": "BCa bootstrap"}
 
@@ -58,7 +69,8 @@ class Layout(NamedTuple):
     colour : bool
         Whether terminal styles may be used.
     width : int or None
-        Columns of the terminal: a wider table of means is cut into blocks of measures. None: it is not cut.
+        Columns of the terminal: a wider table is cut into blocks of columns, and sentences are wrapped. None: they are
+        not.
     """
 
     digits: int | None = None
@@ -76,7 +88,7 @@ class Cell(NamedTuple):
     mark : str
         `ABOVE` or `BELOW` where it differs significantly from that of the baseline, else empty.
     letters : str
-        The groups that the run is in.
+        The groups that the run is in, as `shortened` writes them.
     best : bool
         Whether no run has a higher mean.
     """
@@ -133,10 +145,45 @@ def p_value(p: float) -> str:
     return f"<{LEAST_P:.4f}" if p < LEAST_P else f"{p:.4f}"
 
 
+def exactly(value: float) -> str:
+    """Write a number with the fewest digits that tell it from every other one."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def percent(share: float) -> str:
+    """Write a share in percent with all its digits: what is nearly all is never said to be all."""
+    from decimal import Decimal
+
+    return f"{(100 * Decimal(repr(float(share)))).normalize():f} %"
+
+
+def shortened(letters: str) -> str:
+    """Write many letters in a row as the first and the last, as runs in the middle of a long order have them."""
+    stretches: list[list[str]] = []
+    for name in re.findall("[a-z][0-9]*", letters):
+        if stretches and _place(name) == _place(stretches[-1][-1]) + 1:
+            stretches[-1].append(name)
+        else:
+            stretches.append([name])
+    return "".join(
+        f"{stretch[0]}–{stretch[-1]}" if len(stretch) >= FEW_LETTERS else "".join(stretch) for stretch in stretches
+    )
+
+
+def _place(name: str) -> int:
+    """Return the number of a group by its name: a is 0, z 25, a1 26."""
+    return 26 * int(name[1:] or 0) + ord(name[0]) - ord("a")
+
+
 def mark_of(comparison: Comparison, difference: Difference) -> str:
-    """Return `ABOVE` or `BELOW` where a difference is significant after correction, else an empty text."""
+    """Return `ABOVE` or `BELOW` where a difference is significant after correction, else an empty text.
+
+    A test that speaks for the run with the lower mean, as the sign test can, marks neither.
+    """
     tested = difference.tests[comparison.settings.test]
     if not tested.adjusted <= comparison.settings.alpha or difference.mean == 0:  # NaN is not significant
+        return ""
+    if tested.direction * difference.mean < 0:
         return ""
     return ABOVE if difference.mean > 0 else BELOW
 
@@ -156,7 +203,7 @@ def rows_of(comparison: Comparison, layout: Layout) -> list[Row]:
                 Cell(
                     number(float(compared.means[run]), digits),
                     marked.get(run, ""),
-                    compared.letters[run],
+                    shortened(compared.letters[run]),
                     run in compared.best,
                 )
                 for compared, marked in zip(comparison.measures, marks, strict=True)
@@ -172,7 +219,7 @@ def columns_of(comparison: Comparison, layout: Layout) -> list[Column]:
     settings = comparison.settings
     rows = [(compared.measure, each) for compared in comparison.measures for each in compared.differences]
     found = [each for _, each in rows]
-    percent = _percent(settings.confidence)
+    confidence = percent(settings.confidence)
 
     def column(key: str, title: str, cells: Sequence[str], *, text: bool = False) -> Column:
         return Column(key, title, text, tuple(cells))
@@ -187,25 +234,23 @@ def columns_of(comparison: Comparison, layout: Layout) -> list[Column]:
     columns += [
         column("difference", "difference", [number(each.mean, digits, signed=True) for each in found]),
         column("mark", "", [mark_of(comparison, each) for each in found]),
-        column("interval", f"{percent} interval", [_interval(each.low, each.high, digits) for each in found]),
-        *(
-            column("p", f"p ({name})", [p_value(each.tests[name].p) for each in found])
-            for name in settings.tests
-        ),
-    ]  # fmt: skip
-    if settings.correction != "none":
-        adjusted = [p_value(each.tests[settings.test].adjusted) for each in found]
-        columns.append(column("adjusted", f"p ({_short(settings.correction)})", adjusted))
+        column("interval", f"{confidence} interval", [_interval(each.low, each.high, digits) for each in found]),
+    ]
+    for name in settings.tests:
+        columns.append(column("p", f"p ({name})", [p_value(each.tests[name].p) for each in found]))
+        if name == settings.test and settings.correction != "none":
+            adjusted = [p_value(each.tests[name].adjusted) for each in found]
+            columns.append(column("adjusted", _corrected(settings), adjusted))
     columns += [
         column("effect", "d", [number(each.effect, 2, signed=True) for each in found]),
         column(
-            "effect_interval", f"{percent} of d", [_interval(each.effect_low, each.effect_high, 2) for each in found]
+            "effect_interval", f"{confidence} of d", [_interval(each.effect_low, each.effect_high, 2) for each in found]
         ),
         column("counts", "w/t/l", [f"{each.wins}/{each.ties}/{each.losses}" for each in found]),
     ]
     if settings.margin is not None:
         columns.append(column("equivalence", "p (equal)", [p_value(each.equivalence) for each in found]))
-    columns.append(column("needed", "needed", [number(each.needed, 0) for each in found]))
+    columns.append(column("needed", "needed", [_needed(each.needed) for each in found]))
     return columns
 
 
@@ -254,32 +299,33 @@ def sentences(comparison: Comparison) -> list[str]:
 def methods(comparison: Comparison) -> dict[str, str]:
     """Say what was computed, a sentence for each subject that there is; the keys name the subjects."""
     settings = comparison.settings
-    percent = _percent(settings.confidence)
+    confidence = percent(settings.confidence)
     said = {"queries": _queries(comparison), "test": _test(comparison)}
     others = [f"{_title(name)} ({name})" for name in settings.tests if name != settings.test]
     if others:
-        said["tests"] = f"Also computed: {', '.join(others)}; p-values not corrected."
+        said["tests"] = f"Also computed: {', '.join(others)}; p-values shown as they are."
     if "randomisation" in settings.tests:
         said["randomisation"] = (
-            f"Randomisation: {settings.resamples:,} random sign flips, seed {settings.seed}; "
+            f"Randomisation: {_drawn(settings.resamples, 'random sign flip')}, seed {settings.seed}; "
             "all sign flips where there are no more than that."
         )
-    drawn = f", {settings.bootstrap:,} resamples, seed {settings.seed}" if settings.interval == "bca" else ""
-    said["interval"] = f"Intervals of differences: {percent}, {_INTERVALS[settings.interval]}{drawn}."
+    drawn = f", {_drawn(settings.bootstrap, 'resample')}, seed {settings.seed}" if settings.interval == "bca" else ""
+    said["interval"] = f"Intervals of differences: {confidence}, {_INTERVALS[settings.interval]}{drawn}."
     if any(any(compared.letters) for compared in comparison.measures):
         said["groups"] = _letters(comparison)
     said["effect"] = (
         "d: mean of the differences over their standard deviation (Cohen's d_z), "
-        f"with the {percent} interval of the noncentral t distribution."
+        f"with the {confidence} interval of the noncentral t distribution."
     )
     said["counts"] = "w/t/l: queries in which the run wins, ties and loses."
     if settings.margin is not None:
         said["equivalence"] = (
-            f"p (equal): the difference lies within ±{settings.margin:g}, two one-sided paired t-tests, not corrected."
+            f"p (equal): the difference lies within ±{exactly(settings.margin)}, two one-sided paired t-tests, "
+            "not corrected."
         )
     said["needed"] = (
-        f"needed: queries with which a two-sided paired t-test at {settings.alpha:g} finds this d "
-        f"with power {settings.power:g}."
+        f"needed: queries with which a two-sided paired t-test at {exactly(settings.alpha)} finds this d "
+        f"with power {exactly(settings.power)}."
     )
     return said
 
@@ -295,7 +341,12 @@ def analyses(comparison: Comparison) -> list[str]:
 
 def notes(comparison: Comparison) -> list[str]:
     """Return the notes of a comparison, each with a full stop."""
-    return [f"Note: {visible(note.rstrip('.'))}." for note in comparison.notes]
+    return [noted(note) for note in comparison.notes]
+
+
+def noted(note: str) -> str:
+    """Return a note as a sentence that is known to be one, with a full stop."""
+    return f"Note: {visible(note.removeprefix('Note: ').rstrip('.'))}."
 
 
 def signatures(comparison: Comparison) -> list[str]:
@@ -338,17 +389,21 @@ def _test(comparison: Comparison) -> str:
     )
     return (
         f"{ABOVE}{BELOW}: mean above or below that of {other}, with a significant difference: "
-        f"{_title(settings.test)}, p ≤ {settings.alpha:g}, {corrected}."
+        f"{_title(settings.test)}, p ≤ {exactly(settings.alpha)}, {corrected}."
     )
 
 
 def _letters(comparison: Comparison) -> str:
     settings = comparison.settings
-    drawn = f", {settings.resamples:,} resamples, seed {settings.seed}" if settings.groups == "randomised-tukey" else ""
+    drawn = (
+        f", {_drawn(settings.resamples, 'resample')}, seed {settings.seed}"
+        if settings.groups == "randomised-tukey"
+        else ""
+    )
     each = ", for each measure by itself" if len(comparison.measures) > 1 else ""
     return (
         "Letters: runs that share one do not differ significantly: "
-        f"{_title(settings.groups)} at {settings.alpha:g}{drawn}{each}."
+        f"{_title(settings.groups)} at {exactly(settings.alpha)}{drawn}{each}."
     )
 
 
@@ -374,8 +429,18 @@ def _interval(low: float, high: float, digits: int) -> str:
     return f"[{number(low, digits, signed=True)}, {number(high, digits, signed=True)}]"
 
 
-def _percent(confidence: float) -> str:
-    return f"{100 * confidence:g} %"
+def _needed(count: float) -> str:
+    """Write a number of queries; of very many only how many they are about, as nobody reads their digits."""
+    if not math.isfinite(count) or count <= MANY_QUERIES:
+        return number(count, 0)
+    digits, power = f"{count:.1e}".split("e")
+    return f"{digits}e{int(power)}"
+
+
+def _corrected(settings: Settings) -> str:
+    """Return the title of corrected p-values, which names their test where there are several."""
+    test = f"{settings.test}, " if len(settings.tests) > 1 else ""
+    return f"p ({test}{_short(settings.correction)})"
 
 
 def _short(correction: str) -> str:
@@ -384,3 +449,7 @@ def _short(correction: str) -> str:
 
 def _count(count: int, one: str, more: str) -> str:
     return f"{count} {one if count == 1 else more}"
+
+
+def _drawn(count: int, one: str) -> str:
+    return f"{count:,} {one}{'' if count == 1 else 's'}"

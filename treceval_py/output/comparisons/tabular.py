@@ -137,6 +137,7 @@ def _measure(comparison: Comparison, compared: Compared, layout: Layout) -> dict
             {
                 "name": name,
                 "mean": _plain(float(compared.means[run]), layout),
+                "interval": "t",
                 "low": _plain(float(compared.low[run]), layout),
                 "high": _plain(float(compared.high[run]), layout),
                 "letters": compared.letters[run],

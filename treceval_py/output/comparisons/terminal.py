@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from treceval_py.output.comparisons.layout import (
     sentences,
     starts_of,
 )
-from treceval_py.output.drawing import BETWEEN, drawn
+from treceval_py.output.drawing import BETWEEN, drawn, width_of, wrapped
 
 if TYPE_CHECKING:
     from treceval_py.comparison.comparison import Comparison
@@ -32,29 +33,39 @@ def table(comparison: Comparison, layout: Layout) -> str:
     """Return the means, the differences and what they mean as text for a terminal.
 
     The highest mean of a measure has the sign ● before it, and is bold where styles may be used. Behind a mean come
-    the mark of a significant difference from the baseline and the letters of its groups.
+    the mark of a significant difference from the baseline and the letters of its groups. Where the terminal has a
+    width, tables are cut into blocks of columns, all beginning with names, and sentences are wrapped.
     """
     lines = [f"{BEST}: highest mean.", *sentences(comparison)]
     blocks = [
         *_means(comparison, layout),
         f"{heading(comparison)}\n",
-        _differences(comparison, layout),
-        "".join(f"{line}\n" for line in lines),
+        *_differences(comparison, layout),
+        "".join(f"{part}\n" for line in lines for part in wrapped(line, layout.width)),
     ]
     return "\n".join(blocks)
 
 
-def _differences(comparison: Comparison, layout: Layout) -> str:
+def _differences(comparison: Comparison, layout: Layout) -> list[str]:
+    """Return the table of differences, in blocks of columns as wide as the terminal."""
     columns = columns_of(comparison, layout)
     marks = next(column.cells for column in columns if column.key == "mark")
     shown = [_drawn(column, marks) for column in columns if column.key != "mark"]
-    return drawn(
-        [title for title, _ in shown],
-        list(zip(*(cells for _, cells in shown), strict=True)),
-        sum(column.text for column in columns),
-        breaks=starts_of(comparison)[1:],
-        colour=layout.colour,
-    )
+    names = sum(column.text for column in columns)
+    widths = [float(max(map(width_of, [title, *cells])) + len(BETWEEN)) for title, cells in shown]
+    blocks = panels(widths[names:], _room(layout, sum(widths[:names]) - len(BETWEEN)))
+    texts = []
+    for block in blocks:
+        parts = [*shown[:names], *(shown[names + at] for at in block)]
+        rows = list(zip(*(cells for _, cells in parts), strict=True))
+        titles = [title for title, _ in parts]
+        texts.append(drawn(titles, rows, names, breaks=starts_of(comparison)[1:], colour=layout.colour))
+    return texts
+
+
+def _room(layout: Layout, used: float) -> float:
+    """Return how many columns of the terminal are left beside names."""
+    return math.inf if layout.width is None else layout.width - used
 
 
 def _drawn(column: Column, marks: Sequence[str]) -> tuple[str, list[str]]:
@@ -75,10 +86,9 @@ def _means(comparison: Comparison, layout: Layout) -> list[str]:
     rows = rows_of(comparison, layout)
     names = [f"{row.name} (baseline)" if row.baseline else row.name for row in rows]
     columns = [_cells(rows, at, visible(each.measure)) for at, each in enumerate(comparison.measures)]
-    widths = [float(max(map(len, column)) + len(BETWEEN)) for column in columns]
-    room = float("inf") if layout.width is None else layout.width - max(map(len, names))
+    widths = [float(max(map(width_of, column)) + len(BETWEEN)) for column in columns]
     blocks = []
-    for block in panels(widths, room):
+    for block in panels(widths, _room(layout, max(map(width_of, names)))):
         shown = [columns[at] for at in block]
         cells = [[name, *(column[row + 1] for column in shown)] for row, name in enumerate(names)]
         bold = {

@@ -1,0 +1,126 @@
+"""The command ``treceval board``: which files it takes, what it keeps and what it writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command import Done, treceval
+
+from treceval_py.comparison.cache import CACHE_NAME
+
+QRELS = "1 0 a 1\n2 0 c 1\n"
+FIRST = "1 Q0 a 1 2 first\n2 Q0 c 1 2 first\n"
+SECOND = "1 Q0 x 1 2 second\n1 Q0 a 2 1 second\n"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A folder with judgments, and runs in a folder of their own."""
+    (tmp_path / "runs").mkdir()
+    for name, text in (("qrels.txt", QRELS), ("runs/a.txt", FIRST), ("runs/b.txt", SECOND)):
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def board(folder: Path, *arguments: str) -> Done:
+    return treceval(["board", *arguments, "-m", "map"], folder=folder)
+
+
+def names(done: Done) -> list[str]:
+    """Return the runs of a board in CSV."""
+    assert done.status == 0, done.err
+    return [line.split(",")[1] for line in done.out.decode().splitlines()[1:]]
+
+
+def test_runs_are_printed_best_first(home: Path) -> None:
+    assert names(board(home, "qrels.txt", "runs", "--format", "csv")) == ["first", "second"]
+
+
+def test_without_any_run_a_file_that_is_there_stays(home: Path) -> None:
+    (home / "board.html").write_text("a good board\n")
+    (home / "runs" / "a.txt").write_text("what?\n")
+    done = board(home, "qrels.txt", "runs/a.txt", "-o", "board.html", "--format", "html")
+    assert (done.status, done.out, len(done.err.splitlines())) == (1, b"", 1)
+    assert done.err.startswith(b"runs/a.txt:1: ")
+    assert (home / "board.html").read_text() == "a good board\n"
+
+
+def test_without_any_run_nothing_is_printed(home: Path) -> None:
+    (home / "runs" / "a.txt").write_text("what?\n")
+    done = board(home, "qrels.txt", "runs/a.txt")
+    assert (done.status, done.out) == (1, b"")
+
+
+def test_with_some_run_the_board_is_written_and_the_status_is_1(home: Path) -> None:
+    (home / "runs" / "a.txt").write_text("what?\n")
+    done = board(home, "qrels.txt", "runs", "-o", "board.json", "--format", "json")
+    assert done.status == 1
+    assert [run["name"] for run in json.loads((home / "board.json").read_text())["runs"]] == ["second"]
+
+
+def test_what_is_written_into_the_folder_of_the_runs_is_none_of_them(home: Path) -> None:
+    for _ in range(2):
+        done = board(home, "qrels.txt", "runs", "--format", "json", "-o", "runs/board.json")
+        assert (done.status, done.err) == (0, b"")
+
+
+def test_judgments_and_a_cache_in_the_folder_of_the_runs_are_none_of_them(home: Path) -> None:
+    (home / "qrels.txt").rename(home / "runs" / "qrels.txt")
+    for _ in range(2):
+        done = board(home, "runs/qrels.txt", "runs/*", "--cache", "runs/cache.json.gz", "--format", "csv")
+        assert names(done) == ["first", "second"]
+
+
+def test_a_link_to_a_run_beside_it_is_passed_over(home: Path) -> None:
+    (home / "runs" / "latest.txt").symlink_to("b.txt")
+    done = board(home, "qrels.txt", "runs", "--format", "json")
+    assert [run["file"] for run in json.loads(done.out)["runs"]] == ["runs/a.txt", "runs/b.txt"]
+
+
+def test_standard_input_is_a_usage_error(home: Path) -> None:
+    done = board(home, "qrels.txt", "-")
+    assert (done.status, done.out) == (2, b"")
+    assert done.err == (
+        b"treceval: Standard input (-) cannot be put on a board; name a file or a folder. See 'treceval board --help'.\n"
+    )
+
+
+def test_saved_results_have_a_line_of_their_own(home: Path) -> None:
+    (home / "runs" / "a.txt").write_text("map\t1\t0.5000\n")
+    done = board(home, "qrels.txt", "runs", "--format", "csv")
+    assert done.status == 1
+    assert done.err.splitlines()[-1] == (
+        b"runs/a.txt: this has results and is no run, and boards are made of runs. Compare saved results with treceval "
+        b"compare."
+    )
+
+
+def test_common_queries_are_named_with_the_option_that_leaves_the_others_out(home: Path) -> None:
+    done = board(home, "qrels.txt", "runs", "--common", "--format", "csv")
+    assert done.err == (
+        b"note: 1 query that some runs lack is left out (2): all means are over the same 1 query. Without --common a "
+        b"missing query counts as an empty ranking.\n"
+        b"note: there is one query, so that nothing can be tested.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "runs", [["runs"], ["runs/*.txt"], ["runs/a.txt", "./runs/b.txt"], ["runs/a.txt", "runs/../runs/b*"]]
+)
+def test_runs_of_one_folder_are_kept_in_it(home: Path, runs: list[str]) -> None:
+    assert board(home, "qrels.txt", *runs).status == 0
+    assert (home / "runs" / CACHE_NAME).exists()
+
+
+def test_runs_of_the_current_folder_are_kept_in_it(home: Path) -> None:
+    assert board(home / "runs", "../qrels.txt", "a.txt", "b.txt").status == 0
+    assert (home / "runs" / CACHE_NAME).exists()
+
+
+def test_nothing_is_kept_of_runs_in_two_folders_or_where_that_is_not_wanted(home: Path) -> None:
+    (home / "c.txt").write_text(SECOND.replace("second", "third"))
+    assert board(home, "qrels.txt", "runs/a.txt", "c.txt").status == 0
+    assert board(home, "qrels.txt", "runs", "--no-cache").status == 0
+    assert [path for path in home.rglob("*") if path.name == CACHE_NAME] == []

@@ -1,0 +1,89 @@
+"""What is to be said of a comparison: what was left out or forced, and where its tests can find nothing."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from treceval_py.comparison.comparison import Compared, Settings
+from treceval_py.comparison.scores import Aligned
+from treceval_py.tables import first_of
+
+__all__ = ["about_queries", "about_resamples", "about_tests"]
+
+FEW = 10
+"""Below so many queries a difference that happens to be equal in all of them is no rarity."""
+
+
+def about_queries(columns: Sequence[Aligned], names: Sequence[str], *, scored: bool) -> list[str]:
+    """Say what was forced, which queries are left out, and which runs are the same."""
+    notes = [f"by force: {said}." for each in columns for said in each.forced]
+    versions = list(dict.fromkeys(version for each in columns for version in each.versions))
+    if len(versions) > 1:
+        notes.append(f"the values were made by versions {', '.join(versions)} of treceval_py.")
+    by_queries: dict[tuple[str, ...], list[Aligned]] = {}
+    for each in columns:
+        if each.left_out:
+            by_queries.setdefault(each.left_out, []).append(each)
+    for left_out, group in by_queries.items():
+        count = len(left_out)
+        are = "1 query that some runs lack is" if count == 1 else f"{count} queries that some runs lack are"
+        where = "" if len(group) == len(columns) else f" of {', '.join(each.measure for each in group)}"
+        notes.append(
+            f"{are} left out{where} ({first_of(left_out)}): all runs are compared over the same "
+            f"{_queries(len(group[0].qids))}."
+            + (" With -c (complete=True) a missing query counts as an empty ranking." if scored else "")
+        )
+    alike = [
+        f"{names[first]} and {names[second]}"
+        for first, second in itertools.combinations(range(min(len(names), 50)), 2)
+        if all(np.array_equal(each.values[first], each.values[second]) for each in columns)
+    ]
+    if alike:
+        notes.append(f"{'; '.join(alike[:5])}{'; …' if len(alike) > 5 else ''} have the same values in every query.")
+    least = min(len(each.qids) for each in columns)
+    if least == 1:
+        notes.append("there is one query, so that nothing can be tested.")
+    elif least < FEW:
+        notes.append(f"there are {least} queries: tests of so few say little, whatever their p-values.")
+    return notes
+
+
+def about_tests(measures: Sequence[Compared], names: Sequence[str], settings: Settings) -> list[str]:
+    """Say where a test speaks for the run with the lower mean."""
+    notes = []
+    for compared in measures:
+        for each in compared.differences:
+            found = each.tests[settings.test]
+            if found.adjusted <= settings.alpha and found.direction * each.mean < 0:
+                better, worse = (each.run, each.other) if each.mean > 0 else (each.other, each.run)
+                notes.append(
+                    f"{names[better]} has the higher mean of {compared.measure}, and the {settings.test} test, which "
+                    f"is not one of means, speaks for {names[worse]}: it is not marked."
+                )
+    return notes
+
+
+def about_resamples(settings: Settings, family: int) -> list[str]:
+    """Say where so few resamples are drawn that nothing can be significant."""
+    notes = []
+    least = 1 / (settings.resamples + 1)
+    factor = family if settings.correction in ("holm", "bonferroni") else 1
+    if settings.test == "randomisation" and family and least * factor > settings.alpha:
+        notes.append(
+            f"with {settings.resamples:,} resamples and {family:,} p-values corrected together, nothing drawn can be "
+            f"significant at {settings.alpha:g}: that takes {math.ceil(factor / settings.alpha):,} resamples or more."
+        )
+    if settings.groups == "randomised-tukey" and least > settings.alpha:
+        notes.append(
+            f"with {settings.resamples:,} resamples no two runs can have different letters at {settings.alpha:g}: that "
+            f"takes {math.ceil(1 / settings.alpha):,} or more."
+        )
+    return notes
+
+
+def _queries(count: int) -> str:
+    return "query" if count == 1 else f"{count} queries"

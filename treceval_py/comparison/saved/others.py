@@ -1,0 +1,60 @@
+"""What treceval prints beside results, which may be taken for them: each is known by how it begins, and refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from treceval_py.errors import InputError
+
+__all__ = ["kind_of_document", "other_kind", "refusal"]
+
+
+class _Other(NamedTuple):
+    """What is wrong with a kind of file, and what to do."""
+
+    what: str
+    todo: str
+
+
+_SAVE = "Save results with treceval -q --format json."
+
+_OTHERS = {
+    "ranges": _Other(
+        "these are ranges over ties or unjudged documents, which are not compared",
+        "Save the values themselves, without --ties and --unjudged.",
+    ),
+    "comparison": _Other("this is a comparison, not results of runs", _SAVE),
+    "board": _Other("this is a board, not results of runs", _SAVE),
+    "table": _Other("this is a table for people", "Save results with --format json, csv or trec."),
+}
+
+# A run in JSON may have a query of this name, but documents have names and are in no list.
+_RANGES = re.compile(rb'\s*\{\s*"(ties|unjudged)"\s*:\s*\[')
+
+# For terminals: a header over a line, which is drawn with U+2500.
+_DRAWN = re.compile(rb"[^\n]*\n(\xe2\x94\x80){3}")
+_MARKDOWN = re.compile(rb"\|[^\n]*\|[ \r]*\n\|[ :|-]+\|[ \r]*(\n|$)")
+_LATEX = re.compile(rb"\s*(%[^\n]*\n\s*)*(% ?\\usepackage\{|\\begin\{(tabular|table|longtable)\})")
+
+
+def other_kind(head: bytes) -> str:
+    """Return what a file is that looks like results and has none, by its beginning; empty for anything else."""
+    if _RANGES.match(head):
+        return "ranges"
+    return "table" if any(form.match(head) for form in (_DRAWN, _MARKDOWN, _LATEX)) else ""
+
+
+def kind_of_document(document: Mapping[str, Any]) -> str:
+    """Return what a JSON document is that looks like results and has none; empty for anything else."""
+    if any(isinstance(document.get(key), list) for key in ("ties", "unjudged")):
+        return "ranges"
+    if "treceval_py" not in document:
+        return ""
+    return "comparison" if "settings" in document else "board" if "board" in document else ""
+
+
+def refusal(kind: str, file: str, line: int | None = None) -> InputError:
+    """Return the refusal of a file of another kind."""
+    return InputError(*_OTHERS[kind], file=file, line=line)
