@@ -293,8 +293,8 @@ def test_a_board_without_runs_is_no_failure_of_its_own(runs: Path) -> None:
 @pytest.mark.parametrize(
     ("measures", "message"),
     [
-        ("gm_map", "measure gm_map has no number for each query. Rank runs by another one."),
-        (["map", "runid"], "measure runid has no number for each query. Rank runs by another one."),
+        ("gm_map", "measure gm_map has no number for each query. Choose another one."),
+        (["map", "runid"], "measure runid has no number for each query. Choose another one."),
         ([], "no measure to rank runs by. Name one, such as map."),
     ],
 )

@@ -387,3 +387,25 @@ def test_tau_ap_b_is_symmetric_and_one_for_equal_orders_with_ties() -> None:
 def test_the_lowest_overlap_is_the_one_of_the_definition() -> None:
     # RBO_min of these two lists of seven at p = 0.9, computed elsewhere from the definition, to six digits
     assert rbo("abcdefg", "bacdgxe", 0.9).lowest == pytest.approx(0.591680, abs=5e-7)
+
+
+def test_lists_have_the_ap_correlation_of_the_documents_in_both() -> None:
+    chance = random.Random(4)
+    one: dict[str, dict[str, float]] = {}
+    two: dict[str, dict[str, float]] = {}
+    expected = []
+    for qid in ("1", "2", "3"):
+        lists = [chance.sample("abcdefghijklmnop", 10) for _ in range(2)]
+        one[qid], two[qid] = ({docid: -float(place) for place, docid in enumerate(docids)} for docids in lists)
+        first, second = ([docid for docid in lists[at] if docid in lists[1 - at]] for at in (0, 1))
+        expected.append((plain_tau_ap(first, second) + plain_tau_ap(second, first)) / 2)
+    found = overlap_of_runs([Run(one), Run(two)], names=["one", "two"])
+    assert found.tau_ap[0, 1] == found.tau_ap[1, 0] == pytest.approx(float(sum(expected) / 3))
+
+
+def test_orders_of_systems_have_a_rank_biased_overlap() -> None:
+    first = compared("map", [0.3, 0.2, 0.1])
+    second = compared("P.10", [0.2, 0.3, 0.1])
+    # run0 run1 run2 against run1 run0 run2: shares 0, 1, 1 at depths 1 to 3, and 1 from there on
+    found = system_orders(comparison(first, second))
+    assert found.rbo[0, 1] == pytest.approx((1 - 0.9) / 0.9 * (0 + 2 * 0.9**2 / 2 + 3 * 0.9**3 / 3) + 0.9**3)

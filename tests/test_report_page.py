@@ -239,10 +239,13 @@ def test_numbers_are_read_on_each_shade_of_a_heat_map(name: str) -> None:
 
 
 def test_fifty_runs_are_told_apart_by_colour_shape_and_dash() -> None:
-    line, points = specs(payload(50))["precision-recall"]["layer"]
-    shapes, dashes = points["encoding"]["shape"]["scale"]["range"], line["encoding"]["strokeDash"]["scale"]["range"]
+    plot = specs(payload(50))["precision-recall"]
+    line, points = (layer["encoding"] for layer in plot["layer"])
+    shapes, dashes = points["shape"]["scale"]["range"], line["strokeDash"]["scale"]["range"]
+    turns = [row["turn"] for row in plot["data"]["values"][::11]]  # eleven points each
     assert len(set(shapes[:8])) == 8
-    assert len({(run % 8, shapes[run], tuple(dashes[run])) for run in range(50)}) == 50  # colours come again after 8
+    # Colours come again after eight runs.
+    assert len({(run % 8, shapes[run], tuple(dashes[turns[run]])) for run in range(50)}) == 50
 
 
 # In a browser ---------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from treceval_py.version import __version__
 
 if TYPE_CHECKING:
     from treceval_py.comparison import Comparison, compare
+    from treceval_py.comparison.board import Board, board
     from treceval_py.conventions import CONVENTIONS, Conventions
     from treceval_py.errors import (
         DataError,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from treceval_py.plugins import load_plugin
     from treceval_py.profiles import PROFILES, Profile
     from treceval_py.pytrec import RelevanceEvaluator, supported_measures, supported_nicknames
+    from treceval_py.report import report_payload, write_report
     from treceval_py.results import Results
     from treceval_py.sensitivity import Sensitivity, assess
     from treceval_py.signatures import Signature, check_comparable
@@ -48,6 +50,7 @@ _MODULES = {
     "treceval_py.errors": "DataError EvaluationError InputError MeasureError OutputError RunnerError "
     "TrecevalError UnknownMeasureError",
     "treceval_py.comparison": "Comparison compare",
+    "treceval_py.comparison.board": "Board board",
     "treceval_py.conventions": "CONVENTIONS Conventions",
     "treceval_py.evaluation": "DEFAULT_MEASURES evaluate",
     "treceval_py.explaining": "Explanation arithmetic explain",
@@ -61,6 +64,7 @@ _MODULES = {
     "treceval_py.plugins": "load_plugin",
     "treceval_py.profiles": "PROFILES Profile",
     "treceval_py.pytrec": "RelevanceEvaluator supported_measures supported_nicknames",
+    "treceval_py.report": "report_payload write_report",
     "treceval_py.results": "Results",
     "treceval_py.sensitivity": "Sensitivity assess",
     "treceval_py.signatures": "Signature check_comparable",
@@ -73,6 +77,7 @@ __all__ = [
     "CONVENTIONS",
     "DEFAULT_MEASURES",
     "PROFILES",
+    "Board",
     "Comparison",
     "Conventions",
     "DataError",
@@ -100,6 +105,7 @@ __all__ = [
     "__version__",
     "arithmetic",
     "assess",
+    "board",
     "check_comparable",
     "compare",
     "convert",
@@ -115,9 +121,11 @@ __all__ = [
     "read_preferences",
     "read_qrels",
     "read_run",
+    "report_payload",
     "supported_measures",
     "supported_nicknames",
     "write_qrels",
+    "write_report",
     "write_run",
 ]
 

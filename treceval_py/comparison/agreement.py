@@ -327,11 +327,14 @@ class Orders(NamedTuple):
         Kendall's tau-b of the systems' means; NaN where all systems have the same mean.
     tau_ap : (M, M) float array
         AP correlation, of which neither order is the truth (`tau_ap_b`).
+    rbo : (M, M) float array
+        Rank-biased overlap of the orders, extrapolated; systems with equal means in the order of their names.
     """
 
     measures: tuple[str, ...]
     tau: FloatArray
     tau_ap: FloatArray
+    rbo: FloatArray
 
 
 def system_orders(comparison: Comparison) -> Orders:
@@ -350,7 +353,10 @@ def system_orders(comparison: Comparison) -> Orders:
     means = [compared.means for compared in comparison.measures]
     tau = np.array([[kendall_tau(one, other) for other in means] for one in means])
     of_ap = np.array([[tau_ap_b(one, other) for other in means] for one in means])
-    return Orders(tuple(compared.measure for compared in comparison.measures), tau, of_ap)
+    lists = [sorted(zip((-one).tolist(), comparison.runs, strict=True)) for one in means]
+    orders = [[name for _, name in pairs] for pairs in lists]
+    overlaps = np.array([[rbo(one, other).extrapolated for other in orders] for one in orders])
+    return Orders(tuple(compared.measure for compared in comparison.measures), tau, of_ap, overlaps)
 
 
 class Overlap(NamedTuple):
@@ -373,6 +379,8 @@ class Overlap(NamedTuple):
         How many documents of each list count; None for all.
     p : float
         The persistence of the rank-biased overlap.
+    tau_ap : (S, S) float array
+        AP correlation of the documents in both lists, the mean of both directions; NaN where `tau` is.
     """
 
     runs: tuple[str, ...]
@@ -382,6 +390,7 @@ class Overlap(NamedTuple):
     queries: int
     depth: int | None
     p: float
+    tau_ap: FloatArray
 
 
 def overlap_of_runs(
@@ -447,8 +456,8 @@ def overlap_of_runs(
             "there is no query for which all runs have documents", "Check that they are runs for the same queries."
         )
     first, second = np.triu_indices(len(runs), 1)
-    sums = np.zeros((3, len(first)))
-    counts = np.zeros((3, len(first)), dtype=np.int64)
+    sums = np.zeros((4, len(first)))
+    counts = np.zeros((4, len(first)), dtype=np.int64)
     for qid in common:
         lists, ranks = _coded([_documents(run, qid, limit) for run in ranked])
         step = max(1, CELLS // lists.shape[1])
@@ -458,10 +467,10 @@ def overlap_of_runs(
             there = ~np.isnan(found)
             sums[:, some] += np.where(there, found, 0.0)
             counts[:, some] += there
-    matrices = np.ones((3, len(runs), len(runs)))
+    matrices = np.ones((4, len(runs), len(runs)))
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
     matrices[:, first, second] = matrices[:, second, first] = means
-    return Overlap(tuple(names), matrices[0], matrices[1], matrices[2], len(common), depth, p)
+    return Overlap(tuple(names), matrices[0], matrices[1], matrices[2], len(common), depth, p, matrices[3])
 
 
 def _queries_of_all(runs: Sequence[Run], qids: Sequence[str] | None) -> list[str]:
@@ -504,7 +513,7 @@ def _coded(documents: Sequence[list[bytes]]) -> tuple[IntArray, IntArray]:
 
 
 def _compared(lists: IntArray, ranks: IntArray, first: IntArray, second: IntArray, p: float) -> FloatArray:
-    """Return overlap, tau and share (3, P) of pairs of runs in a query; tau is NaN where they share less than two."""
+    """Return overlap, tau, share and tau_AP (4, P) of pairs of runs in a query; NaN where they share less than two."""
     depth = lists.shape[1]
     other = ranks[second[:, None], lists[first]]  # (P, L): where the other run has the documents of the first
     shared = other < depth
@@ -517,7 +526,37 @@ def _compared(lists: IntArray, ranks: IntArray, first: IntArray, second: IntArra
     count = seen[:, -1]
     pairs = count * (count - 1) / 2
     tau = np.where(count > 1, 1 - 2 * _inversions(pair, rank, count) / np.maximum(pairs, 1), np.nan)
-    return np.stack([_extrapolated(seen, short, long, p), tau, count / long])
+    return np.stack([_extrapolated(seen, short, long, p), tau, count / long, _ap_correlations(rank, count)])
+
+
+def _ap_correlations(ranks: IntArray, counts: IntArray) -> FloatArray:
+    """Return the AP correlation of each pair of runs, over the documents that both have.
+
+    Parameters
+    ----------
+    ranks : (N,) int array
+        The ranks in the second run of the documents of the first, in its order, pair after pair.
+    counts : (P,) int array
+        How many documents each pair shares.
+
+    Returns
+    -------
+    (P,) float array
+        The mean of both directions; NaN of less than two documents.
+    """
+    found = np.full(len(counts), np.nan)
+    ends = np.cumsum(counts)
+    for pair in np.flatnonzero(counts > 1).tolist():
+        there = np.argsort(ranks[ends[pair] - counts[pair] : ends[pair]])
+        back = np.argsort(there)
+        found[pair] = (_above(there) + _above(back)) / 2
+    return found
+
+
+def _above(places: IntArray) -> float:
+    """Return tau_AP of an order: for each thing but the first, how many of those before it have a lower place."""
+    before = np.tril(places[None, :] < places[:, None], -1).sum(axis=1)[1:]
+    return float(2 * (before / np.arange(1, len(places))).mean() - 1)
 
 
 def _inversions(segment: IntArray, values: IntArray, counts: IntArray) -> IntArray:

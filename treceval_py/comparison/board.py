@@ -10,7 +10,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray, Source
 from treceval_py.comparison.cache import Cached, Entry, place_of, read_cache, still_there, write_cache
-from treceval_py.comparison.gathering import USUAL
+from treceval_py.comparison.gathering import USUAL, comparable
 from treceval_py.comparison.paired import mean_interval
 from treceval_py.comparison.saved import is_saved, run_files, unique_names
 from treceval_py.comparison.scores import MOST, Aligned, Scored, aligned
@@ -261,7 +261,7 @@ def board(
     if depth is not None and depth < 0:
         raise MeasureError(f"depth must be 0 or more, not {depth}")
     rules = profile_named(profile) if isinstance(profile, str) else profile
-    asked = _measures(measures, rules)
+    asked, left_out = _measures(measures, rules)
     table = isinstance(qrels, Mapping)
     judgments = load_judgments(
         qrels, None if table else judgment_format or format_for(asked), duplicates=rules.conventions.duplicates
@@ -272,7 +272,7 @@ def board(
     workers = available_threads() if threads is None else threads
     known, notes, scored = _entries_of(job, files, cache, workers, after)
     settings = BoardSettings(rules.name, complete, alpha, confidence)
-    return _ranked(job, known, settings, by, notes, scored)
+    return _ranked(job, known, settings, by, [*left_out, *notes], scored)
 
 
 def _check_shares(*, alpha: float, confidence: float) -> None:
@@ -285,20 +285,17 @@ def _paths(runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> S
     return [runs] if isinstance(runs, (str, os.PathLike)) else runs
 
 
-def _measures(given: str | Measure | Iterable[str | Measure] | None, rules: Profile) -> list[Measure]:
-    """Return the measures of the board, the one that decides the order first."""
+def _measures(given: str | Measure | Iterable[str | Measure] | None, rules: Profile) -> tuple[list[Measure], list[str]]:
+    """Return the measures of the board, the one that decides the order first, and what is left out of sets."""
     if given is None and rules.measures == DEFAULT_MEASURES:
-        return list(parse_measures(USUAL))
+        return list(parse_measures(USUAL)), []
     if given is None:
         usual = parse_measures(rules.measures, leaves_out=rules.leaves_out)
-        return [each for each in usual if each.family.per_query and each.family.kind not in (TEXT, COUNT)]
-    asked = list(parse_measures(given, leaves_out=rules.leaves_out))
-    for each in asked:
-        if each.family.kind == TEXT or not each.family.per_query:
-            raise MeasureError(f"measure {each.name} has no number for each query", "Rank runs by another one.")
+        return [each for each in usual if each.family.per_query and each.family.kind not in (TEXT, COUNT)], []
+    asked, notes = comparable([given] if isinstance(given, (str, Measure)) else given, rules)
     if not asked:
         raise MeasureError("no measure to rank runs by", "Name one, such as map.")
-    return asked
+    return asked, notes
 
 
 class _Job(NamedTuple):

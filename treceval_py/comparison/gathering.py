@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from treceval_py._types import Source
@@ -20,7 +20,7 @@ from treceval_py.results import Results
 from treceval_py.signatures import Signature
 from treceval_py.tables import DEFAULT_TAG, RUN_NAME, Run
 
-__all__ = ["USUAL", "Compares", "Gathered", "Scoring", "gather"]
+__all__ = ["USUAL", "Compares", "Gathered", "Scoring", "comparable", "gather"]
 
 USUAL = ("map", "ndcg_cut.10", "recip_rank", "P.10")
 """What is compared unless something else is asked for. A few: each one more makes every difference harder to show."""
@@ -137,7 +137,7 @@ def gather(
     TrecevalError
         A file cannot be read, a measure is unknown, runs have no judgments, or their names are not different.
     """
-    wanted, notes = _wanted(scoring)
+    wanted, notes = comparable(scoring.measures, scoring.rules)
     saved = [_saved_of(each) for each in given]
     known = [scored for found in saved if found is not None for scored in found]
     if given and None not in saved:
@@ -183,12 +183,25 @@ def _saved_of(given: Compares) -> list[Scored] | None:
     return None
 
 
-def _wanted(scoring: Scoring) -> tuple[list[Measure], list[str]]:
-    """Return the measures that were asked for; of sets of measures only those that can be compared, and say so."""
+def comparable(measures: Iterable[str | Measure], rules: Profile) -> tuple[list[Measure], list[str]]:
+    """Return the measures that were asked for; of sets of measures those that can be compared.
+
+    Returns
+    -------
+    measures : list of Measure
+        The measures, each once.
+    notes : list of str
+        What is left out of sets.
+
+    Raises
+    ------
+    MeasureError
+        A measure is unknown, or one that was named has no number for each query.
+    """
     wanted: list[Measure] = []
     notes = []
-    for asked in scoring.measures:
-        found = parse_measures(asked, leaves_out=scoring.rules.leaves_out)
+    for asked in measures:
+        found = parse_measures(asked, leaves_out=rules.leaves_out)
         if isinstance(asked, str) and asked in NICKNAMES:
             fit = [each for each in found if each.family.per_query and each.family.kind not in (TEXT, COUNT)]
             if not fit:
@@ -199,7 +212,7 @@ def _wanted(scoring: Scoring) -> tuple[list[Measure], list[str]]:
             found = fit
         for measure in found:
             if measure.family.kind == TEXT or not measure.family.per_query:
-                raise MeasureError(f"measure {measure.name} has no number for each query", "Compare another one.")
+                raise MeasureError(f"measure {measure.name} has no number for each query", "Choose another one.")
         wanted += [each for each in found if each not in wanted]
     return wanted, notes
 

@@ -33,8 +33,8 @@ PERSISTENCE = 0.9
 
 _MEANING = {
     "measure": "Kendall τ: τ-b of the runs' means. τ_AP,b: the same with more weight on the best runs; neither measure "
-    "is taken for the truth.",
-    "run": "Means over the queries that all runs have. Kendall τ: of the documents in both lists. "
+    f"is taken for the truth. RBO({PERSISTENCE:g}): of the runs, best first.",
+    "run": "Means over the queries that all runs have. Kendall τ and τ_AP,b: of the documents in both lists. "
     f"RBO({PERSISTENCE:g}): extrapolated. shared: documents in both lists, of the longer one.",
 }
 
@@ -115,8 +115,8 @@ def agreement_records(comparison: Comparison, runs: Sequence[Run] | None, depth:
     Returns
     -------
     list of dict
-        ``kind`` "measures" with Kendall's tau-b and tau_AP,b of the order of the runs, or "runs" with tau, rbo and the
-        share of documents in both lists.
+        ``kind`` "measures" with Kendall's tau-b, tau_AP,b and rank-biased overlap of the orders of the runs, or "runs"
+        with those of their lists of documents and the share of documents in both.
     """
     found: list[Record] = []
     if len(comparison.runs) > 2 and len(comparison.measures) > 1:
@@ -129,6 +129,7 @@ def agreement_records(comparison: Comparison, runs: Sequence[Run] | None, depth:
                     "second": orders.measures[second],
                     "tau": float(orders.tau[first, second]),
                     "tau_ap": float(orders.tau_ap[first, second]),
+                    "rbo": float(orders.rbo[first, second]),
                 }
             )
     return found if runs is None else found + _of_lists(_overlap(comparison, runs, depth))
@@ -151,6 +152,7 @@ def _of_lists(overlap: Overlap) -> list[Record]:
             "first": overlap.runs[first],
             "second": overlap.runs[second],
             "tau": float(overlap.tau[first, second]),
+            "tau_ap": float(overlap.tau_ap[first, second]),
             "rbo": float(overlap.rbo[first, second]),
             "shared": float(overlap.shared[first, second]),
             "queries": overlap.queries,

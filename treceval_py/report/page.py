@@ -45,7 +45,7 @@ def page(payload: Mapping[str, Any]) -> str:
     named by their hashes, may run, expressions of plots are interpreted and not compiled, and nothing is fetched.
     """
     try:
-        import jinja2
+        import jinja2  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
         raise OutputError("a report needs the package jinja2, which is not installed", INSTALL) from None
     scripts = (_bundle(), _read("page.js"))
@@ -53,7 +53,7 @@ def page(payload: Mapping[str, Any]) -> str:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["number"] = _number
-    return environment.from_string(_read("template.html")).render(
+    made: str = environment.from_string(_read("template.html")).render(
         report=payload,
         policy=_policy(scripts),
         themes=THEMES,
@@ -62,6 +62,7 @@ def page(payload: Mapping[str, Any]) -> str:
         data=_json(_data(payload)),
         pairs=[(one, other) for one in range(len(payload["runs"])) for other in range(one)],
     )
+    return made
 
 
 def _read(name: str) -> str:

@@ -326,7 +326,7 @@ def _scatter(common: Spec, told: list[Spec], sides: Spec) -> Spec:
     picked = {"test": "datum.qid === picked", "value": 260}
     shapes = [SHAPES[0], SHAPES[3], SHAPES[4]]
     points = {
-        "mark": {"type": "point", "filled": True, "opacity": 0.75},
+        "mark": {"type": "point", "filled": True, "opacity": 0.9},
         "encoding": {
             "x": x,
             "y": y,
@@ -388,17 +388,20 @@ def _deltas(common: Spec, told: list[Spec], sides: Spec) -> Spec:
 def _series(names: Sequence[str], x: Spec, y: Spec, description: str, rows: Sequence[Spec]) -> Spec:
     """Return curves, one a run, told apart by colour, shape and dash."""
     which = {"field": "name", "type": "nominal", "title": None, "sort": None}
-    around = [(number, number // 8) for number in range(len(names))]
-    shapes = [SHAPES[(number + turn) % len(SHAPES)] for number, turn in around]
-    dashes = [list(DASHES[turn % len(DASHES)]) for _, turn in around]
+    shapes = [SHAPES[(number + number // 8) % len(SHAPES)] for number in range(len(names))]
+    turn = {name: number // 8 for number, name in enumerate(names)}
+    # The dashes have a field of their own: a legend of names would draw the rims of its points with them.
+    rows = [{**row, "turn": turn[row["name"]]} for row in rows]
+    turns = list(range(max(turn.values()) + 1))
+    dashes = {"domain": turns, "range": [list(DASHES[one % len(DASHES)]) for one in turns]}
     dim = {"condition": {"param": "chosen", "value": 1}, "value": 0.12}
     below = {"legend": {"orient": "bottom"}}
     told = [_told("name", "Run", None)]
     told += [_told(x["field"], x["title"], PLAIN), _told(y["field"], y["title"])]
     line = {
         "params": [{"name": "chosen", "select": {"type": "point", "fields": ["name"]}, "bind": "legend"}],
-        "mark": {"type": "line", "strokeWidth": 1.8},
-        "encoding": {"strokeDash": which | {"scale": {"domain": list(names), "range": dashes}, **below}},
+        "mark": {"type": "line", "strokeWidth": 1.8, "aria": False},
+        "encoding": {"strokeDash": {"field": "turn", "type": "nominal", "scale": dashes, "legend": None}},
     }
     points = {
         "mark": {"type": "point", "filled": True, "size": 46},
