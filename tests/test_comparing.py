@@ -645,3 +645,27 @@ def test_the_output_of_before_is_no_run(tmp_path: Path) -> None:
     before = (tmp_path / "table.txt").read_bytes()
     assert treceval(arguments).status == 0
     assert (tmp_path / "table.txt").read_bytes() == before
+
+
+@pytest.mark.parametrize("command", [["compare"], ["board", "--no-cache"], ["report"], ["score"]])
+def test_a_file_that_is_read_is_not_written_over(command: list[str], tmp_path: Path) -> None:
+    copies = [tmp_path / Path(run).name for run in RUNS[:2]]
+    for run, copy in zip(RUNS, copies, strict=False):
+        copy.write_bytes(Path(run).read_bytes())
+    done = treceval([*command, QRELS, *map(str, copies), "-o", str(copies[0])])
+    assert done.status == 1
+    assert done.err.decode() == f"{copies[0]}: this is read, and would be written over. Name another file.\n"
+    assert copies[0].read_bytes() == Path(RUNS[0]).read_bytes()
+
+
+def test_documents_go_with_queries() -> None:
+    done = treceval(["compare", "a", "b", "--documents", "3"])
+    assert done.err.decode() == "treceval: --documents goes with --per-query. See 'treceval compare --help'.\n"
+
+
+def test_a_test_that_there_is_not_is_refused_with_those_there_are() -> None:
+    done = treceval(["compare", QRELS, *RUNS, "--test", "z"])
+    assert (done.status, done.err.decode()) == (
+        2,
+        "treceval: --test is one of t, wilcoxon, sign, randomisation and all, not 'z'. See 'treceval compare --help'.\n",
+    )

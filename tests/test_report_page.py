@@ -201,7 +201,7 @@ def test_plots_and_runs_that_are_not_there_are_refused() -> None:
         image(payload(), "bars", measure="ERR")
     with pytest.raises(MeasureError, match=r"^there is no image format named gif\. The formats are: png, svg\.$"):
         image(payload(), "bars", "gif")
-    with pytest.raises(EvaluationError, match=r"^the plot overlap needs the runs themselves"):
+    with pytest.raises(EvaluationError, match=r"^the plot overlap cannot be drawn of these: curves need"):
         image(payload(curves=False), "overlap")
 
 
@@ -516,6 +516,8 @@ def test_the_plots_of_the_command_are_those_of_the_report() -> None:
     [
         ([], "Say where to write: -o FILE, --png PLOT=FILE or --svg PLOT=FILE."),
         (["--png", "bars"], "Invalid value for '--png': 'bars' is not of the form PLOT=FILE, such as bars=bars.png."),
+        (["-o", "-"], "A page or a plot is written to a file, not to standard output (-)."),
+        (["-o", "x.html", "--of", "a", "b"], "--of says which runs --png and --svg show; give one of these."),
         (["--svg", "pie=x"], f"Invalid value for '--svg': there is no plot 'pie'; the plots are {', '.join(PLOTS)}."),
     ],
 )
@@ -523,3 +525,21 @@ def test_where_to_write_must_be_said(arguments: list[str], message: str) -> None
     done = treceval(["report", "qrels", "one", "two", *arguments])
     assert done.status == 2
     assert done.err.decode() == f"treceval: {message} See 'treceval report --help'.\n"
+
+
+def test_one_file_is_not_written_twice(tmp_path: Path) -> None:
+    runs = [str(DATA / "runs" / f"{name}.txt") for name in ("bm25", "minilm")]
+    plots = ["--png", f"bars={tmp_path}/a.png", "--png", f"scatter={tmp_path}/a.png"]
+    done = treceval(["report", str(DATA / "qrels.tsv"), *runs, *plots])
+    assert done.err.decode() == f"{tmp_path}/a.png: this would be written twice. Name another file.\n"
+
+
+def test_nothing_is_written_where_a_plot_cannot_be_drawn(tmp_path: Path) -> None:
+    saved = []
+    for name in ("bm25", "minilm"):
+        saved.append(str(tmp_path / f"{name}.json"))
+        run = str(DATA / "runs" / f"{name}.txt")
+        treceval(["-q", "-m", "map", "--format", "json", "-o", saved[-1], str(DATA / "qrels.tsv"), run])
+    done = treceval(["report", *saved, "-o", str(tmp_path / "new.html"), "--svg", f"overlap={tmp_path}/x.svg"])
+    assert done.status == 1
+    assert not (tmp_path / "new.html").exists()

@@ -241,7 +241,9 @@ def test_without_runs_there_are_no_curves_no_overlap_and_no_commands_but_the_one
 
 def test_a_command_repeats_the_signatures() -> None:
     made = signature(ONE)
-    found = report_payload(comparison(measured(signature=made)), runs=[ONE, TWO], command="treceval report x")
+    found = report_payload(
+        comparison(measured(signature=made)), qrels=QRELS, runs=[ONE, TWO], command="treceval report x"
+    )
     assert found["reproduce"] == [
         "treceval report x",
         f"treceval --repeat '{made.short}' qrels.txt one.txt two.txt",
@@ -263,7 +265,7 @@ def test_the_command_gives_the_means_of_the_report(tmp_path: Path) -> None:
     one = measured(signature=made, values=[[0.0], [1.0]], qids=("1",))  # b, alone relevant, is second and first
     found = comparison(one, files=("-one", "two"))
     object.__setattr__(found, "judgments_name", "my qrels")
-    (command,) = report_payload(found, runs=runs)["reproduce"]
+    (command,) = report_payload(found, qrels=qrels, runs=runs)["reproduce"]
     done = treceval([*shlex.split(command)[1:], "--format", "csv"], folder=tmp_path)
     assert done.err == b""
     assert done.out.decode().splitlines() == ["query,measure,one,two", "all,AP(rel=2),0.0,1.0"]
@@ -272,14 +274,14 @@ def test_the_command_gives_the_means_of_the_report(tmp_path: Path) -> None:
 def test_a_profile_of_ones_own_is_written_out() -> None:
     mine = te.Profile("mine", "my own", Conventions(ties="line"))
     made = signature(ONE, profile=mine)
-    (command,) = report_payload(comparison(measured(signature=made)), runs=[ONE, TWO])["reproduce"]
+    (command,) = report_payload(comparison(measured(signature=made)), qrels=QRELS, runs=[ONE, TWO])["reproduce"]
     assert command == f"treceval --repeat '{made.long}' qrels.txt one.txt two.txt"
 
 
 @pytest.mark.parametrize("files", [("<run>", "two.txt"), ("-", "two.txt")])
 def test_what_comes_from_python_or_a_pipe_is_not_repeated(files: tuple[str, ...]) -> None:
     found = comparison(measured(signature=signature(ONE)), files=files)
-    assert report_payload(found, runs=[ONE, TWO])["reproduce"] == []
+    assert report_payload(found, qrels=QRELS, runs=[ONE, TWO])["reproduce"] == []
 
 
 # Curves ---------------------------------------------------------------------------------------------
@@ -671,3 +673,23 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, page: Any) -> None:
     module = ModuleType("page")
     module.page = page  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "treceval_py.report.page", module)
+
+
+def test_a_command_that_would_give_other_numbers_is_not_shown() -> None:
+    made = signature(ONE)
+    whole = report_payload(
+        comparison(measured(signature=made)), qrels=QRELS, runs=[ONE, TWO], command="treceval report q"
+    )
+    assert len(whole["reproduce"]) == 2
+    part = measured(signature=made, left_out=("3",))
+    assert report_payload(comparison(part), qrels=QRELS, runs=[ONE, TWO], command="c")["reproduce"] == ["c"]
+    assert report_payload(comparison(measured(signature=made)), runs=[ONE, TWO], command="c")["reproduce"] == ["c"]
+
+
+def test_runs_in_another_order_are_refused() -> None:
+    one, two = (
+        Run.from_columns(r.qids, r.offsets, r.docids, r.scores, name=n) for r, n in ((ONE, "one.txt"), (TWO, "two.txt"))
+    )
+    with pytest.raises(EvaluationError) as refused:
+        report_payload(comparison(), runs=[two, one])
+    assert str(refused.value) == "the runs are in another order than they were compared in. Order them likewise."

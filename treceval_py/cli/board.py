@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from treceval_py.cli.options import MOST_DIGITS, decimal, flag, number, scoring_options
-from treceval_py.cli.printing import coloured, note, put, say, wide
+from treceval_py.cli.printing import check_targets, coloured, note, put, say, wide
 from treceval_py.cli.progress import counting
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def board(
     from treceval_py.output.comparisons import Layout
 
     place = cache_beside(runs) if cache is None and not no_cache else cache
+    check_targets([output], [qrels, *(run for run in runs if os.path.isfile(run))])
     with counting("runs scored") as after:
         found = made(
             qrels,

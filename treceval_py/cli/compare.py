@@ -10,7 +10,7 @@ import click
 
 from treceval_py.cli.notes import about
 from treceval_py.cli.options import MOST_DIGITS, flag, number, scoring_options, statistics_options, within
-from treceval_py.cli.printing import coloured, note, put, wide
+from treceval_py.cli.printing import check_targets, coloured, note, put, wide
 from treceval_py.cli.progress import progress
 from treceval_py.errors import EvaluationError
 from treceval_py.tables import Qrels
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from treceval_py.comparison.gathering import Gathered, Scoring
     from treceval_py.tables import Run
 
-__all__ = ["Compares", "compare", "gathered", "runs_of"]
+__all__ = ["Arguments", "compare", "gathered", "runs_of"]
 
 FORMATS = ("table", "csv", "tsv", "json", "markdown", "latex", "html")
 """Those of `output.comparisons.COMPARISON_FORMATS`, which costs time to import; a test compares the two."""
@@ -42,14 +42,14 @@ treceval compare --explain                     what each test is, and assumes
 """
 
 
-class Compares(NamedTuple):
+class Arguments(NamedTuple):
     """What a command line names: judgments, if it needs them, and what is compared."""
 
     qrels: str | None
     files: list[str]
 
 
-def read_arguments(files: Sequence[str], output: str | None = None) -> Compares:
+def read_arguments(files: Sequence[str], outputs: Sequence[str | None] = ()) -> Arguments:
     """Tell the judgments from what is compared: they come first where anything is to be scored."""
     from treceval_py.comparison.saved import is_saved, run_files
 
@@ -59,9 +59,9 @@ def read_arguments(files: Sequence[str], output: str | None = None) -> Compares:
         raise click.UsageError("Standard input (-) can be read only once.")
     first, others = files[0], files[1:]
     # What was written before is no run, if it stands in a folder of them.
-    written = [] if output is None else [output]
+    written = [output for output in outputs if output is not None]
     if os.path.isdir(first) or (glob.has_magic(first) and not os.path.lexists(first)) or is_saved(first):
-        return Compares(None, run_files(files, without=written))
+        return Arguments(None, run_files(files, without=written))
     if not others:
         raise click.UsageError("Missing argument 'RUN RUN…'.")
     found = run_files(others, without=[first, *written])
@@ -71,7 +71,7 @@ def read_arguments(files: Sequence[str], output: str | None = None) -> Compares:
             "Leave this out, or give the judgments first.",
             file=first,
         )
-    return Compares(first, found)
+    return Arguments(first, found)
 
 
 def gathered(
@@ -80,7 +80,7 @@ def gathered(
     *,
     by: str | None,
     force: bool,
-    output: str | None = None,
+    outputs: Sequence[str | None] = (),
     again: bool = False,
 ) -> Gathered:
     """Score and read what the command line names, with a bar where that takes long.
@@ -91,8 +91,8 @@ def gathered(
         The arguments.
     scoring, by, force
         As of `gather`.
-    output : str, optional
-        The file that will be written.
+    outputs : sequence of str or None
+        The files that will be written.
     again : bool
         Whether runs will be read again, so that pipes have to be kept.
     """
@@ -100,7 +100,8 @@ def gathered(
     from treceval_py.comparison.saved import is_saved
     from treceval_py.evaluation import load_run
 
-    given = read_arguments(files, output)
+    given = read_arguments(files, outputs)
+    check_targets(outputs, [given.qrels, *given.files])
     if given.qrels is None:
         unscored = next((file for file in given.files if not is_saved(file)), None)
         if unscored is not None:
@@ -114,7 +115,7 @@ def gathered(
         return gather(
             [
                 load_run(file, scoring.run_format, duplicates=duplicates)
-                if again and not os.path.isfile(file)
+                if again and (file == "-" or not os.path.isfile(file))
                 else file
                 for file in given.files
             ],
@@ -199,8 +200,9 @@ def compare(
     if explain and not files:
         put(_explanations(None), output)
         return
+    check_targets([output], [queries])
     again = per_query is not None or agreement is not None
-    found = gathered(files, scoring, by=by, force=force, output=output, again=again)
+    found = gathered(files, scoring, by=by, force=force, outputs=[output], again=again)
     compared = compare_gathered(found, settings, baseline=baseline, pairs=pairs, force=force, threads=scoring.threads)
     colour = coloured(output)
     if per_query is not None:

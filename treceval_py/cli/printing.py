@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from treceval_py.errors import OutputError, visible
 from treceval_py.tables import encode
 
-__all__ = ["coloured", "lost", "note", "put", "say", "wide"]
+__all__ = ["check_targets", "coloured", "lost", "note", "put", "say", "wide"]
 
 
 def put(text: str, path: str | None) -> None:
@@ -74,3 +75,24 @@ def wide(path: str | None) -> int | None:
     import shutil
 
     return shutil.get_terminal_size().columns
+
+
+def check_targets(targets: Sequence[str | None], sources: Iterable[str | None]) -> None:
+    """Refuse to write over a file that is read, or one file twice; nothing has been done yet.
+
+    Raises
+    ------
+    OutputError
+        That would happen.
+    """
+    read = {os.path.realpath(each) for each in sources if each not in (None, "-")}
+    written: set[str] = set()
+    for path in targets:
+        if path in (None, "-") or (os.path.exists(str(path)) and not os.path.isfile(str(path))):
+            continue  # standard output, or a device
+        real = os.path.realpath(str(path))
+        if real in read:
+            raise OutputError("this is read, and would be written over", "Name another file.", file=path)
+        if real in written:
+            raise OutputError("this would be written twice", "Name another file.", file=path)
+        written.add(real)

@@ -11,15 +11,14 @@ import click
 from treceval_py.cli.compare import gathered, runs_of
 from treceval_py.cli.notes import about
 from treceval_py.cli.options import flag, scoring_options, statistics_options
-from treceval_py.cli.printing import note
+from treceval_py.cli.printing import check_targets, note
 from treceval_py.errors import EvaluationError
 from treceval_py.tables import Qrels
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from collections.abc import Sequence
 
-    from treceval_py.comparison.comparison import Settings
+    from treceval_py.comparison.comparison import Comparison, Settings
     from treceval_py.comparison.gathering import Scoring
 
 __all__ = ["report"]
@@ -74,7 +73,7 @@ def _plot_and_file(_: click.Context, option: click.Parameter, given: Sequence[st
     "pair",
     nargs=2,
     metavar="RUN RUN",
-    help="The two runs of the scatter plot and the differences in --png and --svg [the first two].",
+    help="The two runs in the plots scatter and deltas of --png and --svg [the first other one, the baseline].",
 )
 @scoring_options("map, ndcg_cut.10, recip_rank, P.10, or what saved results have")
 @click.option("--baseline", metavar="NAME", help="The run that the others are compared with [the first].")
@@ -100,16 +99,24 @@ def report(
     force: bool,
 ) -> None:
     """Write a report: gather, compare, draw."""
-    if output is None and not png and not svg:
+    plots = [*(("png", *each) for each in png), *(("svg", *each) for each in svg)]
+    if output is None and not plots:
         raise click.UsageError("Say where to write: -o FILE, --png PLOT=FILE or --svg PLOT=FILE.")
+    outputs = [output, *(file for _, _, file in plots)]
+    if "-" in outputs:
+        raise click.UsageError("A page or a plot is written to a file, not to standard output (-).")
+    if pair is not None and not plots:
+        raise click.UsageError("--of says which runs --png and --svg show; give one of these.")
+    check_targets(outputs, [queries])
     from treceval_py.comparison.comparing import compare_gathered
     from treceval_py.comparison.documents import read_query_texts
-    from treceval_py.report import report_payload, write_report
+    from treceval_py.formats.target import written_whole
+    from treceval_py.report import image, report_payload, write_report
 
     texts = None if queries is None else read_query_texts(queries)
-    found = gathered(files, scoring, by=by, force=force, output=output, again=True)
+    found = gathered(files, scoring, by=by, force=force, outputs=outputs, again=True)
     compared = compare_gathered(found, settings, baseline=baseline, force=force, threads=scoring.threads)
-    chosen = _pair(compared.runs, pair)
+    chosen = _pair(compared, pair)
     payload = report_payload(
         compared,
         qrels=found.judgments if isinstance(found.judgments, Qrels) else None,
@@ -118,9 +125,13 @@ def report(
         title=title or f"Comparison of {len(compared.runs)} runs",
         command=shlex.join(["treceval", *(ctx.obj or sys.argv[1:])]),
     )
+    # All is drawn before anything is written.
+    drawn = [(file, image(payload, plot, kind, runs=chosen)) for kind, plot, file in plots]
     if output is not None:
         write_report(output, payload)
-    _draw(payload, [*(("png", *each) for each in png), *(("svg", *each) for each in svg)], chosen)
+    for file, raw in drawn:
+        with written_whole(file) as stream:
+            stream.write(raw)
     for results in found.results:
         if results is not None:
             about(results)
@@ -128,23 +139,14 @@ def report(
         note(line)
 
 
-def _pair(runs: Sequence[str], names: tuple[str, str] | None) -> tuple[int, int]:
+def _pair(compared: Comparison, names: tuple[str, str] | None) -> tuple[int, int]:
+    """Return the numbers of the two runs that plots show: those named, or what the page shows first."""
     if names is None:
-        return 0, 1
+        base = 0 if compared.baseline is None else compared.baseline
+        return (1 if base == 0 else 0), base
     for name in names:
-        if name not in runs:
-            raise EvaluationError(f"no run is called '{name}'", f"The runs are {', '.join(runs[:20])}.")
-    return list(runs).index(names[0]), list(runs).index(names[1])
-
-
-def _draw(payload: Mapping[str, Any], wanted: Sequence[tuple[str, str, str]], pair: tuple[int, int]) -> None:
-    """Write single plots."""
-    if not wanted:
-        return
-    from treceval_py.formats.target import written_whole
-    from treceval_py.report import image
-
-    drawn = [(file, image(payload, plot, kind, runs=pair)) for kind, plot, file in wanted]
-    for file, raw in drawn:
-        with written_whole(file) as stream:
-            stream.write(raw)
+        if name not in compared.runs:
+            raise EvaluationError(f"no run is called '{name}'", f"The runs are {', '.join(compared.runs[:20])}.")
+    if names[0] == names[1]:
+        raise click.UsageError("--of names two different runs.")
+    return compared.number_of(names[0]), compared.number_of(names[1])

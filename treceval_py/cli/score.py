@@ -10,7 +10,7 @@ import click
 from treceval_py.cli.group import PrefixCommand
 from treceval_py.cli.notes import about
 from treceval_py.cli.options import MOST_DIGITS, flag, number
-from treceval_py.cli.printing import coloured, put
+from treceval_py.cli.printing import check_targets, coloured, put
 from treceval_py.cli.progress import progress
 from treceval_py.evaluation import check_kinds, duplicates_of, evaluate, format_for, load_judgments
 from treceval_py.formats.named import JUDGMENT_FORMATS, RUN_FORMATS
@@ -208,6 +208,7 @@ def score(
         "--signature": signature or long_signature,
     }
     _check_together({name for name, there in given.items() if there}, ranges=ties or unjudged)
+    check_targets([output], [qrels, *runs, *judged_rankings, norms])
     rules = profile_named(("coursework" if judged_rankings else DEFAULT_PROFILE) if profile is None else profile)
     usual = RANGED if (ties or unjudged) and rules.measures == DEFAULT_MEASURES else rules.measures
     wanted = in_print_order(parse_measures(measures or usual, leaves_out=rules.leaves_out))

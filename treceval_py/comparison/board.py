@@ -10,7 +10,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray, Source
 from treceval_py.comparison.cache import Cached, Entry, place_of, read_cache, still_there, write_cache
-from treceval_py.comparison.gathering import USUAL, comparable
+from treceval_py.comparison.gathering import USUAL, comparable, fit
 from treceval_py.comparison.paired import mean_interval
 from treceval_py.comparison.saved import is_saved, run_files, unique_names
 from treceval_py.comparison.scores import MOST, Aligned, Scored, aligned
@@ -20,7 +20,7 @@ from treceval_py.evaluation import check_kinds, evaluate, format_for, load_judgm
 from treceval_py.formats.trec import Judgments
 from treceval_py.judging import JudgedRun, judge_by
 from treceval_py.measures import Measure, parse_measures
-from treceval_py.measures.registry import COUNT, SUM, TEXT
+from treceval_py.measures.registry import SUM
 from treceval_py.planning import Plan, plan_of_measures
 from treceval_py.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, Profile, profile_named
 from treceval_py.ranking import narrowed
@@ -290,8 +290,7 @@ def _measures(given: str | Measure | Iterable[str | Measure] | None, rules: Prof
     if given is None and rules.measures == DEFAULT_MEASURES:
         return list(parse_measures(USUAL)), []
     if given is None:
-        usual = parse_measures(rules.measures, leaves_out=rules.leaves_out)
-        return [each for each in usual if each.family.per_query and each.family.kind not in (TEXT, COUNT)], []
+        return [each for each in parse_measures(rules.measures, leaves_out=rules.leaves_out) if fit(each)], []
     asked, notes = comparable([given] if isinstance(given, (str, Measure)) else given, rules)
     if not asked:
         raise MeasureError("no measure to rank runs by", "Name one, such as map.")

@@ -20,7 +20,7 @@ from treceval_py.results import Results
 from treceval_py.signatures import Signature
 from treceval_py.tables import DEFAULT_TAG, RUN_NAME, Run
 
-__all__ = ["USUAL", "Compares", "Gathered", "Scoring", "comparable", "gather"]
+__all__ = ["USUAL", "Compares", "Gathered", "Scoring", "comparable", "fit", "gather"]
 
 USUAL = ("map", "ndcg_cut.10", "recip_rank", "P.10")
 """What is compared unless something else is asked for. A few: each one more makes every difference harder to show."""
@@ -183,6 +183,11 @@ def _saved_of(given: Compares) -> list[Scored] | None:
     return None
 
 
+def fit(measure: Measure) -> bool:
+    """Tell whether a measure that nobody named is worth comparing: it has a value for each query, and is no count."""
+    return measure.family.per_query and measure.family.kind not in (TEXT, COUNT)
+
+
 def comparable(measures: Iterable[str | Measure], rules: Profile) -> tuple[list[Measure], list[str]]:
     """Return the measures that were asked for; of sets of measures those that can be compared.
 
@@ -203,13 +208,13 @@ def comparable(measures: Iterable[str | Measure], rules: Profile) -> tuple[list[
     for asked in measures:
         found = parse_measures(asked, leaves_out=rules.leaves_out)
         if isinstance(asked, str) and asked in NICKNAMES:
-            fit = [each for each in found if each.family.per_query and each.family.kind not in (TEXT, COUNT)]
-            if not fit:
+            kept = [each for each in found if fit(each)]
+            if not kept:
                 raise MeasureError(f"no measure of {asked} has a number for each query", "Compare others.")
-            left = ", ".join(each.name for each in found if each not in fit)
+            left = ", ".join(each.name for each in found if each not in kept)
             if left:
                 notes.append(f"texts, counts and averages over all queries in {asked} are not compared: {left}.")
-            found = fit
+            found = kept
         for measure in found:
             if measure.family.kind == TEXT or not measure.family.per_query:
                 raise MeasureError(f"measure {measure.name} has no number for each query", "Choose another one.")
@@ -235,8 +240,7 @@ def _chosen(wanted: list[Measure], known: Sequence[Scored], rules: Profile) -> t
     if not known:
         if rules.measures == DEFAULT_MEASURES:
             return list(parse_measures(USUAL)), []
-        usual = parse_measures(rules.measures, leaves_out=rules.leaves_out)
-        return [each for each in usual if each.family.per_query and each.family.kind not in (TEXT, COUNT)], []
+        return [each for each in parse_measures(rules.measures, leaves_out=rules.leaves_out) if fit(each)], []
     first = harmonised(known)
     common = [name for name in first[0].measures if all(name in scored.measures for scored in first)]
     measures = [(name, _measure(name)) for name in common]

@@ -241,6 +241,17 @@
     draw();
   });
   darkness.addEventListener("change", draw);
+  // Legends are laid out for the width they are drawn at.
+  let wide = innerWidth;
+  let waiting = 0;
+  addEventListener("resize", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      if (innerWidth === wide || paper) return;
+      wide = innerWidth;
+      draw();
+    }, 250);
+  });
   // On paper everything is light. The printer does not wait: plots are ready in time because all of them begin at once
   // and none waits for a timer or a file.
   addEventListener("beforeprint", () => {

@@ -92,6 +92,13 @@ def report_payload(
             f"there are {len(runs)} tables for the {len(comparison.runs)} runs that were compared",
             "Give one for each, in their order.",
         )
+    if runs is not None and not all(isinstance(run, Run) for run in runs):
+        raise EvaluationError("the runs of a report are tables", "Read them with read_run.")
+    if qrels is not None and not isinstance(qrels, Qrels):
+        raise EvaluationError("the judgments of a report are a table", "Read them with read_qrels.")
+    given = () if runs is None else tuple(run.name for run in runs)
+    if given != comparison.files and sorted(given) == sorted(comparison.files):
+        raise EvaluationError("the runs are in another order than they were compared in", "Order them likewise.")
     basis = basis_of(comparison)
     compared = {qid for each in comparison.measures for qid in each.qids}
     said = methods(comparison)
@@ -110,7 +117,7 @@ def report_payload(
         **_curves(basis, qrels, runs),
         "overlap": _overlap(comparison, basis, runs),
         "warnings": [each._asdict() for each in warnings_of(comparison, qrels, runs)],
-        "reproduce": _reproduce(comparison, runs, command),
+        "reproduce": _reproduce(comparison, qrels, runs, command),
     }
     safe: dict[str, Any] = _safe(payload)
     return safe
@@ -217,13 +224,19 @@ def _with_documents(run: Run) -> set[str]:
     return {qid for qid, length in zip(run.qids, np.diff(run.offsets).tolist(), strict=True) if length}
 
 
-def _reproduce(comparison: Comparison, runs: Sequence[Run] | None, command: str) -> list[str]:
-    """Return the command that made the report, and one that computes the averages again from the signatures."""
+def _reproduce(comparison: Comparison, qrels: Qrels | None, runs: Sequence[Run] | None, command: str) -> list[str]:
+    """Return the command that made the report, and one that computes the averages again from the signatures.
+
+    The second one is there where it gives the numbers of the page: not where queries are left out of some runs, nor of
+    judgments other than relevance judgments, which it could not tell how to read.
+    """
     commands = [command] if command else []
     signatures = [each.signature for each in comparison.measures if each.signature is not None]
     files = [comparison.judgments_name, *comparison.files]
     # What came from Python or from a pipe has a name such as <run>, and saved results are not scored again.
     if runs is None or len(signatures) < len(comparison.measures) or not all(map(_is_file, files)):
+        return commands
+    if qrels is None or any(each.left_out for each in comparison.measures):
         return commands
     by_measure = {concise(each.measure).notation: each for each in signatures}  # one may have been asked for twice
     # The short form of a profile of somebody's own could not be read back.

@@ -515,7 +515,9 @@ def image(
     made = specs(payload, measure=measure, runs=runs)
     if plot not in made:
         raise EvaluationError(
-            f"the plot {plot} needs the runs themselves, and these are saved results", "Give judgments and runs."
+            f"the plot {plot} cannot be drawn of these: curves need relevance judgments and the runs themselves, and "
+            "overlap runs with queries in common",
+            "Choose another plot, or give runs rather than saved results.",
         )
     try:
         import vl_convert  # type: ignore[import-untyped,import-not-found,unused-ignore]

@@ -81,7 +81,7 @@ def _section(comparison: Comparison, layout: Layout, *before: str) -> str:
         f"<details{'' if count > MOST_OPEN else ' open'}>\n<summary>{escape(heading(comparison))}</summary>",
         _differences(comparison, layout),
         "</details>",
-        _sentences(comparison),
+        _sentences(comparison, means=bool(before)),
         "</section>\n",
     ]
     return "\n".join(parts).encode("ascii", "xmlcharrefreplace").decode("ascii")
@@ -172,9 +172,10 @@ def _cell(column: Column, row: int) -> str:
     return f"<td{_class(column)}>{shown}</td>"
 
 
-def _sentences(comparison: Comparison) -> str:
+def _sentences(comparison: Comparison, *, means: bool) -> str:
     # What is computed over which queries is said in the caption already.
-    said = ["Bold: highest mean.", *list(methods(comparison).values())[1:], *analyses(comparison), *notes(comparison)]
+    bold = ["Bold: highest mean."] if means else []
+    said = [*bold, *list(methods(comparison).values())[1:], *analyses(comparison), *notes(comparison)]
     items = [escape(line) for line in said]
     items += [f"<code>{escape(line)}</code>" for line in signatures(comparison)]
     items.append(escape(f"treceval_py {visible(comparison.version)}"))
