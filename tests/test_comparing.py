@@ -669,3 +669,14 @@ def test_a_test_that_there_is_not_is_refused_with_those_there_are() -> None:
         2,
         "treceval: --test is one of t, wilcoxon, sign, randomisation and all, not 'z'. See 'treceval compare --help'.\n",
     )
+
+
+def test_a_seed_may_be_long_and_other_numbers_may_not() -> None:
+    long = str(2**70)
+    done = treceval(["compare", QRELS, *RUNS, "--test", "randomisation", "--resamples", "99", "--seed", long])
+    assert done.status == 0, done.err
+    assert f"seed {long}".encode() in done.out
+    done = treceval(["-N", long, "-m", "utility", QRELS, RUNS[0]])
+    assert done.err.decode() == (
+        f"treceval: Invalid value for '-N' / '--Number_docs_in_coll': '{long}' is no whole number. See 'treceval --help'.\n"
+    )

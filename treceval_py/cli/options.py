@@ -35,9 +35,9 @@ MOST_DIGITS = 60
 
 
 def whole_number(text: str, least: int = 0, most: int | None = None) -> int:
-    """Return the whole number that an option was given, or fail as a usage error."""
+    """Return the whole number, of at most 18 digits, that an option was given, or fail as a usage error."""
     try:
-        number = int(text) if re.fullmatch("[0-9]{1,400}", str(text)) else integer(str(text))
+        number = integer(str(text))
     except MeasureError as error:
         raise click.BadParameter(f"{error.what}.") from None
     if number < least:
@@ -59,6 +59,11 @@ def within(least: int = 0, most: int | None = None) -> Callable[[str], int]:
         return whole_number(text, least, most)
 
     return whole
+
+
+def _seed(text: str) -> int:
+    """Return a seed, which may have any number of digits, as numpy takes it."""
+    return int(text) if re.fullmatch("[0-9]{19,400}", str(text)) else whole_number(text)
 
 
 def decimal(*names: str, help: str, default: float | None = None) -> Decorator:
@@ -187,7 +192,7 @@ def statistics_options(command: Callback) -> Callback:
         decimal("--confidence", default=0.95, help="Confidence of intervals [0.95]."),
         number("--resamples", default=100_000, least=1, help="Resamples of randomisation tests [100000]."),
         number("--bootstrap", default=10_000, least=1, help="Resamples of the bootstrap [10000]."),
-        number("--seed", default=1, help="Seed of all that is drawn at random [1]."),
+        click.option("--seed", type=_seed, metavar="N", default=1, help="Seed of all that is drawn at random [1]."),
         decimal("--margin", help="Test whether differences are smaller than X: equivalence, by two one-sided tests."),
         decimal("--power", default=0.8, help="Power for which the number of queries needed is computed [0.8]."),
     ]
