@@ -19,6 +19,7 @@ from treceval_py.comparison.paired import (
     paired_t,
     queries_needed,
     sign_test,
+    signed_ranks,
     t_interval,
     wilcoxon,
     wins_ties_losses,
@@ -427,3 +428,13 @@ def test_an_explanation_reads_as_a_paragraph() -> None:
 
 def test_no_line_of_an_explanation_is_too_long() -> None:
     assert max(map(len, explanations().splitlines())) <= 100
+
+
+def test_equal_queries_do_not_decide_for_which_run_ranks_speak() -> None:
+    # Three small gains have the ranks 1, 2 and 3, two losses 4 and 5: 6 against 9, however many queries are equal.
+    d = np.array([0.1, 0.2, 0.3, -0.4, -0.5])
+    for zeros in (0, 1, 5, 50):
+        column = np.r_[d, np.zeros(zeros)][:, None]
+        assert signed_ranks(np.hstack([column, -column])).tolist() == [-1, 1]
+        greater = stats.wilcoxon(np.r_[d, np.zeros(zeros)], alternative="greater", method="asymptotic")
+        assert greater.statistic == 6  # scipy's sum of the ranks of gains
