@@ -680,3 +680,38 @@ def test_a_seed_may_be_long_and_other_numbers_may_not() -> None:
     assert done.err.decode() == (
         f"treceval: Invalid value for '-N' / '--Number_docs_in_coll': '{long}' is no whole number. See 'treceval --help'.\n"
     )
+
+
+@pytest.mark.parametrize("command", [["compare"], ["board", "--no-cache"], ["report"]])
+def test_a_run_of_the_folder_is_not_left_out_and_written_over(command: list[str], tmp_path: Path) -> None:
+    for run in RUNS:
+        (tmp_path / Path(run).name).write_bytes(Path(run).read_bytes())
+    output = tmp_path / "bm25.txt"
+    for arguments in ([QRELS, str(tmp_path)], [QRELS, str(tmp_path / "*.txt")]):
+        done = treceval([*command, *arguments, "-o", str(output)])
+        assert (done.status, done.err.decode()) == (
+            1,
+            f"{output}: this is one of the runs, and would be written over. Name another file.\n",
+        )
+    assert output.read_bytes() == Path(RUNS[1]).read_bytes()
+
+
+def test_saved_results_of_the_folder_are_not_written_over(tmp_path: Path) -> None:
+    for run in RUNS:
+        treceval(["-q", "-m", "map", "--format", "json", "-o", str(tmp_path / f"{Path(run).stem}.json"), QRELS, run])
+    before = (tmp_path / "bm25.json").read_bytes()
+    done = treceval(["compare", str(tmp_path), "-o", str(tmp_path / "bm25.json")])
+    assert done.status == 1
+    assert (tmp_path / "bm25.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "tsv", "json", "markdown", "latex", "html"])
+def test_what_was_printed_into_the_folder_is_printed_again(form: str, tmp_path: Path) -> None:
+    for run in RUNS:
+        (tmp_path / Path(run).name).write_bytes(Path(run).read_bytes())
+    for command in (["compare"], ["board", "--no-cache"]):
+        arguments = [*command, QRELS, str(tmp_path), "--format", form, "-o", str(tmp_path / "made")]
+        for _ in range(2):
+            done = treceval(arguments)
+            assert done.status == 0, done.err
+        (tmp_path / "made").unlink()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -75,15 +74,18 @@ def board(
         raise click.UsageError("Standard input (-) cannot be put on a board; name a file or a folder.")
     from treceval_py.comparison.board import board as made
     from treceval_py.comparison.cache import cache_beside
+    from treceval_py.comparison.saved import run_files
     from treceval_py.output.boards import BOARD_FORMATS
     from treceval_py.output.comparisons import Layout
 
     place = cache_beside(runs) if cache is None and not no_cache else cache
-    check_targets([output], [qrels, *(run for run in runs if os.path.isfile(run))])
+    others = [path for path in (qrels, place) if path and path != "-"]
+    files = run_files(runs, without=others, written=[output] if output and output != "-" else [])
+    check_targets([output], [qrels, *files])
     with counting("runs scored") as after:
         found = made(
             qrels,
-            runs,
+            files,
             scoring.measures or None,
             level=scoring.level,
             complete=not common,
@@ -93,7 +95,6 @@ def board(
             run_format=scoring.run_format,
             judgment_format=scoring.judgment_format,
             by=by,
-            without=[path for path in (qrels, output) if path and path != "-"],
             alpha=alpha,
             confidence=confidence,
             cache=place,

@@ -61,10 +61,10 @@ def read_arguments(files: Sequence[str], outputs: Sequence[str | None] = ()) -> 
     # What was written before is no run, if it stands in a folder of them.
     written = [output for output in outputs if output is not None]
     if os.path.isdir(first) or (glob.has_magic(first) and not os.path.lexists(first)) or is_saved(first):
-        return Arguments(None, run_files(files, without=written))
+        return Arguments(None, run_files(files, written=written))
     if not others:
         raise click.UsageError("Missing argument 'RUN RUN…'.")
-    found = run_files(others, without=[first, *written])
+    found = run_files(others, without=[first], written=written)
     if all(map(is_saved, found)):
         raise EvaluationError(
             "all that follows are saved results, which need no judgments; a run beside them needs judgments before it",

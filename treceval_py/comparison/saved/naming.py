@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import glob
+import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from treceval_py.errors import EvaluationError, InputError
+from treceval_py.formats.source import peek
 from treceval_py.tables import DEFAULT_TAG, RUN_NAME
 
 __all__ = ["run_files", "stem", "unique_names"]
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 WRITTEN_AS = (".txt", ".run", ".tsv", ".csv", ".json", ".trec", ".res", ".eval")
+GLANCE = 1 << 12
+"""Bytes by which a run is told."""
+
 ARCHIVED = "input."
 """How the names of runs begin in TREC's archive."""
 
 
-def run_files(paths: Sequence[str | os.PathLike[str]], *, without: Sequence[str | os.PathLike[str]] = ()) -> list[str]:
+def run_files(
+    paths: Sequence[str | os.PathLike[str]],
+    *,
+    without: Sequence[str | os.PathLike[str]] = (),
+    written: Sequence[str | os.PathLike[str]] = (),
+) -> list[str]:
     """Return the files that are meant: folders and patterns are written out, anything else stays.
 
     Parameters
@@ -26,7 +36,9 @@ def run_files(paths: Sequence[str | os.PathLike[str]], *, without: Sequence[str 
         Files; folders, which stand for the files in them; and patterns with ``*``, ``?`` or ``[…]``, where there is
         no file of that name.
     without : sequence of str or path
-        What no folder and no pattern stands for, such as the file that is to be written.
+        What no folder and no pattern stands for, such as the judgments.
+    written : sequence of str or path
+        What will be written. It is left out likewise, unless it is a run or has results, which would be lost.
 
     Returns
     -------
@@ -39,9 +51,10 @@ def run_files(paths: Sequence[str | os.PathLike[str]], *, without: Sequence[str 
     Raises
     ------
     InputError
-        A folder has no files or cannot be listed, no file matches a pattern, or a file comes twice.
+        A folder has no files or cannot be listed, no file matches a pattern, a file comes twice, or one that a
+        folder or pattern stands for would be left out and written over.
     """
-    others = {os.path.realpath(path) for path in without}
+    others = {os.path.realpath(path): path in written for path in (*without, *written)}
     found: list[str] = []
     for each in paths:
         path = os.fspath(each)
@@ -63,15 +76,45 @@ def run_files(paths: Sequence[str | os.PathLike[str]], *, without: Sequence[str 
     return found
 
 
-def _each_once(files: Sequence[str], others: set[str], given: str, none: str) -> list[str]:
-    """Return the files that a path stands for, in the order of their bytes and without links to another of them."""
+def _each_once(files: Sequence[str], others: Mapping[str, bool], given: str, none: str) -> list[str]:
+    """Return the files that a path stands for, in the order of their bytes and without links to another of them.
+
+    `others` are the real paths of those to leave out, and whether they will be written.
+    """
     found: dict[str, str] = {}
     for file in sorted(files, key=lambda file: (os.path.islink(file), os.fsencode(file))):
         found.setdefault(os.path.realpath(file), file)
-    kept = [file for real, file in found.items() if real not in others]
+    kept = []
+    for real, file in found.items():
+        if real not in others:
+            kept.append(file)
+        elif others[real] and _is_to_be_kept(file):
+            raise InputError("this is one of the runs, and would be written over", "Name another file.", file=file)
     if not kept:
         raise InputError(none, file=given)
     return sorted(kept, key=os.fsencode)
+
+
+def _is_to_be_kept(file: str) -> bool:
+    """Tell whether a file is a run or has results of runs, which a table or page of an earlier command is not."""
+    from treceval_py.comparison.saved import is_saved, read_saved
+
+    try:
+        if is_saved(file):
+            return bool(read_saved(file))
+        head, _ = peek(file, GLANCE)
+    except InputError:
+        return False
+    lines = (line.split() for line in head.splitlines() if line.strip() and not line.startswith(b"#"))
+    fields = next(lines, [])
+    return _are_numbers(fields[3:5]) if len(fields) >= 6 else len(fields) == 3 and _are_numbers(fields)
+
+
+def _are_numbers(fields: Sequence[bytes]) -> bool:
+    try:
+        return all(math.isfinite(float(field)) for field in fields)
+    except ValueError:
+        return False
 
 
 def _files_in(folder: str) -> list[str]:
