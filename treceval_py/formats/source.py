@@ -383,6 +383,10 @@ class _Decompressed(io.RawIOBase):
 class _Zstd(io.RawIOBase):
     """Frames of zstd through the ``zstandard`` package, whose own reader takes a cut-off frame for a whole one."""
 
+    PIECE = 1 << 11
+    """Bytes that are decompressed at a time. Four bytes can stand for a block of 128 KiB (RFC 8878, 3.1.1.2), and the
+    package gives all that a piece comes to at once."""
+
     def __init__(self, stream: BinaryIO, zstandard: Any) -> None:
         self._stream = stream
         self._new = zstandard.ZstdDecompressor().decompressobj
@@ -395,7 +399,7 @@ class _Zstd(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while not self._ready:
-            self._packed = self._packed or self._stream.read(BLOCK_SIZE)
+            self._packed = self._packed or self._stream.read(self.PIECE)
             if not self._packed:
                 if self._frame is not None:
                     raise EOFError("the end of a frame is missing")
