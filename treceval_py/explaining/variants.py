@@ -34,6 +34,9 @@ DEPTHS = (10, 20, 50, 100, 200, 500, 1000)
 MOST_GRADES = 100
 """Grades that are tried as levels, and named in a gain map."""
 
+TREC_DEPTH = 1000
+"""So many documents of a ranking are handed in at TREC, and some programs count no more."""
+
 CUTOFFS = (1, 3, 5, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
 
 AS_IS, ASCENDING, DOCIDS = "as it is", "ascending", "docids"
@@ -91,6 +94,8 @@ class Variant(NamedTuple):
         What is done to the run first: ``"as it is"``, ``"ascending"``, ``"docids"``.
     all_of_run : bool
         Whether the sum is divided by the number of queries in the run, judged or not.
+    mistake : bool
+        Whether this is a common mistake; otherwise it is a convention, which somebody may well have chosen.
     """
 
     name: str
@@ -99,6 +104,15 @@ class Variant(NamedTuple):
     cost: int = DEFAULT
     run: str = AS_IS
     all_of_run: bool = False
+    mistake: bool = False
+
+
+class _Change(NamedTuple):
+    """What else could be meant by a measure, in words, and whether to mean it is a mistake."""
+
+    words: str
+    measure: Measure
+    mistake: bool = False
 
 
 def task_of(
@@ -141,25 +155,29 @@ def variants_of(task: Task, situation: Situation) -> list[Variant]:
     """Return what one change makes of a task: of a convention, of the measure, or by a mistake."""
     found = [
         Variant(
-            _changed_words(name, value), task._replace(conventions=task.conventions.changed({name: value})), cost=CHANGE
+            _changed_words(name, value),
+            task._replace(conventions=task.conventions.changed({name: value})),
+            cost=CHANGE,
+            mistake=_cuts(name, value),
         )
         for name, value in _other_conventions(task.conventions, situation)
     ]
     found += [
-        Variant(words, task._replace(resolved=measure), cost=CHANGE)
-        for words, measure in _other_measures(task.resolved, situation)
+        Variant(change.words, task._replace(resolved=change.measure), cost=CHANGE, mistake=change.mistake)
+        for change in _other_measures(task.resolved, situation)
     ]
-    found.append(Variant("sorted by ascending score", task, cost=MISTAKE, run=ASCENDING))
+    found.append(Variant("sorted by ascending score", task, cost=MISTAKE, run=ASCENDING, mistake=True))
     if situation.has_numbers:
-        found.append(Variant("document ids taken for scores", task, cost=MISTAKE, run=DOCIDS))
+        found.append(Variant("document ids taken for scores", task, cost=MISTAKE, run=DOCIDS, mistake=True))
         retrieved = _with(task.resolved, ideal="retrieved", ties="average")
         if retrieved is not None:
             words = "document ids taken for scores, ideal from the retrieved documents, grades as 0 and 1"
             binary = _with(retrieved, gains=_binary(situation)) if situation.binary else None
-            found.append(Variant(words, task._replace(resolved=binary or retrieved), cost=MISTAKE, run=DOCIDS))
-    found.append(
-        Variant("divided by the number of queries in the run, judged or not", task, cost=MISTAKE, all_of_run=True)
-    )
+            found.append(
+                Variant(words, task._replace(resolved=binary or retrieved), cost=MISTAKE, run=DOCIDS, mistake=True)
+            )
+    words = "divided by the number of queries in the run, judged or not"
+    found.append(Variant(words, task, cost=MISTAKE, all_of_run=True, mistake=True))
     return found
 
 
@@ -170,18 +188,29 @@ def pairs_of(task: Task, situation: Situation) -> list[Variant]:
     found = []
     for at, (name, value) in enumerate(conventions):
         once = task.conventions.changed({name: value})
+        cut = _cuts(name, value)
         for other, another in conventions[at + 1 :]:
             if other != name:
                 words = f"{_changed_words(name, value)}; {_changed_words(other, another)}"
-                found.append(Variant(words, task._replace(conventions=once.changed({other: another})), cost=PAIR))
-        for words, measure in measures:
-            both = f"{_changed_words(name, value)}; {words}"
-            found.append(Variant(both, task._replace(resolved=measure, conventions=once), cost=PAIR))
-    for at, (words, measure) in enumerate(measures):
-        for more, again in list(_other_measures(measure, situation)):
-            if more != words and again != task.resolved and more in [each for each, _ in measures[at + 1 :]]:
-                found.append(Variant(f"{words}; {more}", task._replace(resolved=again), cost=PAIR))
+                twice = task._replace(conventions=once.changed({other: another}))
+                found.append(Variant(words, twice, cost=PAIR, mistake=cut or _cuts(other, another)))
+        for change in measures:
+            both = f"{_changed_words(name, value)}; {change.words}"
+            twice = task._replace(resolved=change.measure, conventions=once)
+            found.append(Variant(both, twice, cost=PAIR, mistake=cut or change.mistake))
+    for at, first in enumerate(measures):
+        later = [change.words for change in measures[at + 1 :]]
+        for second in list(_other_measures(first.measure, situation)):
+            if second.words != first.words and second.measure != task.resolved and second.words in later:
+                twice = task._replace(resolved=second.measure)
+                words = f"{first.words}; {second.words}"
+                found.append(Variant(words, twice, cost=PAIR, mistake=first.mistake or second.mistake))
     return found
+
+
+def _cuts(name: str, value: Any) -> bool:
+    """Tell whether a change of a convention leaves out documents at which no program stops: a mistake."""
+    return name == "depth" and value is not None and value < TREC_DEPTH
 
 
 def _changed_words(name: str, value: Any) -> str:
@@ -207,82 +236,81 @@ def _other_conventions(conventions: Conventions, situation: Situation) -> Iterat
                 yield name, value
 
 
-def _other_measures(measure: Measure, situation: Situation) -> Iterator[tuple[str, Measure]]:
+def _other_measures(measure: Measure, situation: Situation) -> Iterator[_Change]:
     """Yield what else could be meant by the name of a measure."""
     family = measure.family
     given = dict(measure.parameters)
-    for words, changes in _parameter_changes(given, situation):
+    for words, changes, mistake in _parameter_changes(given, situation):
         other = _with(measure, **changes)
         if other is not None and other != measure:
-            yield words, other
+            yield _Change(words, other, mistake)
+    yield from _kin(measure)
     if family.at is not None and family.at.name == "cutoff":
         for cutoff in CUTOFFS:
             if cutoff != given["cutoff"]:
-                yield (
-                    f"cutoff {cutoff} instead of {given['cutoff']}",
-                    Measure(family, tuple({**given, "cutoff": cutoff}.items())),
-                )
-    yield from _kin(measure)
+                other = Measure(family, tuple({**given, "cutoff": cutoff}.items()))
+                yield _Change(f"cutoff {cutoff} instead of {given['cutoff']}", other, mistake=True)
 
 
-def _parameter_changes(given: Mapping[str, Any], situation: Situation) -> Iterator[tuple[str, dict[str, Any]]]:
+def _parameter_changes(given: Mapping[str, Any], situation: Situation) -> Iterator[tuple[str, dict[str, Any], bool]]:
+    """Yield words, parameters, and whether to take these is a mistake."""
     level = given.get("level")
     if isinstance(level, int):
         for other in sorted({0, 1, level - 1, level + 1, *situation.grades}):
             if other != level and other >= 0:
-                yield f"relevant from judgment {other} instead of {level}", {"level": other}
-    yield "gain 2^rel - 1 instead of rel", {"gain": "exp"}
-    yield "gain rel instead of 2^rel - 1", {"gain": "linear"}
-    if situation.max_rel > 1 and situation.binary:
-        yield "grades as 0 and 1", {"gains": _binary(situation)}
-    yield "discount of Järvelin and Kekäläinen 2002, base 2", {"discount": "jk", "base": 2.0}
-    yield "ideal from the retrieved documents", {"ideal": "retrieved"}
-    yield "tied documents averaged", {"ties": "average"}
-    yield "tied documents averaged, ideal from the retrieved documents", {"ties": "average", "ideal": "retrieved"}
-    if situation.max_rel > 1 and situation.binary:
+                yield f"relevant from judgment {other} instead of {level}", {"level": other}, False
+    graded = situation.max_rel > 1 and situation.binary
+    yield "gain 2^rel - 1 instead of rel", {"gain": "exp"}, False
+    yield "gain rel instead of 2^rel - 1", {"gain": "linear"}, False
+    if graded:
+        yield "grades as 0 and 1", {"gains": _binary(situation)}, True
+    yield "discount of Järvelin and Kekäläinen 2002, base 2", {"discount": "jk", "base": 2.0}, False
+    yield "ideal from the retrieved documents", {"ideal": "retrieved"}, True
+    yield "tied documents averaged", {"ties": "average"}, False
+    averaged = "tied documents averaged, ideal from the retrieved documents"
+    yield averaged, {"ties": "average", "ideal": "retrieved"}, True
+    if graded:
         changes = {"ties": "average", "ideal": "retrieved", "gains": _binary(situation)}
-        yield "tied documents averaged, ideal from the retrieved documents, grades as 0 and 1", changes
-    yield "divided by the relevant documents found", {"norm": "retrieved"}
-    yield "tied documents taken in one step", {"steps": "together"}
-    yield (
-        "tied documents taken in one step, divided by the relevant documents found",
-        {
-            "steps": "together",
-            "norm": "retrieved",
-        },
-    )
-    yield "divided by min(k, R)", {"norm": "capped"}
+        yield f"{averaged}, grades as 0 and 1", changes, True
+    yield "divided by the relevant documents found", {"norm": "retrieved"}, True
+    yield "tied documents taken in one step", {"steps": "together"}, False
+    words = "tied documents taken in one step, divided by the relevant documents found"
+    yield words, {"steps": "together", "norm": "retrieved"}, True
+    yield "divided by min(k, R)", {"norm": "capped"}, False
 
 
 def _binary(situation: Situation) -> Gains:
     return Gains(dict.fromkeys(situation.grades, 1.0))
 
 
+_CUT_OFF, _NOT_CUT_OFF = "cut off", "without the cutoff"
+
 _KIN = {
     "recall": (("recall_cap", "divided by min(k, R)"),),
     "recall_cap": (("recall", "divided by R"),),
-    "ndcg_cut": (("ndcg", "without the cutoff"),),
-    "ndcg": (("ndcg_cut", "cut off"),),
-    "map_cut": (("map", "without the cutoff"),),
-    "map": (("map_cut", "cut off"),),
-    "recip_rank_cut": (("recip_rank", "without the cutoff"),),
-    "recip_rank": (("recip_rank_cut", "cut off"),),
-    "err": (("err_cut", "cut off"), ("nerr", "divided by the ideal's")),
-    "err_cut": (("err", "without the cutoff"), ("nerr_cut", "divided by the ideal's")),
+    "ndcg_cut": (("ndcg", _NOT_CUT_OFF),),
+    "ndcg": (("ndcg_cut", _CUT_OFF),),
+    "map_cut": (("map", _NOT_CUT_OFF),),
+    "map": (("map_cut", _CUT_OFF),),
+    "recip_rank_cut": (("recip_rank", _NOT_CUT_OFF),),
+    "recip_rank": (("recip_rank_cut", _CUT_OFF),),
+    "err": (("err_cut", _CUT_OFF), ("nerr", "divided by the ideal's")),
+    "err_cut": (("err", _NOT_CUT_OFF), ("nerr_cut", "divided by the ideal's")),
 }
 """Families that go by one name."""
 
 
-def _kin(measure: Measure) -> Iterator[tuple[str, Measure]]:
+def _kin(measure: Measure) -> Iterator[_Change]:
     given = dict(measure.parameters)
     for name, words in _KIN.get(measure.family.name, ()):
         family = FAMILIES[name]
         kept = {key: value for key, value in given.items() if family.takes(key)}
         if family.at is None or family.at.name in kept:
-            yield words, Measure(family, tuple(kept.items()))
+            yield _Change(words, Measure(family, tuple(kept.items())), mistake=words == _NOT_CUT_OFF)
             continue
         for cutoff in CUTOFFS:
-            yield f"cutoff {cutoff}", Measure(family, tuple({**kept, family.at.name: cutoff}.items()))
+            other = Measure(family, tuple({**kept, family.at.name: cutoff}.items()))
+            yield _Change(f"cutoff {cutoff}", other, mistake=words == _CUT_OFF)
 
 
 def _with(measure: Measure, **changes: Any) -> Measure | None:
