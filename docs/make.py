@@ -1,10 +1,10 @@
-"""Write measures.md and profiles.md from what the package declares.
+"""Write measures.md, profiles.md and codes.md from what the package declares.
 
-    python docs/make.py            write both
+    python docs/make.py            write all of them
     python docs/make.py --check    write nothing; exit with 1 where one of them is not what would be written
 
-All that is said of a measure, a parameter, a convention or a profile stands in the package; here is only how it is
-laid out.
+All that is said of a measure, a parameter, a convention, a profile or a kind of finding stands in the package; here is
+only how it is laid out.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from treceval_py.conventions import CONVENTIONS, Convention
-from treceval_py.errors import MeasureError
+from treceval_py.errors import MeasureError, visible
 from treceval_py.judging import JudgedGroups, JudgedRun
+from treceval_py.lint.catalogue import CODES
+from treceval_py.lint.findings import Code
 from treceval_py.measures import FAMILIES, NICKNAMES, Family, by_section, parse_measures
 from treceval_py.measures.parameters import PARAMETERS, Parameter
 from treceval_py.measures.registry import LEAST_GEOMETRIC
@@ -391,7 +393,49 @@ def _meaning(name: str, text: str) -> str:
     return f"* {code(asked)} is {code(text + _at(family))}, of {link(meant.family.name, 'measures.md')}"
 
 
-PAGES: Mapping[str, Callable[[], str]] = {"measures.md": measures, "profiles.md": profiles}
+# Findings of `treceval check`.
+
+ABOUT = {"F": "Any file", "R": "Runs", "Q": "Judgments", "X": "Runs beside judgments"}
+"""What the first letter of a code says that the finding is about."""
+
+
+def codes() -> str:
+    """Return the page of the kinds of findings."""
+    lines = [
+        "# Codes",
+        "",
+        MADE,
+        "",
+        f"{len(CODES)} kinds of findings of [treceval check](check.md). An error is what scoring refuses, or what",
+        "other programs make numbers of by accident; a warning is likely a mistake; a note is no mistake, but good to",
+        "know. What `--fix` mends is marked. `treceval check --explain CODE` prints what stands here of one.",
+    ]
+    for letter, title in ABOUT.items():
+        found = [code for code in CODES.values() if code.code.startswith(letter)]
+        rows = [
+            [link_to_code(each), prose(each.severity), prose(each.title), "yes" if each.fixed else ""] for each in found
+        ]
+        lines += ["", f"## {title}", "", *table(["code", "severity", "what was found", "`--fix`"], rows)]
+        for each in found:
+            lines += ["", *_of_code(each)]
+    return "\n".join(lines) + "\n"
+
+
+def link_to_code(found: Code) -> str:
+    """Return a link to the section of a kind of findings."""
+    return link(f"{found.code} {found.name}")
+
+
+def _of_code(found: Code) -> list[str]:
+    todo = found.todo + (" `--fix` does it." if found.fixed and "--fix" not in found.todo else "")
+    lines = [f"### {found.code} {found.name}", "", f"{prose(found.title)}. ({found.severity.capitalize()})", ""]
+    lines += [paragraphs(found.why), ""]
+    if found.example:
+        lines += ["```text", *map(visible, found.example.splitlines()), "```", ""]
+    return [*lines, f"**What to do:** {prose(todo)}"]
+
+
+PAGES: Mapping[str, Callable[[], str]] = {"measures.md": measures, "profiles.md": profiles, "codes.md": codes}
 
 
 def main(arguments: Sequence[str]) -> str | None:
@@ -405,7 +449,9 @@ def main(arguments: Sequence[str]) -> str | None:
             stale.append(f"docs/{name}")
         elif not arguments:
             page.write_text(text, "utf-8")
-    return f"{' and '.join(stale)}: not up to date. Run python docs/make.py." if stale else None
+    *others, last = stale or [""]
+    named = f"{', '.join(others)} and {last}" if others else last
+    return f"{named}: not up to date. Run python docs/make.py." if stale else None
 
 
 if __name__ == "__main__":

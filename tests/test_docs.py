@@ -17,6 +17,7 @@ from markdown_it import MarkdownIt  # which rich needs, too
 
 import treceval_py as te
 from treceval_py import CONVENTIONS, PROFILES
+from treceval_py.lint.catalogue import CODES
 from treceval_py.measures import FAMILIES, NICKNAMES, SECTIONS
 
 HOME = Path(__file__).parent.parent
@@ -55,7 +56,7 @@ def test_pages_are_made_and_stale_ones_found(tmp_path: Path) -> None:
     script = tmp_path / "make.py"
     script.write_bytes((HOME / "docs" / "make.py").read_bytes())
     wrong = "not up to date. Run python docs/make.py."
-    assert run(script, "--check") == (1, f"docs/measures.md and docs/profiles.md: {wrong}\n")
+    assert run(script, "--check") == (1, f"docs/measures.md, docs/profiles.md and docs/codes.md: {wrong}\n")
     assert run(script) == (0, "")
     assert {name: (tmp_path / name).read_text("utf-8") for name in make.PAGES} == {
         name: PAGES[name] for name in make.PAGES
@@ -99,6 +100,20 @@ def test_measures_stand_under_the_titles_of_their_kinds() -> None:
         each for each in re.findall(r"^## (.*)$", PAGES["measures.md"], re.MULTILINE) if each in SECTIONS.values()
     ]
     assert titles == list(SECTIONS.values())
+
+
+@pytest.mark.parametrize("code", list(CODES))
+def test_a_kind_of_findings_has_a_section_with_everything_and_a_row(code: str) -> None:
+    found = CODES[code]
+    heading = f"{code} {found.name}"
+    # Not `section_of`: an example may have a line with a number sign.
+    section = PAGES["codes.md"].partition(f"\n### {heading}\n")[2].partition("\n### ")[0]
+    for paragraph in (found.title, found.todo, *found.why.split("\n\n")):
+        assert make.prose(paragraph) in section
+    assert found.severity.capitalize() in section
+    fixed = "yes" if found.fixed else ""
+    row = f"| [{heading}](#{make.anchor(heading)}) | {found.severity} | {make.prose(found.title)} | {fixed} |\n"
+    assert row in PAGES["codes.md"]
 
 
 def test_names_that_stand_for_several_measures_are_listed() -> None:

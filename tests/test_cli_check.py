@@ -1,0 +1,322 @@
+"""The command ``treceval check``: what it prints, how it ends, what it mends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command import Done, treceval
+
+from treceval_py.cli import check as command
+from treceval_py.lint.catalogue import CODES
+from treceval_py.lint.rows import KINDS
+from treceval_py.output.findings import CHECK_FORMATS
+
+QRELS = "1 0 a 1\n1 0 b 0\n2 0 c 1\n"
+CLEAN = "1 Q0 a 1 2.5 t\n1 Q0 b 2 1.5 t\n2 Q0 c 1 3 t\n"
+NAN = "1 Q0 a 1 2.5 t\n1 Q0 b 2 nan t\n2 Q0 c 1 3 t\n"
+RANKS_FROM_0 = "1 Q0 a 0 2.5 t\n1 Q0 b 1 1.5 t\n2 Q0 c 0 3 t\n"
+TWICE = "1 Q0 a 1 2.5 t\n1 Q0 a 1 2.5 t\n2 Q0 c 1 3 t\n"
+TWO_SCORES = "1 Q0 a 0 2.5 t\n1 Q0 a 1 1.5 t\n2 Q0 c 0 3 t\n"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A folder with judgments and runs, each with what its name says."""
+    files = {"qrels.txt": QRELS, "clean.txt": CLEAN, "nan.txt": NAN, "ranks.txt": RANKS_FROM_0, "twice.txt": TWICE}
+    for name, text in {**files, "scores.txt": TWO_SCORES}.items():
+        (tmp_path / name).write_bytes(text.encode())
+    return tmp_path
+
+
+def check(folder: Path, *arguments: str, stdin: bytes = b"") -> Done:
+    return treceval(["check", *arguments], folder=folder, stdin=stdin)
+
+
+def codes(done: Done) -> list[str]:
+    """Return the codes of the findings that were printed as JSON."""
+    return [found["code"] for found in json.loads(done.out)]
+
+
+def usage(folder: Path, *arguments: str) -> str:
+    """Return what is said of a command line that is refused as such."""
+    done = check(folder, *arguments)
+    assert (done.status, done.out) == (2, b"")
+    return done.err.decode().removesuffix(" See 'treceval check --help'.\n")
+
+
+# What is printed.
+
+
+def test_a_clean_file_gives_nothing(home: Path) -> None:
+    assert check(home, "clean.txt") == (0, b"nothing found in 1 file\n", b"")
+
+
+def test_a_finding_has_its_place(home: Path) -> None:
+    done = check(home, "nan.txt", "clean.txt")
+    first, last = done.out.decode().splitlines()
+    assert first.startswith("nan.txt:2:10: error R104: ")
+    assert last == "1 error in 2 files"
+    assert (done.status, done.err) == (1, b"")
+
+
+def test_standard_input_is_checked(home: Path) -> None:
+    done = check(home, "-", stdin=NAN.encode())
+    assert done.status == 1
+    assert b":2:10: error R104: " in done.out
+
+
+def test_findings_are_written_to_a_file(home: Path) -> None:
+    done = check(home, "nan.txt", "--format", "json", "-o", "found.json")
+    assert (done.status, done.out) == (1, b"")
+    assert [each["line"] for each in json.loads((home / "found.json").read_text())] == [2]
+
+
+def test_github_gets_commands(home: Path) -> None:
+    out = check(home, "nan.txt", "--format", "github").out.decode()
+    assert out.startswith(f"::error file=nan.txt,line=2,col=10,title=R104 {CODES['R104'].name}::")
+
+
+def test_so_many_of_each_code_are_shown(home: Path) -> None:
+    (home / "many.txt").write_text("".join(f"1 Q0 d{n} {n} nan t\n" for n in range(1, 6)))
+    done = check(home, "many.txt", "--max", "2", "--select", "R104")
+    lines = done.out.decode().splitlines()
+    assert lines[-1] == "5 errors in 1 file; 3 more of R104 not shown (--max)"
+    assert len(lines) == 3
+    assert len(check(home, "many.txt", "--max", "0", "--select", "R104").out.splitlines()) == 6
+
+
+def test_what_json_does_not_show_is_told_beside_it(home: Path) -> None:
+    (home / "many.txt").write_text("".join(f"1 Q0 d{n} {n} nan t\n" for n in range(1, 6)))
+    done = check(home, "many.txt", "--max", "2", "--select", "R104", "--format", "json")
+    assert codes(done) == ["R104", "R104"]
+    assert done.err == b"note: 3 more of R104 not shown (--max)\n"
+
+
+@pytest.mark.parametrize("chosen", ["R104", "r1", "score-nan,R129", "R104,F"])
+def test_codes_are_selected(home: Path, chosen: str) -> None:
+    assert codes(check(home, "nan.txt", "--select", chosen, "--format", "json")) == ["R104"]
+
+
+def test_codes_are_left_out(home: Path) -> None:
+    done = check(home, "nan.txt", "--ignore", "R104")
+    assert done.status == 0
+
+
+def test_a_missing_file_is_a_finding_and_the_others_are_checked(home: Path) -> None:
+    done = check(home, "gone.txt", "nan.txt", "--format", "json")
+    assert (done.status, codes(done)) == (1, ["F002", "R104"])
+
+
+# Severities and the exit status.
+
+
+def test_a_warning_is_no_failure(home: Path) -> None:
+    assert check(home, "ranks.txt", "--select", "R124").status == 0
+
+
+def test_a_warning_is_one_with_strict(home: Path) -> None:
+    assert check(home, "ranks.txt", "--select", "R124", "--strict").status == 1
+
+
+# Judgments.
+
+
+def test_judgments_are_checked_too(home: Path) -> None:
+    (home / "qrels.txt").write_text("1 0 a 1\n1 0 b 0.5\n")
+    done = check(home, "--qrels", "qrels.txt", "clean.txt", "--format", "json")
+    assert codes(done)[0] == "Q302"
+    assert done.status == 1
+    assert done.err.startswith(
+        b"note: the judgments cannot be read, so no file is looked at beside them: qrels.txt:2: "
+    )
+
+
+def test_judgments_can_be_checked_alone(home: Path) -> None:
+    assert check(home, "--qrels", "qrels.txt").out == b"nothing found in 1 file\n"
+
+
+def test_a_run_is_looked_at_beside_judgments(home: Path) -> None:
+    (home / "other.txt").write_text("7 Q0 a 1 1 t\n8 Q0 c 1 1 t\n")
+    found = codes(check(home, "--qrels", "qrels.txt", "other.txt", "--select", "X", "--format", "json"))
+    assert "X201" in found
+
+
+def test_judgments_can_come_from_standard_input(home: Path) -> None:
+    done = check(home, "--qrels", "-", "other.txt", "--select", "X201", stdin=QRELS.encode())
+    assert done.status == 0
+    (home / "other.txt").write_text("7 Q0 a 1 1 t\n8 Q0 c 1 1 t\n")
+    done = check(home, "--qrels", "-", "other.txt", "--select", "X201", "--format", "json", stdin=QRELS.encode())
+    assert codes(done) == ["X201"]
+
+
+def test_labels_are_held_to_a_scale(home: Path) -> None:
+    done = check(home, "--qrels", "qrels.txt", "--scale", "1-3", "--select", "Q312", "--format", "json")
+    assert [each["line"] for each in json.loads(done.out)] == [2]
+
+
+def test_a_file_can_be_said_to_be_judgments(home: Path) -> None:
+    (home / "both.txt").write_text("1 Q0 a 1\n1 Q0 b 0\n")
+    assert check(home, "both.txt", "--as", "judged-ranking").out == b"nothing found in 1 file\n"
+
+
+# Explanations.
+
+
+def test_a_code_is_explained(home: Path) -> None:
+    done = check(home, "--explain", "R104")
+    assert done.status == 0
+    head, title = done.out.decode().splitlines()[:2]
+    assert head == "R104 score-nan (error)"
+    assert title == f"{CODES['R104'].title}."
+
+
+def test_a_code_is_explained_by_its_name(home: Path) -> None:
+    assert check(home, "--explain", "Score-NaN").out == check(home, "--explain", "r104").out
+
+
+def test_all_codes_are_explained(home: Path) -> None:
+    out = check(home, "--explain", "all").out.decode()
+    assert [code for code in CODES if f"{code} {CODES[code].name} ({CODES[code].severity})\n" not in out] == []
+
+
+# Mending.
+
+
+def test_a_mended_copy_is_written_and_told(home: Path) -> None:
+    done = check(home, "twice.txt", "--fix", "mended.txt")
+    assert (home / "mended.txt").read_text() == "1 Q0 a 1 2.5 t\n2 Q0 c 1 3 t\n"
+    assert (home / "twice.txt").read_text() == TWICE
+    assert done.status == 0
+    assert done.err == b"note: mended.txt: 1 exact duplicate was removed (line 2)\n"
+    assert b"twice.txt:2:6: error R120: " in done.out
+
+
+def test_what_remains_is_told_and_decides_the_status(home: Path) -> None:
+    done = check(home, "scores.txt", "--fix", "mended.txt", "--select", "R121,R124")
+    assert done.status == 1
+    assert done.err.decode().splitlines() == [
+        "note: mended.txt: ranks of 2 queries were numbered from 1 (first: line 1)",
+        "note: mended.txt: what remains: 1 error (R121)",
+    ]
+
+
+def test_a_file_with_nothing_to_mend_is_copied(home: Path) -> None:
+    done = check(home, "clean.txt", "--fix", "copy.txt")
+    assert (home / "copy.txt").read_bytes() == CLEAN.encode()
+    assert (done.status, done.err) == (0, b"note: copy.txt: nothing to mend, so this is a copy\n")
+
+
+def test_copies_of_several_files_go_into_a_folder(home: Path) -> None:
+    done = check(home, "twice.txt", "ranks.txt", "--fix", "out/mended")
+    assert done.status == 0
+    assert (home / "out" / "mended" / "twice.txt").read_text() == "1 Q0 a 1 2.5 t\n2 Q0 c 1 3 t\n"
+    assert (home / "out" / "mended" / "ranks.txt").read_bytes() == CLEAN.encode()
+
+
+def test_standard_input_is_mended(home: Path) -> None:
+    assert check(home, "-", "--fix", "mended.txt", stdin=TWICE.encode()).status == 0
+    assert (home / "mended.txt").read_text() == "1 Q0 a 1 2.5 t\n2 Q0 c 1 3 t\n"
+
+
+def test_a_file_is_mended_in_place(home: Path) -> None:
+    done = check(home, "ranks.txt", "--in-place")
+    assert (home / "ranks.txt").read_bytes() == CLEAN.encode()
+    assert done.err == b"note: ranks.txt: ranks of 2 queries were numbered from 1 (first: line 1)\n"
+
+
+def test_a_file_with_nothing_to_mend_stays_the_file_it_is(home: Path) -> None:
+    before = (home / "clean.txt").stat()
+    assert check(home, "clean.txt", "--in-place").err == b"note: clean.txt: nothing to mend\n"
+    after = (home / "clean.txt").stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert len(list(home.iterdir())) == 6
+
+
+@pytest.mark.parametrize("target", ["twice.txt", "./twice.txt", "qrels.txt"])
+def test_what_is_read_is_not_written_over(home: Path, target: str) -> None:
+    done = check(home, "twice.txt", "--qrels", "qrels.txt", "--fix", target)
+    said = f"{target}: this is read, and would be written over. Name another file.\n"
+    assert (done.status, done.out, done.err.decode()) == (1, b"", said)
+
+
+def test_findings_and_a_copy_do_not_go_into_one_file(home: Path) -> None:
+    done = check(home, "twice.txt", "--fix", "out.txt", "-o", "out.txt")
+    assert done.err == b"out.txt: this would be written twice. Name another file.\n"
+    assert not (home / "out.txt").exists()
+
+
+def test_two_files_of_one_name_do_not_go_into_one_folder(home: Path) -> None:
+    (home / "sub").mkdir()
+    (home / "sub" / "twice.txt").write_text(TWICE)
+    done = check(home, "twice.txt", "sub/twice.txt", "--fix", "out")
+    assert done.err == b"out/twice.txt: this would be written twice. Name another file.\n"
+
+
+def test_several_copies_need_a_folder(home: Path) -> None:
+    done = check(home, "twice.txt", "ranks.txt", "--fix", "clean.txt")
+    said = b"clean.txt: of several files, copies go into a folder, and this is none. Name a folder.\n"
+    assert (done.status, done.err) == (1, said)
+
+
+def test_what_cannot_be_mended_leaves_no_file_and_the_others_are_mended(home: Path) -> None:
+    (home / "empty.txt").write_bytes(b"")
+    done = check(home, "empty.txt", "twice.txt", "--fix", "out")
+    assert done.status == 1
+    first, *_ = done.err.decode().splitlines()
+    assert first == "treceval: empty.txt: no lines that could be mended, so nothing was written."
+    assert [path.name for path in (home / "out").iterdir()] == ["twice.txt"]
+
+
+# Usage.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "treceval: Name a FILE to check, or --qrels QRELS."),
+        (
+            ["--select", "R999", "clean.txt"],
+            "treceval: --select: there is no code 'R999'. 'treceval check --explain all' has all of them.",
+        ),
+        (["--ignore", "", "clean.txt"], "treceval: --ignore: there is no code ''."),
+        (["--explain", "score-nam"], "treceval: --explain: there is no code 'score-nam'. Did you mean score-nan?"),
+        (["--explain", "R104", "clean.txt"], "treceval: --explain says what a code means; give it without files."),
+        (
+            ["--scale", "3", "clean.txt"],
+            "treceval: --scale is the least and the highest label, such as 0-3, not '3'.",
+        ),
+        (
+            ["--scale", "3-0", "clean.txt"],
+            "treceval: --scale is the least and the highest label, such as 0-3, not '3-0'.",
+        ),
+        (["-", "--qrels", "-"], "treceval: Standard input (-) can be read only once."),
+        (
+            ["clean.txt", "--fix", "a", "--in-place"],
+            "treceval: --fix OUT writes a copy and --in-place does not; give one of them.",
+        ),
+        (["--qrels", "qrels.txt", "--fix", "a"], "treceval: Name the FILE to mend; --qrels is only checked."),
+        (["-", "--in-place"], "treceval: Standard input (-) cannot be mended in place; use --fix OUT."),
+        (
+            ["clean.txt", "--fix", "-"],
+            "treceval: --fix writes a file, as findings go to standard output; name one.",
+        ),
+        (
+            ["clean.txt", "-", "--fix", "a"],
+            "treceval: Standard input (-) has no name in a folder; mend it alone, with --fix FILE.",
+        ),
+    ],
+)
+def test_a_command_line_that_means_nothing_is_refused(home: Path, arguments: list[str], said: str) -> None:
+    assert usage(home, *arguments).startswith(said)
+
+
+@pytest.mark.parametrize(("text", "scale"), [("0-3", (0, 3)), ("-2-4", (-2, 4)), ("-2..-1", (-2, -1)), ("0:1", (0, 1))])
+def test_a_scale_is_two_labels(text: str, scale: tuple[int, int]) -> None:
+    assert command._labels(text) == scale
+
+
+def test_the_command_names_the_formats_and_kinds_that_there_are() -> None:
+    assert list(command.FORMATS) == list(CHECK_FORMATS)
+    assert list(command.KIND_NAMES) == list(KINDS)

@@ -1,0 +1,175 @@
+"""Findings as text, JSON and GitHub's commands, and what is said of a code."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+from treceval_py.lint.catalogue import CODES
+from treceval_py.lint.checking import Checked
+from treceval_py.lint.findings import SEVERITIES, Code, Finding
+from treceval_py.lint.rows import KINDS
+from treceval_py.output.findings import CHECK_FORMATS, by_severity, explained, summary, withheld
+
+NAN = Finding("R104", "error", "run.txt", 2, 10, "score 'nan' is not a number", "Find out where it comes from.")
+DISTANCES = Finding("R129", "warning", "run.txt", 0, 0, "scores grow with ranks", "Change their sign.")
+APART = Finding("R122", "note", "run.txt", 3, 0, "the lines of 1 query do not stand together")
+
+
+def checked(*findings: Finding, file: str = "run.txt", more: dict[str, int] | None = None) -> Checked:
+    counts = Counter(each.code for each in findings) + Counter(more or {})
+    return Checked(file, KINDS["run"], list(findings), counts, 3, None)
+
+
+def made(format: str, *files: Checked, colour: bool = False) -> str:
+    return CHECK_FORMATS[format](files, colour)
+
+
+# Text.
+
+
+def test_text_has_a_line_for_each_finding_and_a_summary() -> None:
+    assert made("text", checked(NAN, APART, DISTANCES)) == (
+        "run.txt:2:10: error R104: score 'nan' is not a number. Find out where it comes from.\n"
+        "run.txt:3: note R122: the lines of 1 query do not stand together.\n"
+        "run.txt: warning R129: scores grow with ranks. Change their sign.\n"
+        "1 error, 1 warning, 1 note in 1 file\n"
+    )
+
+
+def test_the_summary_counts_over_files_and_says_what_is_not_shown() -> None:
+    files = [checked(NAN, more={"R104": 1199}), checked(NAN, DISTANCES, more={"R104": 1, "R129": 2}, file="b.txt")]
+    assert summary(files) == "1,202 errors, 3 warnings in 2 files; 1,200 more of R104, 2 more of R129 not shown (--max)"
+
+
+def test_clean_files_give_one_line() -> None:
+    assert made("text", checked(), checked(file="b.txt")) == "nothing found in 2 files\n"
+
+
+def test_colour_changes_nothing_but_colour() -> None:
+    file = checked(NAN, DISTANCES, APART)
+    coloured = made("text", file, colour=True)
+    assert coloured.startswith("\x1b[1mrun.txt:2:10\x1b[0m: \x1b[31merror\x1b[0m R104: score")
+    plain = coloured
+    for style in ("\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[33m", "\x1b[36m"):
+        plain = plain.replace(style, "")
+    assert plain == made("text", file)
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_control_characters_of_names_and_data_do_not_reach_a_terminal(colour: bool) -> None:
+    nasty = NAN._replace(file="a\x1b[2J.txt", what="score '\x07' is no number")
+    text = made("text", checked(nasty), colour=colour)
+    assert "a\\x1b[2J.txt:2:10" in text
+    assert "score '\\x07' is no number" in text
+
+
+# JSON.
+
+
+def test_json_is_a_list_of_all_fields_and_what_is_known_of_the_code() -> None:
+    (found,) = json.loads(made("json", checked(NAN)))
+    assert found == {
+        "code": "R104",
+        "severity": "error",
+        "file": "run.txt",
+        "line": 2,
+        "column": 10,
+        "what": "score 'nan' is not a number",
+        "todo": "Find out where it comes from.",
+        "name": CODES["R104"].name,
+        "fixable": False,
+    }
+
+
+def test_json_says_what_is_mended() -> None:
+    (found,) = json.loads(made("json", checked(NAN._replace(code="R120"))))
+    assert found["fixable"] is True
+
+
+def test_json_of_clean_files_is_an_empty_list() -> None:
+    assert made("json", checked()) == "[]\n"
+
+
+def test_json_can_hold_bytes_that_are_no_utf_8() -> None:
+    (found,) = json.loads(made("json", checked(NAN._replace(what="id '\udcff'"))).encode("utf-8"))
+    assert found["what"] == "id '\\xff'"
+
+
+# GitHub. What is escaped, and how: escapeData and escapeProperty in command.ts of github.com/actions/toolkit.
+
+
+@pytest.mark.parametrize(
+    ("finding", "line"),
+    [
+        (
+            NAN,
+            "::error file=run.txt,line=2,col=10,title=R104 {}::score 'nan' is not a number. Find out where it comes from.",
+        ),
+        (APART, "::notice file=run.txt,line=3,title=R122 {}::the lines of 1 query do not stand together."),
+        (DISTANCES, "::warning file=run.txt,title=R129 {}::scores grow with ranks. Change their sign."),
+    ],
+    ids=["error", "note", "warning"],
+)
+def test_github_gets_a_command_for_each_severity(finding: Finding, line: str) -> None:
+    assert made("github", checked(finding)) == line.format(CODES[finding.code].name) + "\n"
+
+
+def test_what_ends_a_property_or_a_command_is_escaped() -> None:
+    finding = APART._replace(file="C:\\50%,\r\n.txt", what="90 % of a:b,c are alike")
+    assert made("github", checked(finding)) == (
+        f"::notice file=C%3A\\50%25%2C%0D%0A.txt,line=3,title=R122 {CODES['R122'].name}::90 %25 of a:b,c are alike.\n"
+    )
+
+
+def test_a_line_break_in_data_begins_no_command() -> None:
+    finding = NAN._replace(what="score '\n::error::x'", todo="")
+    assert made("github", checked(finding)).count("\n") == 1
+
+
+# Counts and codes.
+
+
+def test_severities_are_counted_from_all_findings() -> None:
+    assert by_severity(Counter({"R104": 3, "R121": 1, "R129": 2})) == Counter(error=4, warning=2)
+
+
+def test_nothing_is_withheld_where_all_are_shown() -> None:
+    assert withheld([checked(NAN, DISTANCES)]) == ""
+
+
+def test_a_single_one_is_withheld_too() -> None:
+    assert withheld([checked(NAN, more={"R104": 1})]) == "1 more of R104 not shown (--max)"
+
+
+def test_an_explanation_has_everything() -> None:
+    code = Code("R104", "score-nan", "error", "A score is NaN", "One.\n\nTwo.", "1 Q0 a\t1 nan t\n2", "Mend it.")
+    assert explained(code) == (
+        "R104 score-nan (error)\nA score is NaN.\n\nOne.\n\nTwo.\n\n"
+        "Example:\n\n    1 Q0 a\\t1 nan t\n    2\n\nWhat to do: Mend it.\n"
+    )
+
+
+def test_an_explanation_says_what_is_mended() -> None:
+    code = Code("R120", "twice", "error", "Twice", "Why.", "", "Delete one.", fixed=True)
+    assert explained(code).endswith("\nWhat to do: Delete one. 'treceval check --fix OUT' does it.\n")
+
+
+@pytest.mark.parametrize("code", list(CODES))
+def test_all_is_said_of_each_code(code: str) -> None:
+    found = CODES[code]
+    assert found.code == code
+    assert found.severity in SEVERITIES
+    assert all([found.name, found.title, found.why, found.todo])
+    assert not found.title.endswith(".")
+    assert found.todo.endswith((".", "?"))
+    words = " ".join(explained(found).split())
+    assert all(" ".join(each.split()) in words for each in (found.title, found.why, found.todo))
+    assert max(map(len, explained(found).splitlines())) <= 120
+
+
+def test_no_two_codes_have_one_name() -> None:
+    names = [code.name for code in CODES.values() if code.code[0] == "R"]
+    assert len(set(names)) == len(names)

@@ -1,0 +1,301 @@
+"""``treceval check FILE…``."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from treceval_py.cli.options import flag, number
+from treceval_py.cli.printing import check_targets, coloured, note, put, say
+from treceval_py.errors import InputError, OutputError, TrecevalError, visible
+
+if TYPE_CHECKING:
+    from treceval_py._types import Source
+    from treceval_py.lint.checking import Checked
+    from treceval_py.lint.fixing import Fixed
+    from treceval_py.lint.rows import Kind
+    from treceval_py.tables import Qrels
+
+__all__ = ["check"]
+
+FORMATS = ("text", "json", "github")
+"""Those of `output.findings.CHECK_FORMATS`, which costs time to import; a test compares the two."""
+
+KIND_NAMES = ("run", "msmarco", "qrels", "judged-ranking")
+"""Those of `lint.rows.KINDS`, likewise."""
+
+HELP = """Check runs and judgments line by line, and say all that is wrong.
+
+Each finding has its line and column, a severity and a code. An error is what scoring refuses, or what other programs
+make wrong numbers of without a word; a warning is likely a mistake; a note is good to know. With --qrels, the judgments
+are checked, too, and runs are looked at beside them: queries and documents that they lack, ids that look alike.
+
+\b
+treceval check run.txt
+treceval check --qrels qrels.txt runs/*.txt
+treceval check --explain R104             what a code means, and what to do
+treceval check --fix mended.txt run.txt   a copy in which is mended what loses nothing
+treceval check --select R1 --ignore R111 --format json run.txt
+
+--fix mends encodings, line ends, white space, blank lines, exact duplicates, and ranks that say nothing; never what
+would need a guess. The exit status is 1 if there are errors (with --strict, warnings), after --fix if there still are.
+"""
+
+
+class Settings(NamedTuple):
+    """What is looked for, as `lint.check` takes it."""
+
+    most: int
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    scale: tuple[int, int] | None
+
+
+@click.command("check", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("files", metavar="FILE…", nargs=-1)
+@click.option("--qrels", metavar="QRELS", help="Judgments: check them, and look at runs beside them.")
+@click.option("--explain", metavar="CODE", help="Say what a code means and what to do; 'all' says it of all of them.")
+@click.option("--as", "kind", type=click.Choice(KIND_NAMES), help="What each FILE is [recognised].")
+@click.option("--format", "output_format", type=click.Choice(FORMATS), default="text", help="How to print [text].")
+@click.option(
+    "--select", multiple=True, metavar="CODES", help="Look for these only: R104, or R1 for all that begin so."
+)
+@click.option("--ignore", multiple=True, metavar="CODES", help="Leave these out.")
+@flag("--strict", help="Warnings make the exit status 1, too.")
+@number("--max", "most", default=100, help="Show at most N findings of each code and file; 0 shows all [100].")
+@click.option("--scale", metavar="LOW-HIGH", help="The labels that judgments may have, such as 0-3.")
+@click.option("--fix", metavar="OUT", help="Write a mended copy to OUT; of several files, into the folder OUT.")
+@flag("--in-place", help="Mend the files themselves.")
+@click.option("-o", "--output", metavar="FILE", help="Write the findings to FILE, whole or not at all.")
+@click.pass_context
+def check(
+    ctx: click.Context,
+    files: tuple[str, ...],
+    qrels: str | None,
+    explain: str | None,
+    kind: str | None,
+    output_format: str,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    strict: bool,
+    most: int,
+    scale: str | None,
+    fix: str | None,
+    in_place: bool,
+    output: str | None,
+) -> None:
+    """Check, print, mend."""
+    if explain is not None:
+        if files or qrels is not None:
+            raise click.UsageError("--explain says what a code means; give it without files.")
+        put(_explanation(explain), output)
+        return
+    if not files and qrels is None:
+        raise click.UsageError("Name a FILE to check, or --qrels QRELS.")
+    from treceval_py.output.findings import CHECK_FORMATS, withheld
+
+    settings = Settings(most, _codes(select, "--select"), _codes(ignore, "--ignore"), _labels(scale))
+    targets = _targets(files, fix, in_place)
+    read = [each for each in (qrels, *files) if each is not None]
+    check_targets([output, *(() if in_place else targets)], read)
+    if in_place and output is not None:
+        check_targets([output, *dict.fromkeys(targets)], [])
+    if read.count("-") > 1:
+        raise click.UsageError("Standard input (-) can be read only once.")
+    with ExitStack() as opened:
+        checked, judgments = _judgments(qrels, settings, opened)
+        sources = [_repeatable(each, opened) for each in files]
+        checked += [_checked(source(), judgments, kind, settings) for source in sources]
+        put(CHECK_FORMATS[output_format](checked, coloured(output)), output)
+        if output_format != "text" and (hidden := withheld(checked)):
+            note(hidden)
+        if targets:
+            mending = _Mending(judgments, settings, in_place)
+            before = checked[-len(files) :]
+            checked[-len(files) :] = map(mending.remains, sources, targets, before)
+            if mending.failed:
+                ctx.exit(1)
+    if any(each.errors or (strict and each.warnings) for each in checked):
+        ctx.exit(1)
+
+
+def _repeatable(path: str, opened: ExitStack) -> Callable[[], Source]:
+    """Return what gives a source for one more reading; of standard input a copy is kept."""
+    if path != "-":
+        return lambda: path
+    from treceval_py.formats.source import kept
+
+    _, again = opened.enter_context(kept(path))
+    return again
+
+
+def _checked(source: Source, judgments: Qrels | None, kind: str | None, settings: Settings) -> Checked:
+    from treceval_py.lint import check as look
+
+    return look(source, judgments, kind=kind, **settings._asdict())
+
+
+def _judgments(path: str | None, settings: Settings, opened: ExitStack) -> tuple[list[Checked], Qrels | None]:
+    """Check the judgments, and read them where they can be read."""
+    if path is None:
+        return [], None
+    from treceval_py.formats.named import read_qrels
+
+    source = _repeatable(path, opened)
+    checked = [_checked(source(), None, "qrels", settings)]
+    try:
+        return checked, read_qrels(source())
+    except TrecevalError as error:
+        note(f"the judgments cannot be read, so no file is looked at beside them: {error}")
+        return checked, None
+
+
+# -- mending -------------------------------------------------------------------------------------------------------
+
+
+def _targets(files: Sequence[str], fix: str | None, in_place: bool) -> list[str]:
+    """Return where the mended copies go; nothing where none is wanted."""
+    if fix is None and not in_place:
+        return []
+    if fix is not None and in_place:
+        raise click.UsageError("--fix OUT writes a copy and --in-place does not; give one of them.")
+    if not files:
+        raise click.UsageError("Name the FILE to mend; --qrels is only checked.")
+    if fix is None:
+        if "-" in files:
+            raise click.UsageError("Standard input (-) cannot be mended in place; use --fix OUT.")
+        return list(files)
+    if fix == "-":
+        raise click.UsageError("--fix writes a file, as findings go to standard output; name one.")
+    if len(files) == 1 and not (os.path.isdir(fix) or fix.endswith("/")):
+        return [fix]
+    if "-" in files:
+        raise click.UsageError("Standard input (-) has no name in a folder; mend it alone, with --fix FILE.")
+    if os.path.exists(fix) and not os.path.isdir(fix):
+        raise OutputError("of several files, copies go into a folder, and this is none", "Name a folder.", file=fix)
+    return [os.path.join(fix, os.path.basename(each)) for each in files]
+
+
+class _NothingToMendError(Exception):
+    """Ends the writing of a file that would be what it was."""
+
+
+class _Mending:
+    """Writes mended copies, and says what was mended and what remains.
+
+    Attributes
+    ----------
+    failed : bool
+        Whether a file could not be mended.
+    """
+
+    def __init__(self, judgments: Qrels | None, settings: Settings, in_place: bool) -> None:
+        self.failed = False
+        self._judgments = judgments
+        self._settings = settings
+        self._in_place = in_place
+
+    def remains(self, source: Callable[[], Source], target: str, found: Checked) -> Checked:
+        """Mend a file, and return what a check finds then; what it found before where nothing was written."""
+        if found.kind is None:
+            self.failed = True
+            say(f"treceval: {visible(found.file)}: no lines that could be mended, so nothing was written.")
+            return found
+        try:
+            done = self._written(source, target, found.kind)
+        except InputError as error:
+            self.failed = True
+            say(f"{error} Nothing was written.")
+            return found
+        if done is None:
+            note(f"{target}: nothing to mend")
+            return found
+        note(f"{target}: {'; '.join(done.repairs) or 'nothing to mend, so this is a copy'}")
+        again = _checked(target, self._judgments, found.kind.name, self._settings)
+        told = [_told(again, severity) for severity in ("error", "warning")]
+        if any(told):
+            note(f"{target}: what remains: {', '.join(filter(None, told))}")
+        return again
+
+    def _written(self, source: Callable[[], Source], target: str, kind: Kind) -> Fixed | None:
+        """Write a mended copy; None where the file itself would be written, and has nothing to mend."""
+        from treceval_py.formats.target import written_whole
+        from treceval_py.lint.fixing import fix as mend
+
+        folder = os.path.dirname(target)
+        try:
+            os.makedirs(folder or ".", exist_ok=True)
+        except OSError as error:
+            what = f"cannot be made: {error.strerror or error}"
+            raise OutputError(what, "Name another folder.", file=folder) from None
+        try:
+            with written_whole(target) as stream:
+                done = mend(source(), stream, kind)
+                if self._in_place and not done.repairs:
+                    raise _NothingToMendError
+        except _NothingToMendError:
+            return None
+        return done
+
+
+def _told(checked: Checked, severity: str) -> str:
+    """Return how many findings of a severity there are, and of which codes; empty where there are none."""
+    from treceval_py.output.findings import by_severity
+
+    count = by_severity(checked.counts)[severity]
+    codes = sorted({each.code for each in checked.findings if each.severity == severity})
+    return f"{count:,} {severity}{'' if count == 1 else 's'} ({', '.join(codes)})" if count else ""
+
+
+# -- codes and labels ----------------------------------------------------------------------------------------------
+
+
+def _codes(given: Iterable[str], option: str) -> tuple[str, ...]:
+    """Return codes, or their beginnings, from what was given: separated by commas, in any case, or by name."""
+    from treceval_py.lint.catalogue import CODES
+
+    by_name = {code.name: code.code for code in CODES.values()}
+    chosen = []
+    for text in (each.strip() for several in given for each in several.split(",")):
+        code = by_name.get(text.lower(), text.upper())
+        if not code or not any(known.startswith(code) for known in CODES):
+            raise click.UsageError(f"{option}: {_unknown(text)}")
+        chosen.append(code)
+    return tuple(chosen)
+
+
+def _unknown(text: str) -> str:
+    from treceval_py.lint.catalogue import CODES
+
+    known = [*CODES, *(code.name for code in CODES.values())]
+    near = difflib.get_close_matches(text.upper(), known, 1) or difflib.get_close_matches(text.lower(), known, 1)
+    meant = f" Did you mean {near[0]}?" if near else ""
+    return f"there is no code '{text}'.{meant} 'treceval check --explain all' has all of them."
+
+
+def _explanation(text: str) -> str:
+    from treceval_py.lint.catalogue import CODES
+    from treceval_py.output.findings import explained
+
+    if text.lower() == "all":
+        return "\n\n".join(explained(code) for code in CODES.values())
+    found = [code for code in CODES.values() if text.upper() == code.code or text.lower() == code.name]
+    if not found:
+        raise click.UsageError(f"--explain: {_unknown(text)}")
+    return explained(found[0])
+
+
+def _labels(scale: str | None) -> tuple[int, int] | None:
+    """Return the least and the highest label of a scale: ``0-3``, ``-2-4``."""
+    if scale is None:
+        return None
+    found = re.fullmatch(r"(-?\d{1,18})(?:-|\.\.|:)(-?\d{1,18})", scale)
+    if found is None or int(found[1]) > int(found[2]):
+        raise click.UsageError(f"--scale is the least and the highest label, such as 0-3, not '{scale}'.")
+    return int(found[1]), int(found[2])

@@ -1,0 +1,218 @@
+"""The beginning of a file for a check: in which encoding it is, what it is that is no text, and how it becomes text."""
+
+from __future__ import annotations
+
+import codecs
+import io
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any, BinaryIO, cast
+
+from treceval_py._types import Source
+from treceval_py.formats.named import seen
+from treceval_py.formats.source import BYTE_ORDER_MARK, rewindable
+from treceval_py.lint.findings import Collector
+
+__all__ = ["HEAD", "encoding_of", "text_of"]
+
+HEAD = 1 << 16
+"""Bytes by which a file is judged before it is read."""
+
+_BINARY = (
+    (b"PK\x03\x04", "a zip archive"),
+    (b"PK\x05\x06", "an empty zip archive"),
+    (b"\x1f\x8b", "gzip within a compressed file"),
+    (b"BZh", "bzip2 within a compressed file"),
+    (b"\xfd7zXZ\x00", "xz within a compressed file"),
+    (b"\x28\xb5\x2f\xfd", "zstd within a compressed file"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"%PDF", "a PDF document"),
+    (b"{\\rtf", "an RTF document"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Word or Excel document"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"\x80\x02", "a Python pickle"),
+    (b"\x80\x03", "a Python pickle"),
+    (b"\x80\x04", "a Python pickle"),
+    (b"\x80\x05", "a Python pickle"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"ARROW1", "an Arrow file"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"\x7fELF", "a program"),
+)
+"""How files begin that are no text; where such bytes come out of a decompressor, it was compressed twice."""
+
+_OFFICE = ((b"xl/", "an Excel workbook"), (b"word/", "a Word document"), (b".npy", "a NumPy archive"))
+
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def encoding_of(head: bytes) -> str | None:
+    """Return the encoding of text that is not UTF-8 or the like: UTF-16 and UTF-32, with their mark or without.
+
+    Parameters
+    ----------
+    head : bytes
+        The first bytes of a file.
+
+    Returns
+    -------
+    str or None
+        A name for `codecs`.
+    """
+    for mark, name in _MARKS:
+        if head.startswith(mark):
+            return name
+    sample = head[:4096]
+    even, odd, half = sample[0::2].count(0), sample[1::2].count(0), len(sample) // 2
+    if half >= 4 and 2 * odd >= half and 20 * even <= half:
+        return "utf-16-le"
+    return "utf-16-be" if half >= 4 and 2 * even >= half and 20 * odd <= half else None
+
+
+def text_of(source: Source, head: bytes, collector: Collector, opened: ExitStack) -> Source | None:
+    """Judge a file by its beginning.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        The file.
+    head : bytes
+        Its first bytes, decompressed.
+    collector : Collector
+        Takes the findings.
+    opened : ExitStack
+        Closes what has to be opened.
+
+    Returns
+    -------
+    Source or None
+        What to read its text from, as UTF-8 and with newlines; None where there is none.
+    """
+    encoding = encoding_of(head)
+    what = None if encoding else _binary(head)
+    if what is not None:
+        collector.add("F006", f"this is {what}, which is no text", _ABOUT_BINARY.get(what, "Is it the right file?"))
+        return None
+    if encoding is not None:
+        spoken = encoding[:6].upper()
+        plain = _plain(source, head, opened)
+        todo = "Save it as UTF-8." if plain is not None else "Unpack it and save it as UTF-8; nothing of it was read."
+        collector.add("F004", f"this is {spoken} text, of which trec_eval makes nothing", todo)
+        decoder = codecs.getincrementaldecoder(encoding)("replace")
+        if plain is None:
+            return None
+        return _converted(plain, lambda data, last: decoder.decode(data, last).encode("utf-8"))
+    if head.startswith(BYTE_ORDER_MARK):
+        what = "a byte-order mark, which trec_eval takes for a part of the first query's id"
+        collector.add("F003", what, "Save the file as UTF-8 without it.", line=1, column=1)
+    sight, _ = seen(io.BytesIO(head))
+    if sight.format in _WITHOUT_LINES:
+        what = f"this is {_WITHOUT_LINES[sight.format]}, whose lines cannot be checked one by one"
+        collector.add("F018", what, "Its reader says, when it is scored, whether all of it can be used.")
+        return None
+    if b"\n" not in head and b"\r" in head:
+        collector.add("F008", "lines end with carriage returns alone", "Save the file with newlines.")
+        plain = _plain(source, head, opened)
+        # Compressed, such a file is one line, which is cut when it is read.
+        return source if plain is None else _converted(plain, _Newlines().convert)
+    return source
+
+
+_WITHOUT_LINES = {"json": "JSON", "jsonl": "JSON Lines", "parquet": "a Parquet file"}
+
+_ABOUT_BINARY = {
+    "a zip archive": "Unpack it first.",
+    "a 7-Zip archive": "Unpack it first.",
+    "a RAR archive": "Unpack it first.",
+    "a tar archive": "Unpack it first.",
+    "gzip within a compressed file": "Unpack it once.",
+    "an Excel workbook": "Save the sheet as text, separated by tabs.",
+    "a NumPy array": "Load it with numpy and use Run.from_arrays.",
+}
+
+
+def _binary(head: bytes) -> str | None:
+    """Return what a file is that is no text."""
+    if head[257:262] == b"ustar":
+        return "a tar archive"
+    for magic, what in _BINARY:
+        if head.startswith(magic):
+            return next((office for part, office in _OFFICE if magic[:2] == b"PK" and part in head), what)
+    # JSON and text may hold a few; what is packed or encrypted has one in nine, numbers in binary mostly zeros.
+    nuls = head.count(0)
+    controls = len(head) - nuls - len(head.translate(None, bytes([*range(1, 9), *range(14, 32), 127])))
+    odd = controls > 8 and 20 * controls > len(head)
+    return "binary data" if odd or (nuls > 8 and 4 * nuls > len(head)) else None
+
+
+def _plain(source: Source, head: bytes, opened: ExitStack) -> BinaryIO | None:
+    """Return a stream of the bytes of a source that is not compressed; None of one that is."""
+    stream: Any = source if hasattr(source, "read") else opened.enter_context(rewindable(source))
+    first = b""
+    while len(first) < min(8, len(head)) and (more := stream.read(8 - len(first))):
+        first += more
+    if first == head[:8]:
+        return cast("BinaryIO", _Prefixed(first, stream))
+    if hasattr(source, "read") and stream.seekable():
+        stream.seek(-len(first), io.SEEK_CUR)
+    return None
+
+
+class _Prefixed:
+    """A stream, with what was read of it before."""
+
+    def __init__(self, first: bytes, stream: Any) -> None:
+        self._first = first
+        self._stream = stream
+
+    def read(self, size: int) -> bytes:
+        first, self._first = self._first, b""
+        return first or self._stream.read(size) or b""
+
+
+class _Newlines:
+    """Carriage returns, alone or before a newline, become newlines, piece by piece."""
+
+    def __init__(self) -> None:
+        self._held = b""
+
+    def convert(self, data: bytes, last: bool) -> bytes:
+        data, self._held = self._held + data, b""
+        if data.endswith(b"\r") and not last:  # the newline after it may come
+            data, self._held = data[:-1], b"\r"
+        return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def _converted(stream: BinaryIO, convert: Callable[[bytes, bool], bytes]) -> BinaryIO:
+    return cast("BinaryIO", _Converted(stream, convert))
+
+
+class _Converted(io.RawIOBase):
+    """A stream whose bytes are converted, piece by piece, as they are read."""
+
+    def __init__(self, stream: BinaryIO, convert: Callable[[bytes, bool], bytes]) -> None:
+        self._stream = stream
+        self._convert = convert
+        self._ready = b""
+        self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready and not self._ended:
+            data = self._stream.read(HEAD)
+            self._ended = not data
+            self._ready = self._convert(data, self._ended)
+        data, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
+        buffer[: len(data)] = data
+        return len(data)

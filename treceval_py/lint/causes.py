@@ -1,0 +1,173 @@
+"""What the first lines of a file look like: which kind it is, and causes for which all of its lines are wrong."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import islice
+
+from treceval_py.formats.lines import is_header
+from treceval_py.formats.source import BYTE_ORDER_MARK
+from treceval_py.lint.beginnings import encoding_of
+from treceval_py.lint.fields import MOST_FIELDS, Fault, is_number, is_whole, names_columns
+from treceval_py.lint.rows import KINDS, Kind
+
+__all__ = ["cause_of", "looks_like", "recognise"]
+
+GLANCE = 20
+"""Lines with data that show what a file is."""
+
+ENOUGH = 1 << 16
+"""Bytes in which these lines are looked for."""
+
+
+def recognise(head: bytes, wanted: str | None) -> Kind:
+    """Tell what a file is by its first lines with data.
+
+    Parameters
+    ----------
+    head : bytes
+        The beginning of the file, decompressed.
+    wanted : str or None
+        A name of `KINDS` that the file is to be; ``run`` may turn out to be ``msmarco``.
+
+    Returns
+    -------
+    Kind
+        What most of these lines are; what is wanted, or a run, where they are nothing that is known.
+    """
+    if wanted is not None and wanted != "run":
+        return KINDS[wanted]
+    found = looks_like(head)
+    if found is None or (wanted == "run" and found.name == "qrels"):
+        return KINDS["run"]
+    return found
+
+
+def looks_like(head: bytes) -> Kind | None:
+    """Tell what most of the first lines with data are: a run, an MS MARCO run, judgments, or None of these.
+
+    Parameters
+    ----------
+    head : bytes
+        The beginning of a file, decompressed; it may end within a line.
+    """
+    head = head[:ENOUGH]
+    encoding = encoding_of(head)
+    if encoding is not None:
+        head = head.decode(encoding, "ignore").encode("utf-8", "ignore")
+    head = head.removeprefix(BYTE_ORDER_MARK)
+    if b"\n" not in head:
+        head = head.replace(b"\r", b"\n")
+    lines = head.split(b"\n")
+    if len(lines) > 1 and not head.endswith(b"\n"):
+        lines.pop()  # it may be cut off
+    forms = Counter(map(_form, _with_data(lines)))
+    if forms["beir"]:
+        return None
+    best = max(("run", "qrels", "msmarco"), key=lambda form: forms[form])
+    return KINDS[best] if 2 * forms[best] > forms.total() - forms["header"] and forms[best] else None
+
+
+def cause_of(text: bytes, kind: Kind) -> Fault | None:
+    """Find a cause for which the lines of a file are all wrong.
+
+    Parameters
+    ----------
+    text : bytes
+        The beginning of the file.
+    kind : Kind
+        What it is taken for.
+
+    Returns
+    -------
+    Fault or None
+        None where one of the first lines with data is as it should be, or none of them shows a cause.
+    """
+    form = {"judged-ranking": "qrels"}.get(kind.name, kind.name)
+    lines = _with_data(text[:ENOUGH].split(b"\n")[:-1])
+    forms = Counter(_form(line) for line in lines)
+    if forms[form] or (forms["near"] and form == "run"):
+        return None
+    del forms["header"]
+    common = "beir" if forms["beir"] else max(forms, key=lambda each: forms[each], default="")
+    if common in _SEPARATORS:
+        what = f"fields are separated by {_SEPARATORS[common]}, not by white space"
+        return Fault("R112", what, "Write the file with spaces or tabs between fields, without quotes.")
+    if common == "qrels" or (common == "run" and kind.rel is not None):
+        return _swapped(common, kind)
+    if form == "qrels" and common == "msmarco":
+        what = f"3 fields, but a judgment has 4 ({kind.layout})"
+        return Fault("Q305", what, "Put a 0, the iteration, after the query, on each line.")
+    if common in _OTHERS:
+        what, todo = _OTHERS[common]
+        return Fault("R113", f"this is {what}, not {kind.what}", todo)
+    if len(lines) < 3:
+        return None  # too little to say more than what is wrong with each
+    counts = sorted({len(line.split(None, MOST_FIELDS)) for line in lines})
+    if any(map(kind.layout.fits, counts)) and forms.total() - forms[""]:
+        return None
+    fields = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    noun = "field" if counts == [1] else "fields"
+    what = f"none of the first {len(lines)} lines is {kind.layout.what} ({kind.layout}): they have {fields} {noun}"
+    return Fault("R113", what, "Is it the right file?")
+
+
+_SEPARATORS = {"commas": "commas", "semicolons": "semicolons", "bars": "bars"}
+
+_OTHERS = {
+    "run": ("a run of six columns", "Give it as a run."),
+    "msmarco": ("an MS MARCO run (qid docid rank)", "Check it as one: --as msmarco."),
+    "beir": (
+        "a file of BEIR's judgments (query-id corpus-id score)",
+        "treceval convert makes judgments of four columns of it.",
+    ),
+    "json": ("JSON", "Write a line for each document."),
+    "markup": ("HTML or XML", "Is it a page that was saved in the place of the file?"),
+}
+
+
+def _swapped(found: str, kind: Kind) -> Fault:
+    if kind.name == "judged-ranking":
+        return Fault("R114", "this is a run, not a judged ranking", "Check it as a run: --as run.")
+    if found == "qrels":
+        what, todo = f"these are judgments, not {kind.what}", "A ranking with labels is checked --as judged-ranking."
+    else:
+        what, todo = "this is a run, not judgments", ""
+    return Fault("R114", what, f"Are the two files swapped?{' ' * bool(todo)}{todo}")
+
+
+def _with_data(lines: list[bytes]) -> list[bytes]:
+    stripped = (line.strip() for line in lines)
+    return list(islice((line for line in stripped if line and not line.startswith(b"#")), GLANCE))
+
+
+def _form(line: bytes) -> str:
+    """Tell what a line with data is, however it may be damaged: the name of a form, or nothing."""
+    if is_header(line):
+        return "beir"
+    if re.match(rb'[{\[]\s*["{\[\]}]|[{\[]$', line):
+        return "json"
+    if re.match(rb"<[!?/a-zA-Z]", line):
+        return "markup"
+    fields = line.split(None, MOST_FIELDS)
+    for separator, name in ((b",", "commas"), (b";", "semicolons"), (b"|", "bars")):
+        # Either nothing else separates, or all fields but the last end with it.
+        ended = len(fields) > 2 and all(field.endswith(separator) for field in fields[:-1])
+        if ended or (len(fields) < 3 and line.count(separator) >= 2):
+            return name
+    if names_columns(fields):
+        return "header"
+    return _of_count(fields)
+
+
+def _of_count(fields: list[bytes]) -> str:
+    count = len(fields)
+    if count >= 6:
+        return "run" if is_number(fields[4]) or is_whole(fields[3]) else ""
+    if count == 5:
+        return "near" if is_number(fields[3]) or is_number(fields[4]) else ""
+    if count == 4:
+        judged = is_whole(fields[3]) or (fields[1].upper() in (b"0", b"Q0") and is_number(fields[3]))
+        return "qrels" if judged else ""
+    return "msmarco" if count == 3 and is_whole(fields[2]) else ""

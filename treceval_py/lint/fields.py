@@ -1,0 +1,189 @@
+"""What is wrong with a line or with one of its fields, in words: pure functions from bytes to findings."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import NamedTuple
+
+from treceval_py.lint.reading import ODD_SPACES
+from treceval_py.lint.rows import Kind, column_of
+from treceval_py.tables import decode, quoted, shortened
+
+__all__ = [
+    "MOST_FIELDS",
+    "Fault",
+    "about_count",
+    "about_label",
+    "about_rank",
+    "about_score",
+    "is_number",
+    "is_whole",
+    "names_columns",
+]
+
+
+class Fault(NamedTuple):
+    """What is wrong.
+
+    Attributes
+    ----------
+    code : str
+        The kind of finding.
+    what, todo : str
+        What was found, and what to do about it.
+    """
+
+    code: str
+    what: str
+    todo: str
+
+
+MOST_FIELDS = 100
+"""Fields into which a line is cut; a line may have a million, and what follows so many stays one."""
+
+_WHOLE = re.compile(rb"[+-]?[0-9]+")
+_DECIMAL_COMMA = re.compile(rb"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?")
+_HEXADECIMAL = re.compile(rb"[+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*([pP][+-]?[0-9]+)?")
+_ODD = re.compile(f"[{ODD_SPACES}]")
+
+# What C's strtod and strtol take of a text; where there is nothing to take, programs in C go on with 0.
+_LEADING_NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_LEADING_WHOLE = re.compile(rb"[+-]?[0-9]+")
+
+_COLUMN_NAMES = re.compile(
+    rb"[\W_]*(topic|query|qid|q|run|system|doc|document|pid|corpus|passage|rank|position|score|sim|similarity|tag|rel"
+    rb"|relevance|label|judge?ment|grade|iter|iteration|q0|sub|subtopic)[\W_]*(id|ids|no|num|number|name|tag|label)?s?[\W_]*",
+    re.IGNORECASE,
+)
+
+
+def is_whole(text: bytes) -> bool:
+    """Tell whether a field is a whole number of 64 bits."""
+    if text.isdigit() and len(text) < 19:  # most of all
+        return True
+    if not _WHOLE.fullmatch(text):
+        return False
+    digits = text.lstrip(b"+-").lstrip(b"0")
+    return len(digits) <= 19 and -(2**63) <= int(text) < 2**63
+
+
+def is_number(text: bytes) -> bool:
+    """Tell whether a field is a number, or one as other programs or countries write it."""
+    try:
+        float(text)
+    except ValueError:
+        return bool(_DECIMAL_COMMA.fullmatch(text) or _HEXADECIMAL.fullmatch(text))
+    return True
+
+
+def names_columns(fields: list[bytes]) -> bool:
+    """Tell whether a line has names of columns and not data; two that are known are enough where there is no number."""
+    if any(re.fullmatch(rb"[+-]?[0-9.,]+", field) for field in fields):
+        return False
+    known = sum(bool(_COLUMN_NAMES.fullmatch(field)) for field in fields)
+    return known >= 2 and 2 * known >= len(fields)
+
+
+def about_score(text: bytes) -> Fault | None:
+    """Say what is wrong with a score; of these only an infinite one (R105) can be used."""
+    shown = f"score {quoted(text)}"
+    try:
+        value = float(text)
+    except ValueError:
+        return _about_no_number(text, shown)
+    if b"_" in text:
+        what = f"{shown} is {_short(value)} in Python, and {_as_in_c(text)} in trec_eval"
+        return Fault("R108", what, "Write numbers with digits, a point and an exponent only.")
+    if math.isnan(value):
+        what = f"{shown} is not a number, so it has no place in an order"
+        return Fault("R104", what, "Find out where it comes from; often it is a division by zero.")
+    if not math.isinf(value):
+        return None
+    if b"i" in text.lower():
+        return Fault("R105", f"{shown} is infinite", "Find out where it comes from; often it is the logarithm of zero.")
+    return Fault("R107", f"{shown} is too large for a 64-bit float", "Use smaller numbers.")
+
+
+def _about_no_number(text: bytes, shown: str) -> Fault:
+    if _DECIMAL_COMMA.fullmatch(text):
+        what = f"{shown} has a decimal comma, and trec_eval reads {_as_in_c(text)}"
+        return Fault("R106", what, f"Write {shortened(text.replace(b',', b'.'))}.")
+    if _HEXADECIMAL.fullmatch(text):
+        what = f"{shown} is hexadecimal, which trec_eval reads and Python refuses"
+        return Fault("R108", what, "Write numbers with digits, a point and an exponent only.")
+    what = f"{shown} is no number, and trec_eval reads {_as_in_c(text)}"
+    return Fault("R103", what, "Write it as 12, 12.5 or 1.25e1.")
+
+
+def about_rank(text: bytes, kind: Kind) -> Fault:
+    """Say what is wrong with a rank that is no whole number."""
+    what = f"rank {quoted(text)} is " + ("beyond 64 bits" if _WHOLE.fullmatch(text) else "no whole number")
+    if kind.name == "msmarco":
+        return Fault("R115", what, "Ranks are whole numbers from 1, and all that such a run has to say.")
+    return Fault("R109", what, "Ranks are whole numbers from 1; the order comes from scores, but not in every program.")
+
+
+def about_label(text: bytes) -> Fault:
+    """Say what is wrong with a label that is no whole number of 64 bits."""
+    shown = f"label {quoted(text)}"
+    if _WHOLE.fullmatch(text):
+        return Fault("Q303", f"{shown} is beyond 64 bits", "Use smaller labels, such as 0, 1, 2.")
+    leading = _LEADING_WHOLE.match(text)
+    # At most as many digits as C can take; more would be another number there.
+    read = str(int(leading[0])) if leading is not None and len(leading[0]) < 19 else "0"
+    what = f"{shown} is no whole number, and trec_eval reads {read}"
+    return Fault("Q302", what, "Labels are whole numbers, such as 0, 1, 2.")
+
+
+def about_count(line: bytes, fields: list[bytes], kind: Kind) -> tuple[Fault, int]:
+    """Say what is wrong with a line that has too few or too many fields.
+
+    Returns
+    -------
+    fault : Fault
+        What is wrong.
+    column : int
+        Where the line ends, of one that is too short; where what is too much begins, of one that is too long.
+    """
+    layout, count = kind.layout, len(fields)
+    number = f"{'more than ' * (count > MOST_FIELDS)}{min(count, MOST_FIELDS)} field" + "s" * (count != 1)
+    expected = f"{'at least ' if layout.more else ''}{len(layout.fields)} ({layout})"
+    what = f"{number}, but {layout.what} has {expected}"
+    long = count > len(layout.fields)
+    column = column_of(line, len(layout.fields)) if long else 1 + len(decode(line.rstrip()))
+    code, todo = "R101" if kind.rel is None else "Q301", "Mend the line, or delete it."
+    if not line.isascii() and _ODD.search(decode(line)):
+        todo = "A space that is none holds two fields together: write a plain one."
+    elif kind.name == "run":
+        todo = _about_missing(fields) or todo
+    elif kind.rel is not None and count == 3:
+        if is_whole(fields[2]):
+            code, todo = "Q305", "Put a 0, the iteration, after the query."
+        else:
+            todo = "The label is missing."
+    return Fault(code, what, todo), column
+
+
+def _about_missing(fields: list[bytes]) -> str:
+    """Say which column a run's line lacks; nothing where its other columns do not show it."""
+    if len(fields) == 5:
+        if is_whole(fields[3]) and is_number(fields[4]):
+            return "The tag is missing: write one at the end."
+        if is_number(fields[3]) and not is_number(fields[4]):
+            if fields[1].upper() in (b"Q0", b"0"):
+                return "The rank or the score is missing."
+            if is_whole(fields[2]):
+                return "The second column is missing: write Q0 after the query."
+        return "The tag or another column is missing."
+    return ""
+
+
+def _as_in_c(text: bytes) -> str:
+    """Return what C's strtod makes of a text, which takes as much as it can."""
+    found = _LEADING_NUMBER.match(text)
+    return "0" if found is None else _short(float(found[0]))
+
+
+def _short(value: float) -> str:
+    return f"{value:.15g}"

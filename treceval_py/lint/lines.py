@@ -1,0 +1,317 @@
+"""Lines to rows for a check: good lines become columns, and every other line becomes a finding that says why.
+
+A chunk in which all lines are plain is read by the compiled scanner, and looked at as a whole. Only where that finds
+something odd is the chunk read line by line.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from treceval_py._types import IntArray
+from treceval_py.formats.lines import QRELS
+from treceval_py.formats.rows import Part, scanned
+from treceval_py.lint.causes import cause_of, looks_like, recognise
+from treceval_py.lint.fields import (
+    MOST_FIELDS,
+    Fault,
+    about_count,
+    about_label,
+    about_rank,
+    about_score,
+    is_whole,
+    names_columns,
+)
+from treceval_py.lint.findings import Collector
+from treceval_py.lint.reading import Chunk, without_data
+from treceval_py.lint.rows import Kind, Rows, column_of
+from treceval_py.tables import Ids, quoted
+
+__all__ = ["TagWatch", "looks_like", "recognise", "rows_of"]
+
+LONGEST_TAG = 64
+"""Bytes of a tag that are compared on all lines at once."""
+
+
+class TagWatch:
+    """What is known of a file's lines from one chunk to the next.
+
+    Attributes
+    ----------
+    begun : bool
+        Whether there was a line with data.
+    over : bool
+        Whether a cause was found for which all lines are wrong: from then on there are no rows and no findings, and
+        the rest of the file need not be read.
+    tag : bytes or None
+        The tag of the first line of a run.
+    line : int
+        That line.
+    changed : bool
+        Whether there was another tag.
+    spaced : bool
+        Whether there was a tag with spaces.
+    """
+
+    __slots__ = ("begun", "changed", "line", "over", "spaced", "tag")
+
+    def __init__(self) -> None:
+        self.begun = False
+        self.over = False
+        self.tag: bytes | None = None
+        self.line = 0
+        self.changed = False
+        self.spaced = False
+
+
+def rows_of(chunk: Chunk, kind: Kind, collector: Collector, *, tags: TagWatch) -> Rows | None:
+    """Read the lines of a chunk.
+
+    Parameters
+    ----------
+    chunk : Chunk
+        The lines.
+    kind : Kind
+        What the file is.
+    collector : Collector
+        Takes a finding for each line that is wrong.
+    tags : TagWatch
+        What is known of the lines before; the same for all chunks of a file.
+
+    Returns
+    -------
+    Rows or None
+        The lines that could be read; None where there is none.
+    """
+    if tags.over:
+        return None
+    rows = _all_plain(chunk, kind, tags)
+    if rows is None:
+        cause = None if tags.begun else cause_of(chunk.text, kind)
+        if cause is not None:
+            tags.over = True
+            collector.add(cause.code, cause.what, cause.todo, line=_first_with_data(chunk))
+            return None
+        rows = _Careful(chunk, kind, collector, tags).rows()
+    else:
+        tags.begun = True
+    return rows
+
+
+def _first_with_data(chunk: Chunk) -> int:
+    blank, comments, lines = without_data(chunk.text)
+    idle = {*blank.tolist(), *comments.tolist()}
+    return chunk.first + next((line for line in range(lines) if line not in idle), 0)
+
+
+# -- all lines at once ---------------------------------------------------------------------------------------------
+
+
+def _all_plain(chunk: Chunk, kind: Kind, tags: TagWatch) -> Rows | None:
+    """Read a chunk in which there is nothing to find; None where there is, or might be, or where there is no row."""
+    if kind.name == "msmarco":
+        part = scanned(memoryview(_INDENT_OR_QUERY.sub(rb"\1 0", chunk.text)), chunk.first, QRELS)
+    else:
+        part = scanned(memoryview(chunk.text), chunk.first, kind.layout)
+    if part is None or not len(part.docids):
+        return None
+    at: Sequence[int] = range(len(part.docids))
+    lines = part.lines
+    if not isinstance(lines, range):
+        has_data = np.ones(part.num_lines, dtype=np.bool_)
+        for idle in without_data(chunk.text)[:2]:
+            has_data[idle] = False
+        at = np.flatnonzero(has_data).tolist()
+        lines = [chunk.first + line for line in at]
+    if kind.name == "run" and not _is_plain_run(chunk.text, part, at, lines[0], tags):
+        return None
+    return Rows(
+        qids=[part.qids[query] for query in part.queries.tolist()],
+        starts=part.starts,
+        docids=part.docids,
+        scores=part.scores,
+        ranks=part.rels if kind.name == "msmarco" else part.ranks,
+        rels=part.rels if kind.rel is not None else None,
+        lines=lines,
+        text=chunk.text,
+        at=at,
+        ordered=part.ordered and kind.name == "run",
+    )
+
+
+# The query of each line but a comment, after which an iteration is written: then these are lines of judgments.
+_INDENT_OR_QUERY = re.compile(rb"(?m)^([\t\v\f\r ]*[^\t\n\v\f\r #][^\t\n\v\f\r ]*)")
+
+
+def _is_plain_run(text: bytes, part: Part, at: Sequence[int], line: int, tags: TagWatch) -> bool:
+    """Tell whether all scores are finite, all ranks whole, and the tags one word that is the same on all lines."""
+    if part.ranks is None or part.scores is None or not np.isfinite(part.scores).all():
+        return False
+    tag = part.tag if tags.tag is None else tags.tag
+    if not (tags.spaced and tags.changed) and not _one_tag(text, tag, len(part.docids)):
+        starts, firsts = _fields_of(text)
+        rows = np.asarray(at, dtype=np.int64)
+        if not tags.spaced and (np.diff(firsts)[rows] > 6).any():
+            return False
+        if not tags.changed and not _all_are(tag, text, starts[firsts[rows] + 5]):
+            return False
+    if tags.tag is None:
+        tags.tag, tags.line = tag, line
+    return True
+
+
+def _one_tag(text: bytes, tag: bytes, rows: int) -> bool:
+    """Tell whether surely each line has six fields and ends with the tag; False also where it may be so."""
+    raw = np.frombuffer(text, dtype=np.uint8)
+    end = text.rstrip()
+    before = end[: len(end) - len(tag)][-1:]
+    # Each line has five separators at least. With five a line on average none has more.
+    spaces = np.count_nonzero(raw == ord(" ")) + np.count_nonzero(raw == ord("\t"))
+    return bool(spaces == 5 * rows) and text.count(before + tag + text[len(end) :]) == rows
+
+
+def _fields_of(text: bytes) -> tuple[IntArray, IntArray]:
+    """Find where fields begin, and for each line, and for the end, how many begin before it."""
+    raw = np.frombuffer(text, dtype=np.uint8)
+    white = (raw == ord(" ")) | ((raw >= ord("\t")) & (raw <= ord("\r")))
+    begins = ~white
+    begins[1:] &= white[:-1]
+    starts = np.flatnonzero(begins)
+    ends = np.flatnonzero(raw == ord("\n"))
+    return starts, np.searchsorted(starts, np.concatenate([[0], ends]))
+
+
+def _all_are(field: bytes, text: bytes, starts: IntArray) -> bool:
+    """Tell whether the fields that begin there are all the same one."""
+    if len(field) > LONGEST_TAG:
+        return False
+    raw = np.frombuffer(text, dtype=np.uint8)
+    # No newline is passed, as it differs from every byte of the field.
+    if not all((raw[starts + place] == byte).all() for place, byte in enumerate(field)):
+        return False
+    after = raw[starts + len(field)]
+    return bool(((after == ord(" ")) | ((after >= ord("\t")) & (after <= ord("\r")))).all())
+
+
+# -- one line after the other --------------------------------------------------------------------------------------
+
+
+class _Careful:
+    """Reads a chunk line by line."""
+
+    def __init__(self, chunk: Chunk, kind: Kind, collector: Collector, tags: TagWatch) -> None:
+        self._chunk = chunk
+        self._kind = kind
+        self._collector = collector
+        self._tags = tags
+        self._begun = tags.begun
+        self._qids: list[bytes] = []
+        self._docids: list[bytes] = []
+        self._values: list[float] = []
+        self._whole: list[int] = []
+        self._at: list[int] = []
+        self._ranked = True
+
+    def rows(self) -> Rows | None:
+        """Collect what is wrong, and return what is not."""
+        kind, layout = self._kind, self._kind.layout
+        takes = {"run": self._take_run, "msmarco": self._take_ranking}.get(kind.name, self._take_judgment)
+        for at, line in enumerate(self._chunk.text.split(b"\n")[:-1]):
+            fields = line.split(None, MOST_FIELDS)
+            if not fields or fields[0].startswith(b"#"):
+                continue
+            if not self._begun and names_columns(fields):
+                self._tell(Fault("Q304" if kind.rel is not None else "R110", *_HEADER), at)
+            elif not layout.fits(len(fields)):
+                self._tell_count(line, fields, at)
+            elif takes(fields, line, at):
+                self._qids.append(fields[0])
+                self._docids.append(fields[kind.docid])
+                self._at.append(at)
+            self._begun = True
+        self._tags.begun = self._begun
+        return self._columns() if self._qids else None
+
+    def _columns(self) -> Rows:
+        kind, first = self._kind, self._chunk.first
+        changes = [row for row, (one, two) in enumerate(pairwise(self._qids), 1) if one != two]
+        count = len(self._qids)
+        whole = np.array(self._whole, dtype=np.int64)
+        return Rows(
+            qids=[self._qids[row] for row in (0, *changes)],
+            starts=np.array([0, *changes, count], dtype=np.int64),
+            docids=Ids.from_bytes(self._docids),
+            scores=None if kind.score is None else np.array(self._values, dtype=np.float64),
+            ranks=whole if kind.rank is not None and self._ranked else None,
+            rels=None if kind.rel is None else whole,
+            lines=[first + at for at in self._at],
+            text=self._chunk.text,
+            at=self._at,
+        )
+
+    def _take_run(self, fields: list[bytes], line: bytes, at: int) -> bool:
+        if len(fields) > 6 and b"\r" in line.strip():
+            return False  # several lines in one, of which the carriage return was found
+        self._look_at_tag(fields, line, at)
+        rank, score = fields[3], fields[4]
+        whole = is_whole(rank)
+        if not whole:
+            self._ranked = False
+            self._tell(about_rank(rank, self._kind), at, line, 3)
+        try:
+            value = float(score)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value) or b"_" in score:
+            fault = about_score(score)
+            if fault is not None:
+                self._tell(fault, at, line, 4)
+                if fault.code != "R105":
+                    return False
+        self._values.append(value)
+        self._whole.append(int(rank) if whole else 0)
+        return True
+
+    def _take_ranking(self, fields: list[bytes], line: bytes, at: int) -> bool:
+        return self._take_whole(fields[2], line, at, 2, lambda text: about_rank(text, self._kind))
+
+    def _take_judgment(self, fields: list[bytes], line: bytes, at: int) -> bool:
+        return self._take_whole(fields[3], line, at, 3, about_label)
+
+    def _take_whole(self, text: bytes, line: bytes, at: int, field: int, about: Callable[[bytes], Fault]) -> bool:
+        if not is_whole(text):
+            self._tell(about(text), at, line, field)
+            return False
+        self._whole.append(int(text))
+        return True
+
+    def _look_at_tag(self, fields: list[bytes], line: bytes, at: int) -> None:
+        tags = self._tags
+        if len(fields) > 6 and not tags.spaced:
+            tags.spaced = True
+            number = f"{len(fields)}" if len(fields) <= MOST_FIELDS else f"more than {MOST_FIELDS}"
+            what = f"{number} fields, where a run's line has 6: the tag has spaces"
+            todo = "Write the tag as one word: pytrec_eval and others refuse such lines."
+            self._tell(Fault("R102", what, todo), at, line, 6)
+        if tags.tag is None:
+            tags.tag, tags.line = fields[5], self._chunk.first + at
+        elif not tags.changed and fields[5] != tags.tag:
+            tags.changed = True
+            what = f"tag {quoted(fields[5])}, but {quoted(tags.tag)} from line {tags.line} on"
+            self._tell(Fault("R111", what, "A run has one tag: were two runs put into one file?"), at, line, 5)
+
+    def _tell_count(self, line: bytes, fields: list[bytes], at: int) -> None:
+        fault, column = about_count(line, fields, self._kind)
+        self._collector.add(fault.code, fault.what, fault.todo, line=self._chunk.first + at, column=column)
+
+    def _tell(self, fault: Fault, at: int, line: bytes = b"", field: int = 0) -> None:
+        column = column_of(line, field) if self._collector.room(fault.code) else 0
+        self._collector.add(fault.code, fault.what, fault.todo, line=self._chunk.first + at, column=column)
+
+
+_HEADER = ("a header line", "Delete it: trec_eval takes it for data.")

@@ -1,0 +1,180 @@
+"""The queries of some rows of a run as ranked lists, and where their fields stand: what checks of queries look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.lint.findings import Collector
+from treceval_py.lint.rows import Kind, Rows, column_of
+from treceval_py.tables import quoted, shortened
+
+__all__ = ["QID", "Lists", "Seen", "Tally", "marked", "of_queries"]
+
+QID = 0
+"""Where the query stands on a line of any kind."""
+
+
+class Seen(NamedTuple):
+    """Where something was seen, and what, in words.
+
+    Attributes
+    ----------
+    line, column : int
+        The line of the file and its character, from 1.
+    words : str
+        What is to be seen there.
+    """
+
+    line: int
+    column: int
+    words: str
+
+
+class Lists:
+    """Rows in which each query has one stretch, as ranked lists; Q queries, D documents.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows.
+    kind : Kind
+        What they are of.
+
+    Attributes
+    ----------
+    qids : list of bytes, length Q
+        The queries.
+    offsets : (Q + 1,) int array
+        Where their documents begin, and D.
+    sizes : (Q,) int array
+        How many documents they have.
+    query : (D,) int array
+        The number of the query of each document.
+    within : (D - 1,) bool array
+        Whether a document is of the same query as the next one.
+    scores, ranks : (D,) arrays or None
+        Those of the rows.
+    """
+
+    def __init__(self, rows: Rows, kind: Kind) -> None:
+        self.rows = rows
+        self.kind = kind
+        self.qids = rows.qids
+        self.offsets = rows.starts
+        self.sizes: IntArray = np.diff(self.offsets)
+        self.query: IntArray = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        self.within: BoolArray = self.query[1:] == self.query[:-1]
+        self.scores = rows.scores
+        self.ranks = rows.ranks
+
+    @cached_property
+    def by_score(self) -> IntArray:
+        """The rows by query and descending score, equal ones as in the file."""
+        if self.scores is None:
+            raise AssertionError("what has no scores has no order by them")
+        if (self.within & (self.scores[1:] > self.scores[:-1])).any():
+            return np.lexsort((-self.scores, self.query))
+        return np.arange(len(self.query))
+
+    @cached_property
+    def by_rank(self) -> IntArray:
+        """The rows by query and rank, equal ones by descending score and then as in the file."""
+        if self.ranks is None:
+            raise AssertionError("what has no ranks has no order by them")
+        if not (self.within & (self.ranks[1:] <= self.ranks[:-1])).any():
+            return np.arange(len(self.query))
+        keys = (self.ranks, self.query) if self.scores is None else (-self.scores, self.ranks, self.query)
+        return np.lexsort(keys)
+
+    @cached_property
+    def same_rank(self) -> BoolArray:
+        """Whether all documents of a query, two or more, have the same rank; (Q,)."""
+        if self.ranks is None:
+            return np.zeros(len(self.sizes), dtype=bool)
+        return self._same(self.ranks[self.by_rank])
+
+    @cached_property
+    def same_score(self) -> BoolArray:
+        """Whether all documents of a query, two or more, have the same score; (Q,)."""
+        if self.scores is None:
+            return np.zeros(len(self.sizes), dtype=bool)
+        return self._same(self.scores[self.by_score])
+
+    def _same(self, ordered: FloatArray | IntArray) -> BoolArray:
+        found: BoolArray = (ordered[self.offsets[:-1]] == ordered[self.offsets[1:] - 1]) & (self.sizes > 1)
+        return found
+
+    def line(self, row: int) -> int:
+        """Return the line of the file on which a row stands."""
+        return int(self.rows.lines[row])
+
+    def column(self, row: int, field: int | None) -> int:
+        """Return at which character of its line a field of a row begins; 0 for no field."""
+        return 0 if field is None else column_of(self._text(row), field)
+
+    def seen(self, row: int, field: int | None, words: str) -> Seen:
+        """Return words about a field of a row, with its place."""
+        return Seen(self.line(row), self.column(row, field), words)
+
+    def written(self, row: int, field: int) -> str:
+        """Return a field of a row as it was written, for a message."""
+        return shortened(self._text(row).split()[field])
+
+    def document(self, row: int) -> str:
+        """Return the document of a row in quotes."""
+        cuts = self.rows.docids.offsets
+        return quoted(self.rows.docids.buffer[int(cuts[row]) : int(cuts[row + 1])])
+
+    def name(self, number: int) -> str:
+        """Return a query in quotes."""
+        return quoted(self.qids[number])
+
+    def _text(self, row: int) -> bytes:
+        # The rows themselves search for the ends of lines each time, and there may be thousands of findings.
+        at = int(self.rows.at[row])
+        return self.rows.text[int(self._line_starts[at]) : int(self._line_starts[at + 1]) - 1]
+
+    @cached_property
+    def _line_starts(self) -> IntArray:
+        ends = np.flatnonzero(np.frombuffer(self.rows.text, dtype=np.uint8) == ord("\n"))
+        return np.concatenate([[0], ends + 1])
+
+
+class Tally:
+    """How many queries something is true of, and where that is seen first."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first = Seen(0, 0, "")
+        self._begins = 0  # the line on which the first of the queries begins
+
+    def take(self, lists: Lists, queries: BoolArray, seen: Callable[[int], Seen]) -> None:
+        """Count the queries that are marked, and look at the first one if it stands before those that were seen."""
+        numbers = np.flatnonzero(queries)
+        self.count += len(numbers)
+        if len(numbers):
+            number = int(numbers[0])
+            begins = lists.line(int(lists.offsets[number]))
+            if not self._begins or begins < self._begins:
+                self._begins, self.first = begins, seen(number)
+
+    def tell(self, collector: Collector, code: str, what: str, todo: str) -> None:
+        """Add a finding at the place that was seen first."""
+        collector.add(code, what, todo, line=self.first.line, column=self.first.column)
+
+
+def marked(lists: Lists, pairs: BoolArray) -> BoolArray:
+    """Return which queries, (Q,), have a pair of neighbours that is marked; (D - 1,), in any order within queries."""
+    found = np.zeros(len(lists.sizes), dtype=bool)
+    found[lists.query[1:][lists.within & pairs]] = True
+    return found
+
+
+def of_queries(count: int, number: int) -> str:
+    """Return ``in 2 of 3 queries``."""
+    return f"in {count:,} of {number:,} {'query' if number == 1 else 'queries'}"

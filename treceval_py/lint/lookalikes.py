@@ -1,0 +1,175 @@
+"""Ids that were meant to be the same: they differ only in the case of letters, leading zeros, punctuation and the like.
+
+Each way in which programs and people rewrite an id is a fold: it brings the ways of writing together (``37_1`` and
+``37.1``, ``D007`` and ``d7``). Two ids that are equal after all folds look alike, and the fewest folds that make them
+equal say in what they differ.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from itertools import combinations
+from typing import NamedTuple
+
+from treceval_py.tables import decode, quoted
+
+__all__ = ["Known", "but_known", "difference", "key"]
+
+
+class _Fold(NamedTuple):
+    """A way in which an id is rewritten: what differs then, and the function that undoes it."""
+
+    differs: str
+    fold: Callable[[str], str]
+
+
+_SEPARATORS = "._:#/\\\\\\s\u200b\u2060\ufeff-"
+_ENDING = re.compile(r"\.(?:[a-z][a-z0-9]{0,4}|7z|bz2)$", re.IGNORECASE)
+_NUMBERED = re.compile(rf"[^\W\d_]+[{_SEPARATORS}]*(\d+)")
+
+
+def _without_folder(text: str) -> str:
+    return re.split(r"[/\\]", text.rstrip("/\\"))[-1]
+
+
+def _without_ending(text: str) -> str:
+    once = _ENDING.sub("", text)
+    # Two of them: page.html.gz.
+    return _ENDING.sub("", once) or once or text
+
+
+def _without_fraction(text: str) -> str:
+    return re.sub(r"^(\d+)\.0+$", r"\1", text)
+
+
+def _separated_alike(text: str) -> str:
+    return re.sub(f"[{_SEPARATORS}]+", "-", text).strip("-") or text
+
+
+def _without_zeros(text: str) -> str:
+    return re.sub(r"(?<!\d)0+(?=\d)", "", text)
+
+
+def _number_alone(text: str) -> str:
+    found = _NUMBERED.fullmatch(text)
+    return found[1] if found else text
+
+
+_SPELLING = (
+    _Fold("the way letters are encoded", lambda text: unicodedata.normalize("NFKC", text)),
+    _Fold("the case of letters", str.casefold),
+    _Fold("punctuation", _separated_alike),
+    _Fold("leading zeros", _without_zeros),
+)
+"""What may differ in ids of any kind; in this order."""
+
+# Spreadsheets and data frames make 301.0 of 301.
+_FRACTION = (_Fold("a decimal point", _without_fraction),)
+_PREFIX = (_Fold("what stands before the number", _number_alone),)
+_FILE = (_Fold("the folder", _without_folder), _Fold("the ending", _without_ending))
+_ALL = (*_FILE, *_FRACTION, *_SPELLING, *_PREFIX)
+
+_PLAIN = re.compile(rb"[1-9][0-9]*")
+
+LONGEST = 1000
+"""Bytes of an id that is folded: a longer one is damage, and looks like no other."""
+
+
+def _folded(text: str, folds: Iterable[_Fold]) -> str:
+    for each in folds:
+        text = each.fold(text)
+    return text
+
+
+def key(raw: bytes) -> str:
+    """Return an id as it would be without case, punctuation and leading zeros; of ids that look alike it is the same.
+
+    Parameters
+    ----------
+    raw : bytes
+        The id.
+
+    Examples
+    --------
+    >>> key(b"Q_037.1"), key(b"q-37#1")
+    ('q-37-1', 'q-37-1')
+    """
+    # Most ids of queries are plain numbers, and there may be a million.
+    return decode(raw) if len(raw) > LONGEST or _PLAIN.fullmatch(raw) else _folded(decode(raw), _SPELLING)
+
+
+def difference(one: bytes, other: bytes) -> str:
+    """Say in what two ids differ that look alike: the fewest things that must be left out to make them equal.
+
+    Parameters
+    ----------
+    one, other : bytes
+        The ids.
+
+    Returns
+    -------
+    str
+        Such as ``leading zeros`` or ``the case of letters and punctuation``; empty where they do not look alike.
+
+    Examples
+    --------
+    >>> difference(b"37_1", b"37.1")
+    'punctuation'
+    >>> difference(b"docs/FT911-3.txt", b"ft911-3")
+    'the folder, the ending and the case of letters'
+    """
+    first, second = decode(one), decode(other)
+    # Differences in spelling alone are likelier than others, also where there are more of them.
+    for possible in (_SPELLING, _ALL):
+        for count in range(1, len(possible) + 1):
+            for folds in combinations(possible, count):
+                if _folded(first, folds) == _folded(second, folds):
+                    names = [each.differs for each in folds]
+                    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return ""
+
+
+class Known:
+    """Ids among which those are found that look like others.
+
+    Parameters
+    ----------
+    ids : iterable of bytes
+        The ids.
+    files : bool
+        Whether they may be names of files, so that folders and endings are left out.
+    """
+
+    def __init__(self, ids: Iterable[bytes], *, files: bool = False) -> None:
+        # An ending is no accident of writing in the ids of queries: 37.a and 37.b are two turns.
+        self._folds = (*(_FILE if files else ()), *_FRACTION, *_SPELLING)
+        self._spelled: dict[str, bytes] = {}
+        self._folded: dict[str, bytes] = {}
+        self._numbered: dict[str, bytes] = {}
+        for raw in ids:
+            if len(raw) > LONGEST:
+                continue
+            folded = _folded(decode(raw), self._folds)
+            self._spelled.setdefault(key(raw), raw)
+            self._folded.setdefault(folded, raw)
+            if (number := _number_alone(folded)) != folded:
+                self._numbered.setdefault(number, raw)
+
+    def like(self, raw: bytes) -> bytes | None:
+        """Return the id that looks most like another one, or is it; None where none does."""
+        found = None if len(raw) > LONGEST else self._spelled.get(key(raw))
+        if found is not None or len(raw) > LONGEST:
+            return found
+        folded = _folded(decode(raw), self._folds)
+        # q37 is like 37, but FT-37 is not like LA-37: one of the two must be the number alone.
+        number = _number_alone(folded)
+        other = self._folded.get(number) if number != folded else self._numbered.get(folded)
+        return self._folded.get(folded) or other
+
+
+def but_known(raw: bytes, like: bytes) -> str:
+    """Say that an id is not judged although one is that looks like it, and in what they differ."""
+    what = difference(raw, like)
+    return f"{quoted(raw)} is not judged, but {quoted(like)} is" + (f": they differ only in {what}" if what else "")

@@ -1,0 +1,183 @@
+"""Checks of a run query by query: documents that come twice, lines that do not stand together, ranks, scores, depth."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import NamedTuple
+
+from treceval_py._types import FloatArray, IntArray
+from treceval_py.lint.findings import Collector
+from treceval_py.lint.lists import QID, Lists
+from treceval_py.lint.ranks import RankChecks
+from treceval_py.lint.rows import Kind, Rows
+from treceval_py.lint.scores import ScoreChecks
+from treceval_py.tables import quoted, repeated
+
+__all__ = ["QueryChecks", "Shape"]
+
+SAME_DEPTH = 0.8
+"""The share of queries with the same number of documents from which the others are told. Where ranking by words finds
+fewer documents than were asked for, the share is less, and that is as it should be."""
+
+SHOWN = 5
+"""Queries that a message names."""
+
+
+class Shape(NamedTuple):
+    """What a file is made of.
+
+    Attributes
+    ----------
+    first_line : dict of bytes to int
+        The first line of each query, in the order of the file.
+    counts : dict of bytes to int
+        How many rows each query has, in the same order.
+    documents : int
+        How many rows there are.
+    tied : int
+        How many documents share their score with another one of their query.
+    contradicted : int
+        In how many queries ranks contradict scores.
+    scattered : bool
+        Whether the lines of a query do not stand together. Then what was found, but for the queries, is not complete,
+        and the rows must be looked at again as `scattered.grouped` gives them.
+    """
+
+    first_line: dict[bytes, int]
+    counts: dict[bytes, int]
+    documents: int
+    tied: int
+    contradicted: int
+    scattered: bool
+
+
+class QueryChecks:
+    """Look at the queries of a run, some after the others.
+
+    Parameters
+    ----------
+    kind : Kind
+        What the rows are of.
+    collector : Collector
+        Takes the findings.
+    """
+
+    def __init__(self, kind: Kind, collector: Collector) -> None:
+        self._kind = kind
+        self._collector = collector
+        self._ranks = RankChecks(collector)
+        self._scores = ScoreChecks(collector)
+        self._first_line: dict[bytes, int] = {}
+        self._counts: Counter[bytes] = Counter()
+        self._scattered = False
+        self._interleaved: dict[bytes, None] = {}
+        self._again = (0, 0)  # line and column where a query first comes again
+        self._last = b""
+
+    def take(self, rows: Rows) -> None:
+        """Look at some rows; those of a query must come at once, else the shape is scattered."""
+        lists = Lists(rows, self._kind)
+        together = self._take_queries(lists)
+        # What comes after rows that do not stand together is looked at again, and better.
+        if together and not self._scattered:
+            self._take_duplicates(lists)
+            self._ranks.take(lists)
+            self._scores.take(lists)
+
+    def _take_queries(self, lists: Lists) -> bool:
+        """Count queries and rows; return whether each query has one stretch, and none before."""
+        qids, starts = lists.qids, lists.offsets.tolist()
+        if len(set(qids)) == len(qids) and self._first_line.keys().isdisjoint(qids):
+            lines = lists.rows.lines
+            self._first_line.update((qid, int(lines[start])) for qid, start in zip(qids, starts, strict=False))
+            self._counts.update(dict(zip(qids, lists.sizes.tolist(), strict=True)))
+            self._last = qids[-1] if qids else self._last
+            return True
+        self._scattered = True
+        for qid, (start, stop) in zip(qids, pairwise(starts), strict=True):
+            if qid not in self._first_line:
+                self._first_line[qid] = lists.line(start)
+            elif qid != self._last:
+                if not self._interleaved:
+                    self._again = (lists.line(start), lists.column(start, QID))
+                self._interleaved[qid] = None
+            self._counts[qid] += stop - start
+            self._last = qid
+        return False
+
+    def _take_duplicates(self, lists: Lists) -> None:
+        docids = lists.rows.docids
+        if repeated(docids, lists.offsets) is None:
+            return
+        for number, (start, stop) in enumerate(pairwise(lists.offsets.tolist())):
+            raw = docids.raw(start, stop)
+            if len(set(raw)) == len(raw):
+                continue
+            seen: dict[bytes, int] = {}
+            for row, docid in enumerate(raw, start):
+                if seen.setdefault(docid, row) != row:
+                    self._tell_duplicate(lists, number, seen[docid], row)
+
+    def _tell_duplicate(self, lists: Lists, number: int, first: int, row: int) -> None:
+        values: FloatArray | IntArray | None = lists.scores
+        field, name = self._kind.score, "score"
+        if values is None:
+            values, field, name = lists.ranks, self._kind.rank, "rank"
+        same = values is None or bool(values[first] == values[row])
+        code = "R120" if same else "R121"
+        if not self._collector.room(code):
+            self._collector.count(code)
+            return
+        what = f"document {lists.document(row)} comes again in query {lists.name(number)}"
+        before = f"first on line {lists.line(first)}"
+        if field is None or values is None:
+            what, todo = f"{what} ({before})", "Delete one of the two lines."
+        elif same:
+            what, todo = f"{what} with the same {name} ({before})", "Delete one of the two lines."
+        else:
+            what = f"{what} with {name} {lists.written(row, field)} ({before}, with {lists.written(first, field)})"
+            todo = "Find out which of the two lines is right, and delete the other."
+        column = lists.column(row, self._kind.docid)
+        self._collector.add(code, what, todo, line=lists.line(row), column=column)
+
+    def finish(self) -> Shape:
+        """Tell what concerns the whole file, and return what it is made of."""
+        order = sorted(self._first_line, key=self._first_line.__getitem__)
+        counts = {qid: self._counts[qid] for qid in order}
+        first_line = {qid: self._first_line[qid] for qid in order}
+        self._tell_interleaved()
+        if not self._scattered:
+            self._ranks.finish()
+            self._scores.finish()
+        self._tell_depth(first_line, counts)
+        documents, tied, contradicted = sum(counts.values()), self._scores.tied, self._ranks.contradicted
+        return Shape(first_line, counts, documents, tied, contradicted, self._scattered)
+
+    def _tell_interleaved(self) -> None:
+        if not self._interleaved:
+            return
+        qid, (line, column) = next(iter(self._interleaved)), self._again
+        what = (
+            f"the lines of {len(self._interleaved):,} of {len(self._counts):,} queries do not stand together: query "
+            f"{quoted(qid)} comes again here (first on line {self._first_line[qid]})"
+        )
+        todo = "Values do not depend on it here, but some programs need all lines of a query together."
+        self._collector.add("R122", what, todo, line=line, column=column)
+
+    def _tell_depth(self, first_line: dict[bytes, int], counts: dict[bytes, int]) -> None:
+        """Tell which queries have another number of documents than nearly all have."""
+        if not counts:
+            return
+        depth, usual = Counter(counts.values()).most_common(1)[0]
+        others = [qid for qid, count in counts.items() if count != depth]
+        if not others or usual < SAME_DEPTH * len(counts):
+            return
+        named = ", ".join(f"{quoted(qid)} has {counts[qid]:,}" for qid in others[:SHOWN])
+        more = ", …" if len(others) > SHOWN else ""
+        what = (
+            f"{usual:,} of {len(counts):,} queries have {depth:,} {'document' if depth == 1 else 'documents'}, but "
+            f"query {named}{more}"
+        )
+        todo = "Find out whether lines were lost or added, or whether no more documents were found."
+        self._collector.add("R132", what, todo, line=first_line[others[0]])

@@ -1,0 +1,170 @@
+"""Checks of the rank column of a run: does it agree with the scores, and is it 1, 2, 3, … in each query."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treceval_py._types import BoolArray
+from treceval_py.lint.findings import Collector
+from treceval_py.lint.lists import Lists, Seen, Tally, marked, of_queries
+from treceval_py.ranking import rank_contradictions
+from treceval_py.tables import Run, decode, encode
+
+__all__ = ["RankChecks"]
+
+_SCORES_DECIDE = "Scoring goes by the scores and ignores ranks, as trec_eval does"
+_FIX = "--fix numbers documents from 1 in the order of their scores"
+
+
+class RankChecks:
+    """What can be said of ranks, query by query, and is told once for a file.
+
+    Parameters
+    ----------
+    collector : Collector
+        Takes the findings.
+    """
+
+    def __init__(self, collector: Collector) -> None:
+        self._collector = collector
+        self._scored = True
+        self._queries = 0  # whose ranks are whole numbers
+        self._contradicting, self._constant, self._repeated = Tally(), Tally(), Tally()
+        self._low, self._low_alone = Tally(), Tally()
+
+    @property
+    def contradicted(self) -> int:
+        """In how many queries ranks contradict scores."""
+        return self._contradicting.count
+
+    def take(self, lists: Lists) -> None:
+        """Look at some queries."""
+        if lists.ranks is None:
+            return
+        self._scored = lists.scores is not None
+        self._queries += len(lists.qids)
+        self._contradicting.take(lists, _contradicting(lists), lambda number: _contradiction(lists, number))
+        ranks = lists.ranks[lists.by_rank]
+        least, constant, single = ranks[lists.offsets[:-1]], lists.same_rank, lists.sizes == 1
+        # In a run of MS MARCO ranks are all there is, so that constant ones are repeated, and no more than that.
+        special = constant if self._scored else np.zeros_like(constant)
+        self._constant.take(lists, special, lambda number: _constant(lists, number))
+        self._low.take(lists, ~special & ~single & (least < 1), lambda number: _begins(lists, number))
+        self._low_alone.take(lists, single & (least < 1), lambda number: _begins(lists, number))
+        odd = marked(lists, ranks[1:] - ranks[:-1] != 1) | (least > 1)
+        self._repeated.take(lists, ~special & odd, lambda number: _odd(lists, number))
+
+    def finish(self) -> None:
+        """Tell what was found."""
+        if self._scored:
+            self._tell_contradictions()
+            self._tell_constant()
+        self._tell_low()
+        self._tell_repeated()
+
+    def _tell_contradictions(self) -> None:
+        found = self._contradicting
+        if found.count:
+            what = f"ranks contradict scores {of_queries(found.count, self._queries)}: {found.first.words}"
+            todo = f"{_SCORES_DECIDE}; MS MARCO's script goes by the ranks. Find out which of the two is right."
+            found.tell(self._collector, "R123", what, todo)
+
+    def _tell_constant(self) -> None:
+        found = self._constant
+        if found.count:
+            what = f"all ranks of a query are the same {of_queries(found.count, self._queries)}: {found.first.words}"
+            found.tell(self._collector, "R125", what, f"{_SCORES_DECIDE}; {_FIX}.")
+
+    def _tell_low(self) -> None:
+        found, alone, count = self._low, self._low_alone, self._low.count
+        if not self._constant.count:  # else a single document with rank 0 is one more whose rank is that constant
+            count += alone.count
+            if alone.count and (not found.count or alone.first.line < found.first.line):
+                found = alone
+        if not count:
+            return
+        what = f"ranks begin below 1 {of_queries(count, self._queries)}: {found.first.words}"
+        if self._scored:
+            found.tell(self._collector, "R124", what, f"Ranks begin at 1. {_SCORES_DECIDE}; {_FIX}.")
+        else:
+            found.tell(self._collector, "R133", what, "Ranks begin at 1: write each with 1 added.")
+
+    def _tell_repeated(self) -> None:
+        found = self._repeated
+        if not found.count:
+            return
+        what = f"ranks are not 1, 2, 3, … {of_queries(found.count, self._queries)}: {found.first.words}"
+        if self._scored:
+            found.tell(self._collector, "R126", what, f"{_SCORES_DECIDE}; {_FIX}.")
+        else:
+            todo = "Number the documents of each query from 1, without gaps: of two with the same rank only the last"
+            found.tell(self._collector, "R134", what, f"{todo} line counts.")
+
+
+def _contradicting(lists: Lists) -> BoolArray:
+    """Return in which queries ranks contradict scores."""
+    found = np.zeros(len(lists.qids), dtype=bool)
+    if lists.ranks is None or lists.scores is None or lists.rows.ordered:
+        return found
+    names = [decode(qid) for qid in lists.qids]
+    run = Run.from_columns(names, lists.offsets, lists.rows.docids, lists.scores, ranks=lists.ranks)
+    if contradicted := {encode(qid) for qid in rank_contradictions(run).qids}:
+        found[:] = [qid in contradicted for qid in lists.qids]
+    return found
+
+
+def _contradiction(lists: Lists, number: int) -> Seen:
+    """Show the first document by rank that has a higher score than the one before."""
+    if lists.scores is None:
+        raise AssertionError("ranks contradict scores, so there are scores")
+    start, stop = int(lists.offsets[number]), int(lists.offsets[number + 1])
+    order = lists.by_rank[start:stop]
+    ordered = lists.scores[order]
+    at = int(np.flatnonzero(ordered[1:] > ordered[:-1])[0])
+    upper, lower = int(order[at]), int(order[at + 1])
+    words = (
+        f"in query {lists.name(number)} document {lists.document(lower)} has rank {_rank(lists, lower)} and score "
+        f"{_score(lists, lower)}, but {lists.document(upper)} on line {lists.line(upper)} has rank "
+        f"{_rank(lists, upper)} and score {_score(lists, upper)}"
+    )
+    return lists.seen(lower, lists.kind.rank, words)
+
+
+def _constant(lists: Lists, number: int) -> Seen:
+    row, size = int(lists.offsets[number]), int(lists.sizes[number])
+    words = f"the {size:,} documents of query {lists.name(number)} have rank {_rank(lists, row)}"
+    return lists.seen(row, lists.kind.rank, words)
+
+
+def _begins(lists: Lists, number: int) -> Seen:
+    row = int(lists.by_rank[int(lists.offsets[number])])
+    words = f"in query {lists.name(number)} document {lists.document(row)} has rank {_rank(lists, row)}"
+    return lists.seen(row, lists.kind.rank, words)
+
+
+def _odd(lists: Lists, number: int) -> Seen:
+    """Show the first rank, by size, that does not follow the one before, or is the first and above 1."""
+    if lists.ranks is None:
+        raise AssertionError("ranks are odd, so there are ranks")
+    start, stop = int(lists.offsets[number]), int(lists.offsets[number + 1])
+    order = lists.by_rank[start:stop]
+    ranks = lists.ranks[order]
+    query = lists.name(number)
+    if int(ranks[0]) > 1:
+        row = int(order[0])
+        return lists.seen(row, lists.kind.rank, f"those of query {query} begin at {_rank(lists, row)}")
+    at = int(np.flatnonzero(ranks[1:] - ranks[:-1] != 1)[0])
+    before, row = sorted((int(order[at]), int(order[at + 1]))) if ranks[at] == ranks[at + 1] else order[at : at + 2]
+    if lists.ranks[before] == lists.ranks[row]:
+        words = f"in query {query} rank {_rank(lists, row)} comes again (first on line {lists.line(before)})"
+    else:
+        words = f"in query {query} the next rank after {_rank(lists, before)} is {_rank(lists, row)}"
+    return lists.seen(int(row), lists.kind.rank, words)
+
+
+def _rank(lists: Lists, row: int) -> str:
+    return "" if lists.ranks is None else str(int(lists.ranks[row]))
+
+
+def _score(lists: Lists, row: int) -> str:
+    return "" if lists.kind.score is None else lists.written(row, lists.kind.score)

@@ -1,0 +1,303 @@
+"""A file for a check: its text in pieces of whole queries, and what is wrong with it as bytes.
+
+Reading goes on wherever there is text to read: UTF-16 is decoded, a byte-order mark is left out, carriage returns that
+end lines alone become newlines. Where it cannot go on it ends, and the finding says why.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import BinaryIO, NamedTuple, cast
+
+import numpy as np
+
+from treceval_py._types import IntArray, Source
+from treceval_py.errors import InputError
+from treceval_py.formats.source import at_line, blocks, peek
+from treceval_py.lint.beginnings import HEAD, text_of
+from treceval_py.lint.findings import Collector
+
+__all__ = ["ODD_SPACES", "Chunk", "chunks", "without_data"]
+
+
+class Chunk(NamedTuple):
+    """A piece of a file.
+
+    Attributes
+    ----------
+    first : int
+        The number of its first line.
+    text : bytes
+        Whole lines, each ended by a newline; whole queries, where the lines of each query stand together.
+    """
+
+    first: int
+    text: bytes
+
+
+ODD_SPACES = "\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
+"""What looks like a space, or like nothing, but separates no fields: a class of characters for regular expressions."""
+
+_NUL = re.compile("\0")
+_CONTROL = re.compile("[\x01-\x08\x0e-\x1f\x7f-\x9f]")
+_ODD = re.compile(f"[{ODD_SPACES}]")
+_NOT_UTF_8 = re.compile("[\udc80-\udcff]")
+_ODD_BYTES = re.compile(
+    rb"\xc2\xa0|\xe1\x9a\x80|\xe2\x80[\x80-\x8b\xa8\xa9\xaf]|\xe2\x81[\x9f\xa0]|\xe3\x80\x80|\xef\xbb\xbf"
+)
+_CONTROL_BYTES = re.compile(rb"[\x01-\x08\x0e-\x1f\x7f]|\xc2[\x80-\x9f]")
+
+
+_PLAIN = bytes([*b"\t\n\v\f\r", *range(0x20, 0x7F)])
+"""The bytes of which nothing needs to be said."""
+
+_CONTROLS = {
+    "\x08": "a backspace",
+    "\x1a": "an end-of-file mark of DOS",
+    "\x1b": "an escape character",
+    "\x7f": "a delete character",
+}
+
+
+def chunks(source: Source, collector: Collector) -> Iterator[Chunk]:
+    """Yield the text of a file, and collect what is wrong with it as bytes.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        The file, ``"-"`` for standard input, or an open binary file; plain, gzip, bzip2, xz or zstd.
+    collector : Collector
+        Takes the findings. Those that count something over the whole file come when reading ends.
+
+    Yields
+    ------
+    chunk : Chunk
+        Lines of the file, in its order. What is left out is a byte-order mark; what is changed is UTF-16, which
+        becomes UTF-8, and carriage returns that end lines alone.
+    """
+    bytewise = _Bytes(collector)
+    with ExitStack() as opened:
+        try:
+            head, given = peek(source, HEAD)
+            bytewise.head = head
+            if given is not source:
+                opened.callback(cast("BinaryIO", given).close)  # of a pipe that was opened here
+            text = text_of(given, head, collector, opened)
+            if text is None:
+                return
+            yield from _numbered(text, collector.file, bytewise)
+        except InputError as error:
+            bytewise.refuse(error)
+        finally:
+            bytewise.finish()
+
+
+def _numbered(source: Source, name: str, bytewise: _Bytes) -> Iterator[Chunk]:
+    """Yield blocks with the numbers of their first lines, once they were looked at."""
+    found = blocks(source, name=name, whole_queries=True)
+    while True:
+        try:
+            block = next(found)
+        except StopIteration:
+            bytewise.ended = True
+            return
+        except InputError as error:
+            raise at_line(error, bytewise.lines) from None
+        yield bytewise.look(bytes(block))
+
+
+def without_data(text: bytes) -> tuple[IntArray, IntArray, int]:
+    """Find the lines that are blank and those that are comments, as readers skip them.
+
+    Parameters
+    ----------
+    text : bytes
+        Lines, each ended by a newline.
+
+    Returns
+    -------
+    blank, comments : (N,) int arrays
+        The numbers of these lines, from 0.
+    lines : int
+        How many lines there are.
+    """
+    raw = np.frombuffer(text, dtype=np.uint8)
+    ends = np.flatnonzero(raw == ord("\n"))
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    begins = raw[starts]
+    empty = begins == ord("\n")
+    comment = begins == ord("#")
+    # A line that begins with white space may be blank, or a comment: such lines are few, and looked at one by one.
+    indented = np.flatnonzero((begins == ord(" ")) | ((begins >= 9) & (begins <= 13) & ~empty))
+    for line in indented:
+        data = text[starts[line] : ends[line]].lstrip()
+        empty[line] = not data
+        comment[line] = data.startswith(b"#")
+    return np.flatnonzero(empty), np.flatnonzero(comment), len(ends)
+
+
+class _Tally:
+    """How often something comes in a file, and where it came first."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.place = (0, 0)
+
+    def take(self, count: int, line: int, column: int = 0) -> None:
+        self.place = self.place if self.count else (line, column)
+        self.count += count
+
+
+class _Bytes:
+    """Looks at the bytes of one chunk after the other.
+
+    Attributes
+    ----------
+    head : bytes
+        The beginning of the file.
+    lines : int
+        The lines that were looked at.
+    ended : bool
+        Whether the file was read to its end.
+    """
+
+    def __init__(self, collector: Collector) -> None:
+        self.head = b""
+        self.lines = 0
+        self.ended = False
+        self._collector = collector
+        self._blank, self._comments, self._nuls, self._returns = _Tally(), _Tally(), _Tally(), _Tally()
+        self._mac = False
+
+    def look(self, text: bytes) -> Chunk:
+        """Collect what is odd in a chunk; return it with its number, its lines ended as they should."""
+        first = self.lines + 1
+        if b"\r" in text:
+            text = self._look_at_returns(text, first)
+        blank, comments, lines = without_data(text)
+        for tally, found in ((self._blank, blank), (self._comments, comments)):
+            if len(found):
+                tally.take(len(found), first + int(found[0]))
+        rest = text.translate(None, _PLAIN)
+        if rest:
+            self._look_at_odd(text, rest, first)
+        self.lines += lines
+        return Chunk(first, text)
+
+    def _look_at_returns(self, text: bytes, first: int) -> bytes:
+        if self._mac or (first == 1 and text.count(b"\n") == 1 and b"\r" in text[:HEAD].rstrip()):
+            self._mac = True  # compressed, and so one line until now
+            return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        ended = text.count(b"\r\n")
+        if ended:
+            at = text.index(b"\r\n")
+            self._returns.take(ended, first + text.count(b"\n", 0, at))
+        if text.count(b"\r") > ended:
+            what, todo = "a carriage return in the middle of the line", "End lines with newlines."
+            for line, column in _inner_returns(text, first):
+                self._collector.add("F008", what, todo, line=line, column=column)
+        return text
+
+    def _look_at_odd(self, text: bytes, rest: bytes, first: int) -> None:
+        """Look for what is rare; ``rest`` has the bytes of the text that are not plain, which say what to look for."""
+        decoded = text.decode("utf-8", "surrogateescape")
+        if b"\0" in rest:
+            line, column, _ = next(_first_of_lines(decoded, first, _NUL))
+            self._nuls.take(rest.count(b"\0"), line, column)
+        if not _is_utf_8(text):
+            self._each(decoded, first, _NOT_UTF_8, "F011", _about_byte)
+        # Bytes that stood apart may now stand together, so this finds too much, never too little.
+        if _CONTROL_BYTES.search(rest):
+            self._each(decoded, first, _CONTROL, "F012", _about_control)
+        if _ODD_BYTES.search(rest):
+            self._each(decoded, first, _ODD, "F013", _about_odd_space)
+
+    def _each(
+        self, text: str, first: int, pattern: re.Pattern[str], code: str, about: Callable[[str], tuple[str, str]]
+    ) -> None:
+        if self._collector.wants(code):
+            for line, column, found in _first_of_lines(text, first, pattern):
+                self._collector.add(code, *about(found), line=line, column=column)
+
+    def refuse(self, error: InputError) -> None:
+        """Collect that reading cannot go on."""
+        code = next((code for code, words in _REFUSALS.items() if error.what.startswith(words)), "F002")
+        if code == "F005":  # too near the beginning for the reader, which takes it for UTF-16
+            self._collector.add(code, "a NUL byte", _ABOUT_NULS, line=1, column=self.head.find(0) + 1)
+        else:
+            self._collector.add(code, error.what, error.todo, line=error.line or 0)
+
+    def finish(self) -> None:
+        """Collect what was counted over the file."""
+        collector = self._collector
+        if self.ended and self.lines == self._blank.count + self._comments.count:
+            collector.add("F017", "no line with data, only blank lines or comments", "Is it the right file?")
+        for code, tally, one, many, todo in (
+            ("F005", self._nuls, "a NUL byte", "NUL bytes", _ABOUT_NULS),
+            ("F009", self._returns, "a line that ends with CR LF", "lines that end with CR LF", "Use newlines alone."),
+            ("F014", self._blank, "a blank line", "blank lines", "Delete it." if self._blank.count == 1 else _DELETE),
+            ("F015", self._comments, "a comment", "comments", "Delete it." if self._comments.count == 1 else _DELETE),
+        ):
+            if tally.count:
+                what = one if tally.count == 1 else f"{tally.count:,} {many}, of which this is the first"
+                collector.add(code, what, todo, line=tally.place[0], column=tally.place[1])
+
+
+_REFUSALS = {
+    "F001": "the file is empty",
+    "F005": "this looks like UTF-16",
+    "F007": "the compressed data is damaged",
+    "F010": "a line of more than",
+}
+"""What reading says, in its own words, and which finding it is; all else is F002."""
+
+_ABOUT_NULS = "Write the file again: NUL bytes come from a crash or from binary data."
+_DELETE = "Delete them."
+
+
+def _first_of_lines(text: str, first: int, pattern: re.Pattern[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield line, column and text of the first match on each line."""
+    line, counted, at = first, 0, 0
+    while found := pattern.search(text, at):
+        place = found.start()
+        line += text.count("\n", counted, place)
+        yield line, place - text.rfind("\n", 0, place), found[0]
+        counted, at = place, text.index("\n", place)
+
+
+def _inner_returns(text: bytes, first: int) -> Iterator[tuple[int, int]]:
+    """Yield line and column of the first carriage return between the fields of a line, of each line that has one."""
+    line, counted, at = first, 0, 0
+    while (at := text.find(b"\r", at)) >= 0:
+        start, end = text.rfind(b"\n", 0, at) + 1, text.index(b"\n", at)
+        line += text.count(b"\n", counted, start)
+        counted, at = start, end
+        begun = text[start:end].rstrip()
+        place = begun.find(b"\r", len(begun) - len(begun.lstrip()))
+        if place >= 0:
+            yield line, 1 + len(begun[:place].decode("utf-8", "surrogateescape"))
+
+
+def _is_utf_8(text: bytes) -> bool:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _about_byte(found: str) -> tuple[str, str]:
+    return f"byte {ord(found) - 0xDC00:02X} is no UTF-8", "Save the file as UTF-8."
+
+
+def _about_control(found: str) -> tuple[str, str]:
+    known = _CONTROLS.get(found, "a control character")
+    return f"{known} (U+{ord(found):04X})", "Delete it."
+
+
+def _about_odd_space(found: str) -> tuple[str, str]:
+    name = unicodedata.name(found, "space").lower()
+    return f"{name} (U+{ord(found):04X}), which separates no fields", "Write a plain space, or delete it."

@@ -1,0 +1,123 @@
+"""The lines of a run or of judgments that could be read, as columns, for checks that look at many lines at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray
+from treceval_py.formats.lines import MSMARCO, QRELS, RUN, Layout
+from treceval_py.tables import Ids
+
+__all__ = ["KINDS", "Kind", "Rows", "column_of"]
+
+
+class Kind(NamedTuple):
+    """What a file is.
+
+    Attributes
+    ----------
+    name : str
+        ``run``, ``msmarco`` (a run of three columns), ``qrels`` or ``judged-ranking``.
+    what : str
+        How messages call it.
+    layout : Layout
+        The fields of a line.
+    docid, rank, score, rel : int or None
+        Where these fields stand, from 0.
+    """
+
+    name: str
+    what: str
+    layout: Layout
+    docid: int
+    rank: int | None = None
+    score: int | None = None
+    rel: int | None = None
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("run", "a run", RUN, docid=2, rank=3, score=4),
+        Kind("msmarco", "an MS MARCO run", MSMARCO, docid=1, rank=2),
+        Kind("qrels", "judgments", QRELS, docid=2, rel=3),
+        Kind("judged-ranking", "a judged ranking", QRELS, docid=2, rel=3),
+    )
+}
+
+
+class Rows(NamedTuple):
+    """Lines of whole queries, in the order of the file; D rows, S stretches of rows of the same query.
+
+    Attributes
+    ----------
+    qids : list of bytes, length S
+        The query of each stretch.
+    starts : (S + 1,) int array
+        The rows at which stretches begin, and D.
+    docids : Ids, length D
+        The documents.
+    scores : (D,) float array or None
+        The scores of a run (finite, or infinite where that is written).
+    ranks : (D,) int array or None
+        The rank column, where all of it are whole numbers; None otherwise.
+    rels : (D,) int array or None
+        The labels of judgments.
+    lines : sequence of int, length D
+        The line of the file on which each row stands.
+    text : bytes
+        The text in which the rows stand, of whole lines.
+    at : sequence of int, length D
+        The line of ``text`` on which each row stands, from 0.
+    ordered : bool
+        Whether it is known that ranks rise and scores fall, or stay, within each stretch.
+    """
+
+    qids: list[bytes]
+    starts: IntArray
+    docids: Ids
+    scores: FloatArray | None
+    ranks: IntArray | None
+    rels: IntArray | None
+    lines: Sequence[int]
+    text: bytes
+    at: Sequence[int]
+    ordered: bool = False
+
+    def line_text(self, row: int) -> bytes:
+        """Return the line of a row, without its newline; costs the search for it in the text."""
+        wanted = int(self.at[row])
+        ends = _line_ends(self.text)
+        start = int(ends[wanted - 1]) + 1 if wanted else 0
+        return self.text[start : int(ends[wanted])]
+
+    def column(self, row: int, field: int) -> int:
+        """Return at which character of its line, from 1, a field (from 0) of a row begins."""
+        return column_of(self.line_text(row), field)
+
+
+@lru_cache(maxsize=2)
+def _line_ends(text: bytes) -> IntArray:
+    """Return where lines end; of the texts that findings are told of, the last ones are remembered."""
+    return np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n"))
+
+
+_FIELD = re.compile(rb"[^\t\n\v\f\r ]+")
+
+
+def column_of(line: bytes, field: int) -> int:
+    """Return at which character, from 1, a field of a line begins; the last field where there are fewer.
+
+    Characters are those of UTF-8; a byte that belongs to none counts as one.
+    """
+    start = 0
+    for number, found in enumerate(_FIELD.finditer(line)):
+        start = found.start()
+        if number == field:
+            break
+    return 1 + len(line[:start].decode("utf-8", "surrogateescape"))

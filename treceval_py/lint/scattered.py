@@ -1,0 +1,134 @@
+"""Read a file whose queries' lines do not stand together so that they do, with bounded memory.
+
+The queries are divided into so many parts that the lines of a part fit in memory, and the file is read once for each.
+Which part a line belongs to is found out once, and kept: two bytes a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from treceval_py._types import AnyArray, IntArray, Source
+from treceval_py.errors import InputError
+from treceval_py.lint.findings import Collector
+from treceval_py.lint.lines import TagWatch, rows_of
+from treceval_py.lint.reading import Chunk, chunks
+from treceval_py.lint.rows import Kind, Rows
+from treceval_py.tables import Ids
+
+__all__ = ["grouped"]
+
+PART_SIZE = 1 << 24
+"""About how many bytes of text are held at a time."""
+
+NO_CODE = (1 << 16) - 1
+"""In the place of a code, for lines without data; and more parts there never are."""
+
+
+class _Codes(NamedTuple):
+    """Which lines belong together: those of a query have the same code.
+
+    Attributes
+    ----------
+    parts : int
+        How many parts there are; that of a line is its code modulo this number.
+    of_lines : list of (L,) uint16 arrays
+        The codes of the lines of each chunk.
+    """
+
+    parts: int
+    of_lines: list[AnyArray]
+
+
+def grouped(again: Callable[[], Source], kind: Kind, *, size: int = PART_SIZE) -> Iterator[Rows]:
+    """Yield the rows of a file in such an order that those of a query stand together.
+
+    Parameters
+    ----------
+    again : callable
+        Returns the file for one more reading.
+    kind : Kind
+        What the file is.
+    size : int
+        About how many bytes of text are held at a time; more where a single query has more.
+
+    Yields
+    ------
+    rows : Rows
+        All rows of some queries, one stretch a query, each in the order of the file and with its line number.
+        What is wrong with lines is not told again.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read once more, or has changed.
+    """
+    codes = _coded(again(), kind, size)
+    for part in range(codes.parts):
+        rows = _part(again(), kind, codes, part)
+        if rows is not None:
+            yield rows
+
+
+def _silent() -> Collector:
+    return Collector("", {}, ignore=("",))
+
+
+def _coded(source: Source, kind: Kind, size: int) -> _Codes:
+    """Give each line the code of its query."""
+    of_lines: list[AnyArray] = []
+    total, tags, silent = 0, TagWatch(), _silent()
+    for chunk in chunks(source, silent):
+        total += len(chunk.text)
+        here = np.full(chunk.text.count(b"\n"), NO_CODE, dtype=np.uint16)
+        rows = rows_of(chunk, kind, silent, tags=tags)
+        if rows is not None:
+            of_stretches = np.array([crc32(qid) % NO_CODE for qid in rows.qids], dtype=np.uint16)
+            here[np.asarray(rows.at, dtype=np.int64)] = np.repeat(of_stretches, np.diff(rows.starts))
+        of_lines.append(here)
+    return _Codes(min(total // size + 1, NO_CODE), of_lines)
+
+
+def _part(source: Source, kind: Kind, codes: _Codes, part: int) -> Rows | None:
+    """Return the rows of a part of the queries; None if it has none."""
+    texts: list[bytes] = []
+    numbers: list[IntArray] = []
+    known = iter(codes.of_lines)
+    for chunk in chunks(source, _silent()):
+        here = next(known, None)
+        ends = np.flatnonzero(np.frombuffer(chunk.text, dtype=np.uint8) == ord("\n")) + 1
+        if here is None or len(here) != len(ends):
+            raise InputError("the file changed while it was read", "Run again when nothing writes to it.")
+        chosen = np.flatnonzero((here != NO_CODE) & (here % codes.parts == part))
+        if len(chosen):
+            lines = Ids(chunk.text, np.concatenate([[0], ends]))
+            texts.append(lines.take(chosen).buffer)
+            numbers.append(chunk.first + chosen)
+    if not texts:
+        return None
+    rows = rows_of(Chunk(1, b"".join(texts)), kind, _silent(), tags=TagWatch())
+    return None if rows is None else _together(rows, np.concatenate(numbers))
+
+
+def _together(rows: Rows, numbers: IntArray) -> Rows:
+    """Put the rows of each query together; ``numbers`` has the line of the file for each line of their text."""
+    places: dict[bytes, int] = {}
+    stretches = np.array([places.setdefault(qid, len(places)) for qid in rows.qids], dtype=np.int64)
+    query = np.repeat(stretches, np.diff(rows.starts))
+    order = np.argsort(query, kind="stable")
+    at = np.asarray(rows.at, dtype=np.int64)[order]
+    return Rows(
+        qids=list(places),
+        starts=np.searchsorted(query[order], np.arange(len(places) + 1)).astype(np.int64),
+        docids=rows.docids.take(order),
+        scores=None if rows.scores is None else rows.scores[order],
+        ranks=None if rows.ranks is None else rows.ranks[order],
+        rels=None if rows.rels is None else rows.rels[order],
+        lines=numbers[at].tolist(),
+        text=rows.text,
+        at=at.tolist(),
+    )

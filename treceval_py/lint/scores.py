@@ -1,0 +1,267 @@
+"""Checks of the scores of a run: constant, tied, made from document ids, or distances of which smaller is better."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from treceval_py._types import BoolArray, FloatArray
+from treceval_py.lint.findings import Collector
+from treceval_py.lint.lists import Lists, Seen, Tally, marked, of_queries
+from treceval_py.ranking import FLOAT32, narrowed
+
+__all__ = ["ScoreChecks"]
+
+CONSTANT_FROM = 3
+"""Two documents with the same score are a tie; all of three or more are no ranking."""
+
+MANY_TIES = 0.2
+"""A share of documents with ties that is told."""
+
+MANY_CLOSE = 0.01
+"""A share of neighbours that are ties in single precision only, and are told."""
+
+FOLLOWS_FROM = 5
+"""So many documents a query must have for its order to be compared with that of ids."""
+
+UNLIKELY = math.log(10_000)
+"""Scores follow ids by chance less often than once in so many runs: else it is not told."""
+
+DISTANCES_FROM, DISTANCES_FROM_LINES = 3, 5
+"""So many documents a query must have to look like distances: by its ranks, or only by the order of its lines."""
+
+DISTANCES_SHARE = 0.9
+"""The share of such queries."""
+
+FIRST_LOOK = 1000
+"""Rows of a query that are compared with ids first, as most runs are known not to follow them by these."""
+
+_Key = Callable[[bytes], object]
+
+
+class ScoreChecks:
+    """What can be said of scores, query by query, and is told once for a file.
+
+    Parameters
+    ----------
+    collector : Collector
+        Takes the findings.
+    """
+
+    def __init__(self, collector: Collector) -> None:
+        self._collector = collector
+        self._following = _Following()
+        self._queries = self._documents = self._neighbours = 0
+        self.tied = 0
+        self._constant, self._ties, self._close, self._distances = Tally(), Tally(), Tally(), Tally()
+        self._in_constant = self._close_pairs = self._could_be_distances = 0
+
+    def take(self, lists: Lists) -> None:
+        """Look at some queries."""
+        if lists.scores is None:
+            return
+        self._queries += len(lists.qids)
+        self._documents += len(lists.scores)
+        ordered = lists.scores[lists.by_score]
+        constant = lists.same_score & (lists.sizes >= CONSTANT_FROM)
+        self._constant.take(lists, constant, lambda number: _constant(lists, number))
+        self._in_constant += int(lists.sizes[constant].sum())
+        equal = ordered[1:] == ordered[:-1]
+        self._take_ties(lists, equal & lists.within, constant)
+        self._take_close(lists, ordered, equal)
+        self._take_distances(lists)
+        self._following.take(lists)
+
+    def _take_ties(self, lists: Lists, equal: BoolArray, constant: BoolArray) -> None:
+        tied = np.zeros(len(lists.query), dtype=bool)
+        tied[1:] |= equal
+        tied[:-1] |= equal
+        self.tied += int(tied.sum())
+        self._ties.take(lists, marked(lists, equal) & ~constant, lambda number: _pair(lists, number, equal))
+
+    def _take_close(self, lists: Lists, ordered: FloatArray, equal: BoolArray) -> None:
+        self._neighbours += int(lists.within.sum())
+        if not self._collector.wants("R131"):
+            return
+        narrow = narrowed(ordered, FLOAT32)
+        close = lists.within & ~equal & (narrow[1:] == narrow[:-1])
+        self._close_pairs += int(close.sum())
+        self._close.take(lists, marked(lists, close), lambda number: _pair(lists, number, close))
+
+    def _take_distances(self, lists: Lists) -> None:
+        """Count queries in which the score only grows with the rank, or, where ranks say nothing, from line to line."""
+        if lists.scores is None:
+            return
+        ranked = np.zeros(len(lists.sizes), dtype=bool) if lists.ranks is None else ~lists.same_rank
+        enough = np.where(ranked, DISTANCES_FROM, DISTANCES_FROM_LINES)
+        eligible = ~lists.same_score & (lists.sizes >= enough)
+        self._could_be_distances += int(eligible.sum())
+        if lists.rows.ordered:
+            return
+        order = np.arange(len(lists.query))
+        if ranked.any():
+            # By rank where these say something; elsewhere the lines stay as they are.
+            rows = np.repeat(ranked, lists.sizes)
+            order[rows] = lists.by_rank[rows]
+        ordered = lists.scores[order]
+        grows = eligible & ~marked(lists, ordered[1:] < ordered[:-1])
+        self._distances.take(lists, grows, lambda number: _grows(lists, number, int(order[lists.offsets[number]])))
+
+    def finish(self) -> None:
+        """Tell what was found."""
+        self._tell_constant()
+        self._following.tell(self._collector)
+        self._tell_distances()
+        self._tell_ties()
+        self._tell_close()
+
+    def _tell_constant(self) -> None:
+        found = self._constant
+        if found.count:
+            what = f"all scores of a query are the same {of_queries(found.count, self._queries)}: {found.first.words}"
+            todo = "The order of its documents then depends on their ids alone. Write the scores of the ranking."
+            found.tell(self._collector, "R127", what, todo)
+
+    def _tell_distances(self) -> None:
+        found = self._distances
+        if not found.count or found.count < DISTANCES_SHARE * self._could_be_distances:
+            return
+        what = (
+            f"scores look like distances, of which smaller is better: {found.first.words}, and so "
+            f"{of_queries(found.count, self._could_be_distances)} of {DISTANCES_FROM} or more documents"
+        )
+        todo = "Scoring puts the highest score first. If these are distances, write them with the sign changed."
+        found.tell(self._collector, "R129", what, todo)
+
+    def _tell_ties(self) -> None:
+        # Where all scores are the same was told already.
+        tied, documents = self.tied - self._in_constant, self._documents - self._in_constant
+        if not tied or tied < MANY_TIES * documents:
+            return
+        what = (
+            f"{tied:,} of {documents:,} documents ({_share(tied, documents)}) share their score with another one of "
+            f"their query: {self._ties.first.words}"
+        )
+        todo = "Which of them stands first depends on ids; treceval --ties says how far values depend on it."
+        self._ties.tell(self._collector, "R130", what, todo)
+
+    def _tell_close(self) -> None:
+        count = self._close_pairs
+        if not count or count < MANY_CLOSE * self._neighbours:
+            return
+        what = (
+            f"{count:,} of {self._neighbours:,} neighbours ({_share(count, self._neighbours)}) have scores that "
+            f"differ, but not in single precision: {self._close.first.words}"
+        )
+        todo = "trec_eval 9 and pytrec_eval take them for ties, and order them by id; this program does not."
+        self._close.tell(self._collector, "R131", what, todo)
+
+
+def _share(count: int, number: int) -> str:
+    """Return a share in per cent, rounded down, so that not all is never 100 %."""
+    return f"{math.floor(1000 * count / number) / 10:.1f} %"
+
+
+def _constant(lists: Lists, number: int) -> Seen:
+    row, size = int(lists.offsets[number]), int(lists.sizes[number])
+    words = f"the {size:,} documents of query {lists.name(number)} have score {_score(lists, row)}"
+    return lists.seen(row, lists.kind.score, words)
+
+
+def _pair(lists: Lists, number: int, pairs: BoolArray) -> Seen:
+    """Show the first pair of neighbours of a query, in the order by score, that is marked."""
+    start, stop = int(lists.offsets[number]), int(lists.offsets[number + 1])
+    at = start + int(np.flatnonzero(pairs[start : stop - 1])[0])
+    before, row = sorted((int(lists.by_score[at]), int(lists.by_score[at + 1])))
+    words = (
+        f"in query {lists.name(number)} document {lists.document(row)} has score {_score(lists, row)}, and "
+        f"{lists.document(before)} on line {lists.line(before)} has {_score(lists, before)}"
+    )
+    return lists.seen(row, lists.kind.score, words)
+
+
+def _grows(lists: Lists, number: int, row: int) -> Seen:
+    by_rank = lists.ranks is not None and not lists.same_rank[number]
+    words = f"in query {lists.name(number)} they grow {'with the rank' if by_rank else 'from line to line'}"
+    return lists.seen(row, lists.kind.score, words)
+
+
+def _score(lists: Lists, row: int) -> str:
+    return "" if lists.kind.score is None else lists.written(row, lists.kind.score)
+
+
+def _by_number(docid: bytes) -> tuple[bytes, int, bytes]:
+    """Return what orders ids that are alike but for the number at their end by that number."""
+    before = docid.rstrip(b"0123456789")
+    digits = docid[len(before) :].lstrip(b"0")  # not as an integer: there may be a million of them
+    return before, len(digits), digits
+
+
+def _by_text(docid: bytes) -> bytes:
+    return docid
+
+
+class _Way(NamedTuple):
+    """A way in which scores can follow ids: from the best document on, these rise or fall."""
+
+    words: str
+    key: _Key
+    rising: bool
+
+
+_WAYS: tuple[_Way, ...] = (
+    _Way("rising", _by_text, True),
+    _Way("falling", _by_text, False),
+    _Way("rising by their numbers", _by_number, True),
+    _Way("falling by their numbers", _by_number, False),
+)
+
+
+class _Following:
+    """Whether in all queries of a run the order by score is that of document ids."""
+
+    def __init__(self) -> None:
+        self._ways = _WAYS
+        self._queries = Tally()
+        self._evidence = 0.0  # minus the logarithm of how likely it is that ids stand in one given order by chance
+
+    def take(self, lists: Lists) -> None:
+        """Look at some queries, until one of them shows that its scores do not follow ids."""
+        if not self._ways or lists.scores is None:
+            return
+        looked_at = (lists.sizes >= FOLLOWS_FROM) & ~lists.same_score
+        for number in np.flatnonzero(looked_at).tolist():
+            start, stop = int(lists.offsets[number]), int(lists.offsets[number + 1])
+            for end in sorted({min(start + FIRST_LOOK, stop), stop}):
+                docids, scores = lists.rows.docids.raw(start, end), lists.scores[start:end]
+                self._ways = tuple(way for way in self._ways if _follows(docids, scores, way))
+                if not self._ways:
+                    return
+            groups = np.unique(lists.scores[start:stop], return_counts=True)[1].tolist()
+            self._evidence += math.lgamma(stop - start + 1) - sum(math.lgamma(size + 1) for size in groups)
+        self._queries.take(lists, looked_at, lambda number: _best(lists, number))
+
+    def tell(self, collector: Collector) -> None:
+        """Tell it, where that is not likely to be chance."""
+        if not self._ways or not self._queries.count or self._evidence < UNLIKELY:
+            return
+        count = self._queries.count
+        those = "the only query" if count == 1 else f"each of the {count:,} queries"
+        what = (
+            f"scores follow document ids: in {those} of {FOLLOWS_FROM} or more documents ids are "
+            f"{self._ways[0].words} from the highest score on"
+        )
+        self._queries.tell(collector, "R128", what, "Write the scores of the ranking, and no ids or row numbers.")
+
+
+def _follows(docids: list[bytes], scores: FloatArray, way: _Way) -> bool:
+    order = sorted(range(len(docids)), key=lambda at: way.key(docids[at]), reverse=not way.rising)  # type: ignore[arg-type, return-value]
+    ordered = scores[order]
+    return bool((ordered[1:] <= ordered[:-1]).all())
+
+
+def _best(lists: Lists, number: int) -> Seen:
+    return lists.seen(int(lists.by_score[int(lists.offsets[number])]), lists.kind.score, "")

@@ -1,0 +1,128 @@
+"""White space of a run or of judgments as it should be: what `fixing` does to a line by itself."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from treceval_py.formats.lines import Layout
+from treceval_py.lint.reading import ODD_SPACES
+from treceval_py.tables import decode, encode
+
+__all__ = ["Tally", "tidied"]
+
+_WHITE = re.compile(rb"[\t\v\f\r ]+")
+
+_ODD = re.compile(f"[{ODD_SPACES}]")
+
+UNTIDY = (b"\r", b"\v", b"\f", b"  ", b" \t", b"\t ", b"\t\t", b"\n ", b"\n\t", b" \n", b"\t\n", b"\n\n")
+"""One of these stands in every text of which the white space is to be mended, unless the text begins with some."""
+
+SAYS = {
+    "crlf": ("1 line that ended with a carriage return ends", "{} lines that ended with carriage returns end",
+             "with a newline alone"),
+    "odd": ("spaces of an odd kind on 1 line were", "spaces of an odd kind on {} lines were", "replaced"),
+    "white": ("superfluous white space on 1 line was", "superfluous white space on {} lines was", "removed"),
+    "blank": ("1 blank line was", "{} blank lines were", "removed"),
+    "duplicate": ("1 exact duplicate was", "{} exact duplicates were", "removed"),
+    "rank": ("ranks of 1 query were", "ranks of {} queries were", "numbered from 1"),
+}  # fmt: skip
+"""How each repair is told: of one, of several, and what follows."""
+
+
+class Tally:
+    """How often each repair was made, and on which line first."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._first: dict[str, int] = {}
+
+    def add(self, repair: str, lines: Iterable[int]) -> None:
+        """Count a repair, made on these lines."""
+        for line in lines:
+            self._counts[repair] += 1
+            self._first[repair] = min(line, self._first.get(repair, line))
+
+    def sentences(self) -> list[str]:
+        """Return what was done, without full stops."""
+        told = []
+        for repair, (one, several, end) in SAYS.items():
+            count = self._counts[repair]
+            if count:
+                start = one if count == 1 else several.format(f"{count:,}")
+                where = f"{'' if count == 1 else 'first: '}line {self._first[repair]}"
+                told.append(f"{start} {end} ({where})")
+        return told
+
+
+def tidied(text: bytes, first: int, layout: Layout, tally: Tally) -> tuple[bytes, Sequence[int]]:
+    """Mend the white space of a text.
+
+    Parameters
+    ----------
+    text : bytes
+        Whole lines, each ended by a newline.
+    first : int
+        The number of the first one.
+    layout : Layout
+        The fields of a line. A line that has not as many stays as it is, but for its end.
+    tally : Tally
+        Is told what was mended.
+
+    Returns
+    -------
+    text : bytes
+        The text; the same object where nothing had to be mended.
+    lines : sequence of int
+        The numbers of its lines in the file.
+    """
+    if _is_tidy(text):
+        return text, range(first, first + text.count(b"\n"))
+    written: list[bytes] = []
+    lines: list[int] = []
+    for line, raw in enumerate(text.split(b"\n")[:-1], first):
+        mended = _mended(raw, line, layout, tally)
+        if mended is not None:
+            written.append(mended)
+            lines.append(line)
+    written.append(b"")
+    return b"\n".join(written), lines
+
+
+def _is_tidy(text: bytes) -> bool:
+    if text[:1] in (b" ", b"\t", b"\n") or any(each in text for each in UNTIDY):
+        return False
+    return text.isascii() or _ODD.search(decode(text)) is None
+
+
+def _mended(raw: bytes, line: int, layout: Layout, tally: Tally) -> bytes | None:
+    """Return a line with its white space mended; None of a blank one."""
+    body = raw.rstrip(b"\r")
+    plain = body if body.isascii() else encode(_ODD.sub(" ", decode(body)))
+    fields = plain.split()
+    if not fields:
+        tally.add("blank", [line])
+        return None
+    if body != raw:
+        tally.add("crlf", [line])
+    if fields[0].startswith(b"#"):
+        return body
+    odd = plain != body and len(fields) == len(layout.fields)
+    if odd:
+        tally.add("odd", [line])
+        body = plain
+    count = len(body.split())
+    # A carriage return may have been the end of a line, of which a long one is then made.
+    if not layout.fits(count) or (count > len(layout.fields) and b"\r" in body):
+        return body
+    tidy = _WHITE.sub(_one, body.strip())
+    # White space that an odd space has left beside another is no repair of its own.
+    if tidy != body and not odd:
+        tally.add("white", [line])
+    return tidy
+
+
+def _one(found: re.Match[bytes]) -> bytes:
+    """Return one white byte for several: a tab if there is one, which some programs take for the only separator."""
+    return b"\t" if b"\t" in found[0] else b" "

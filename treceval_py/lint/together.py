@@ -1,0 +1,342 @@
+"""Checks of a run beside judgments: which queries are judged, whether its documents are, and whether labels agree.
+
+Of a long run only the first documents of each query are looked up. All of them are looked at no longer than until one
+is found that is judged, so a run that fits its judgments costs hardly more than reading it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, islice
+from typing import NamedTuple
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray
+from treceval_py.lint.findings import Collector
+from treceval_py.lint.lookalikes import Known, but_known
+from treceval_py.lint.queries import Shape
+from treceval_py.lint.rows import Kind, Rows
+from treceval_py.tables import Qrels, decode, encode, quoted, shortened
+
+__all__ = ["Together"]
+
+DEPTH = 10
+"""How many of the first documents of a query are looked up."""
+
+MOST_SAMPLED = 100_000
+"""Documents that are looked up; more would not change a share."""
+
+LEAST_SAMPLED = 50
+"""From so many documents on a share says something."""
+
+FEW_JUDGED = 0.1
+"""The share of the first documents below which hardly any are judged."""
+
+MOST_UNKNOWN = 0.5
+"""The share of the first documents from which on it is striking that no query's judgments have them."""
+
+POOLED = 20
+"""Judgments a query on average from which on they are a pool, of which a good run's first documents are part."""
+
+MOST_COMPARED = 300_000
+"""Judged documents that are compared with those of a run which finds none of them."""
+
+MOST_SPELLED = 100_000
+"""Queries that are not judged and are compared with those that are; in a file with more, spelling is not the fault."""
+
+NAMED = 5
+"""How many of the queries that are missing a message names."""
+
+
+class _Sampled(NamedTuple):
+    """A document that was looked up and is not judged for its query: the query's row in QRELS, and its row."""
+
+    query: int
+    row: int
+
+
+class _Alike(NamedTuple):
+    """A document that is judged under an id that looks like the one of the run."""
+
+    row: int
+    docid: bytes
+    judged: bytes
+    query: str
+
+
+class Together:
+    """Looks at a run, or a judged ranking, beside judgments, chunk by chunk, and adds what it finds to a collector.
+
+    Parameters
+    ----------
+    qrels : Qrels
+        The judgments.
+    kind : Kind
+        What the file is.
+    collector : Collector
+        Takes the findings.
+    """
+
+    def __init__(self, qrels: Qrels, kind: Kind, collector: Collector) -> None:
+        self._qrels = qrels
+        self._kind = kind
+        self._collector = collector
+        self._pooled = len(qrels.docids) >= POOLED * len(qrels) and bool((qrels.rels <= 0).any())
+        self._known: Known | None = None
+        self._seen: set[bytes] = set()
+        self._spelled = 0  # queries that are not judged, and were compared with those that are
+        self._alike: set[bytes] = set()
+        self._documents = 0  # of judged queries
+        self._hit = False  # whether one of them is judged
+        self._sampled = 0
+        self._sampled_queries = 0
+        self._sampled_judged = 0
+        self._strays: list[bytes] = []  # of the sampled documents those that are not judged for their query
+        # The first chunk with judged queries, and what of it was sampled: to find out why nothing is judged.
+        self._first: tuple[Rows, list[_Sampled]] | None = None
+
+    def take(self, rows: Rows) -> None:
+        """Look at the queries and documents of a chunk."""
+        starts = rows.starts.tolist()
+        judged: list[tuple[int, int, int]] = []
+        new: list[bool] = []
+        for stretch, qid in enumerate(rows.qids):
+            row = self._qrels.row_of(decode(qid))
+            first = qid not in self._seen
+            if first:
+                self._seen.add(qid)
+            if row is not None:
+                judged.append((row, starts[stretch], starts[stretch + 1]))
+                new.append(first)
+            elif first:
+                self._look_at_spelling(rows, starts[stretch], qid)
+        sampled: list[_Sampled] = []
+        for (row, start, stop), first in zip(judged, new, strict=True):
+            self._documents += stop - start
+            self._look_at_documents(rows, row, start, stop, sampled if first else None)
+        if self._first is None and judged and not self._hit:
+            self._first = (rows, sampled)
+        if self._hit:
+            self._first = None
+
+    def finish(self, shape: Shape) -> None:
+        """Add what can be said of the whole run.
+
+        Parameters
+        ----------
+        shape : Shape
+            The queries of the run, as its other checks found them.
+        """
+        if not shape.first_line:
+            return
+        judged = [qid for qid in shape.first_line if self._qrels.row_of(decode(qid)) is not None]
+        if not judged:
+            self._tell_no_common_query(shape)
+            return
+        self._tell_missing(shape, judged)
+        self._tell_not_judged(shape)
+        if not self._hit:
+            self._tell_no_judged_document()
+        elif self._pooled and self._sampled >= LEAST_SAMPLED:
+            self._tell_few_judged()
+
+    def _look_at_spelling(self, rows: Rows, row: int, qid: bytes) -> None:
+        """Tell a query that is not judged but looks like one that is."""
+        self._spelled += 1
+        if self._spelled > MOST_SPELLED:
+            return
+        if self._known is None:
+            self._known = Known(map(encode, self._qrels.qids))
+        like = self._known.like(qid)
+        if like is None:
+            return
+        self._alike.add(qid)
+        if not self._collector.room("X204"):
+            self._collector.count("X204")
+            return
+        self._collector.add(
+            "X204",
+            f"query {but_known(qid, like)}",
+            "Write query ids as QRELS does.",
+            line=int(rows.lines[row]),
+            column=rows.column(row, 0),
+        )
+
+    def _look_at_documents(self, rows: Rows, query: int, start: int, stop: int, sampled: list[_Sampled] | None) -> None:
+        """Look up documents of a judged query: the first ones where its lines are seen for the first time, or all."""
+        chosen: Sequence[int] = ()
+        if sampled is not None and self._sampled < MOST_SAMPLED:
+            chosen = _first_of(rows, start, stop)
+        if self._kind.name == "judged-ranking" and self._collector.wants("X210"):
+            self._compare_labels(rows, query, start, stop)
+        if not chosen and self._hit:
+            return
+        judged = set(self._qrels.docids.raw(*self._qrels.span(query)))
+        if sampled is not None and chosen:
+            self._sampled += len(chosen)
+            self._sampled_queries += 1
+            for row in chosen:
+                docid = _raw(rows, row)
+                if docid in judged:
+                    self._sampled_judged += 1
+                    self._hit = True
+                else:
+                    self._strays.append(docid)
+                    sampled.append(_Sampled(query, row))
+        if not self._hit:
+            self._hit = not judged.isdisjoint(rows.docids.raw(start, stop))
+
+    def _compare_labels(self, rows: Rows, query: int, start: int, stop: int) -> None:
+        """Tell the labels of a judged ranking that contradict the judgments."""
+        rels, field = rows.rels, self._kind.rel
+        if rels is None or field is None:
+            return
+        judgments = self._qrels.judgments(query)
+        columns = zip(rows.docids.raw(start, stop), rels[start:stop].tolist(), strict=True)
+        for row, (docid, rel) in enumerate(columns, start):
+            judged = judgments.get(docid)
+            # Most collections take a document without a judgment as not relevant, as 0 says.
+            if judged == rel or (judged is None and rel <= 0):
+                continue
+            if not self._collector.room("X210"):
+                self._collector.count("X210")
+                continue
+            what = f"document {quoted(docid)} of query {quoted(encode(self._qrels.qids[query]))} has label {rel}"
+            self._collector.add(
+                "X210",
+                f"{what}, but QRELS " + ("does not judge it" if judged is None else f"says {judged}"),
+                "Take the label of QRELS, or find out which one is right.",
+                line=int(rows.lines[row]),
+                column=rows.column(row, field),
+            )
+
+    def _tell_no_common_query(self, shape: Shape) -> None:
+        ours, theirs = _named(shape.first_line), _named(map(encode, self._qrels.qids))
+        todo = "Is it a run for other queries?"
+        if self._alike:
+            todo = "Write query ids as QRELS does."
+        queries = f"not one of {len(shape.first_line):,} queries" if len(shape.first_line) > 1 else "the only query"
+        verb = "is" if len(shape.first_line) > 1 else "is not"
+        self._collector.add("X201", f"{queries} {verb} judged: here {ours}; in QRELS {theirs}", todo)
+
+    def _tell_missing(self, shape: Shape, judged: Sequence[bytes]) -> None:
+        number, total = len(self._qrels) - len(judged), len(self._qrels)
+        if not number:
+            return
+        missing = (qid for qid in map(encode, self._qrels.qids) if qid not in shape.first_line)
+        noun, are = "query" if total == 1 else "queries", "is" if number == 1 else "are"
+        what = f"{number:,} of {total:,} judged {noun} {are} missing from the run: {_named(missing)}"
+        self._collector.add("X202", what, "Where all judged queries are averaged, each of them counts as 0.")
+
+    def _tell_not_judged(self, shape: Shape) -> None:
+        others = [qid for qid in shape.first_line if self._qrels.row_of(decode(qid)) is None]
+        if not others or self._alike.issuperset(others):  # each of them was told
+            return
+        # There is another one, which is judged.
+        are = "is" if len(others) == 1 else "are"
+        of = f"{len(others):,} of {len(shape.first_line):,} queries of the run"
+        self._collector.add(
+            "X203",
+            f"{of} {are} not judged; the first is {quoted(others[0])}",
+            "Scores leave it out." if len(others) == 1 else "Scores leave them out.",
+            line=shape.first_line[others[0]],
+        )
+
+    def _tell_no_judged_document(self) -> None:
+        what = f"not one of {self._documents:,} documents is judged for its query"
+        if self._documents == 1:
+            what = "the only document is not judged for its query"
+        alike = self._look_alike() if self._collector.wants("X205") else None
+        if alike is not None and self._first is not None:
+            rows = self._first[0]
+            self._collector.add(
+                "X205",
+                f"{what}; {but_known(alike.docid, alike.judged)} (query {quoted(encode(alike.query))})",
+                "Write document ids as QRELS does.",
+                line=int(rows.lines[alike.row]),
+                column=rows.column(alike.row, self._kind.docid),
+            )
+            return
+        elsewhere = self._elsewhere()
+        todo = "Is the run on another collection than these judgments?"
+        if elsewhere:
+            what += f"; of the first {self._sampled:,} QRELS judges {elsewhere:,} for other queries"
+            todo = "Are the query ids those of QRELS?"
+        self._collector.add("X205", what, todo)
+
+    def _tell_few_judged(self) -> None:
+        """Tell that hardly any of the first documents are judged for their query, or many for none at all."""
+        few = self._sampled_judged < FEW_JUDGED * self._sampled
+        if not few and len(self._strays) < MOST_UNKNOWN * self._sampled:
+            return
+        unknown = len(self._strays) - self._elsewhere()
+        of = f"of the first {DEPTH} documents of {self._sampled_queries:,} judged queries"
+        if few:
+            what = f"{self._sampled_judged:,} {of}, {self._sampled:,} in all, are judged for their query"
+            todo = "Are the query ids those of QRELS?"
+            if unknown >= MOST_UNKNOWN * self._sampled:
+                what, todo = f"{what}, and {unknown:,} for no query", "Is it the version of the corpus that was judged?"
+            self._collector.add("X206", what, todo)
+        elif unknown >= MOST_UNKNOWN * self._sampled:
+            what = f"{unknown:,} {of}, {self._sampled:,} in all, are judged for no query"
+            self._collector.add("X207", what, "Is it the version of the corpus that was judged?")
+
+    def _elsewhere(self) -> int:
+        """Count the sampled documents that are not judged for their query, but for another one."""
+        wanted, found = set(self._strays), set()
+        portion = 1 << 17
+        for start in range(0, len(self._qrels.docids), portion):
+            stop = min(start + portion, len(self._qrels.docids))
+            found |= wanted.intersection(self._qrels.docids.raw(start, stop))
+        return sum(docid in found for docid in self._strays)
+
+    def _look_alike(self) -> _Alike | None:
+        """Find a document of the first chunk that is judged under an id which looks alike, at best for its query."""
+        if self._first is None:
+            return None
+        rows, sampled = self._first
+        for query, group in groupby(sampled, key=lambda each: each.query):
+            known = Known(self._qrels.docids.raw(*self._qrels.span(query)), files=True)
+            for _, row in group:
+                docid = _raw(rows, row)
+                if (judged := known.like(docid)) is not None:
+                    return _Alike(row, docid, judged, self._qrels.qids[query])
+        return self._look_alike_elsewhere(rows, sampled)
+
+    def _look_alike_elsewhere(self, rows: Rows, sampled: Sequence[_Sampled]) -> _Alike | None:
+        places = {_raw(rows, row): row for _, row in reversed(sampled)}
+        known = Known(places, files=True)
+        for place, judged in enumerate(islice(_each(self._qrels), MOST_COMPARED)):
+            docid = known.like(judged)
+            if docid is not None and docid != judged:
+                query = int(np.searchsorted(self._qrels.offsets, place, side="right")) - 1
+                return _Alike(places[docid], docid, judged, self._qrels.qids[query])
+        return None
+
+
+def _raw(rows: Rows, row: int) -> bytes:
+    return rows.docids.buffer[rows.docids.offsets[row] : rows.docids.offsets[row + 1]]
+
+
+def _each(qrels: Qrels) -> Iterator[bytes]:
+    """Yield all judged documents, a portion at a time."""
+    portion = 1 << 17
+    for start in range(0, len(qrels.docids), portion):
+        yield from qrels.docids.raw(start, min(start + portion, len(qrels.docids)))
+
+
+def _first_of(rows: Rows, start: int, stop: int) -> Sequence[int]:
+    """Return the rows of the first documents of a query: by score, by rank where there is none, or by line."""
+    column: FloatArray | IntArray | None = rows.ranks if rows.scores is None else rows.scores
+    if rows.ordered or column is None:
+        return range(start, min(start + DEPTH, stop))
+    keys = column[start:stop] if rows.scores is None else -column[start:stop]
+    found: list[int] = (start + np.argsort(keys, kind="stable")[:DEPTH]).tolist()
+    return found
+
+
+def _named(qids: Iterable[bytes]) -> str:
+    """Return the first few of some queries for a message."""
+    first = [shortened(qid) for qid in islice(qids, NAMED + 1)]
+    return ", ".join([*first[:NAMED], *(["…"] if len(first) > NAMED else [])])

@@ -1,0 +1,145 @@
+"""What a check found, as text for people, as JSON for programs, and as annotations for GitHub; and what codes mean."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from treceval_py.errors import visible
+from treceval_py.lint.catalogue import CODES
+from treceval_py.lint.checking import Checked
+from treceval_py.lint.findings import ERROR, NOTE, SEVERITIES, WARNING, Code, Finding
+from treceval_py.output.drawing import BOLD, PLAIN
+from treceval_py.output.tabular import json_safe
+
+__all__ = ["CHECK_FORMATS", "by_severity", "explained", "summary", "withheld"]
+
+COLOURS = {ERROR: "\x1b[31m", WARNING: "\x1b[33m", NOTE: "\x1b[36m"}
+"""Red, yellow and cyan."""
+
+COMMANDS = {ERROR: "error", WARNING: "warning", NOTE: "notice"}
+"""What GitHub calls severities."""
+
+WIDTH = 100
+"""Columns of an explanation."""
+
+
+def check_text(files: Sequence[Checked], colour: bool) -> str:
+    """Return a line for each finding, and one that counts them.
+
+    Parameters
+    ----------
+    files : sequence of Checked
+        The files, in the order in which they are told.
+    colour : bool
+        Whether terminal styles may be used.
+    """
+    lines = [_coloured(each) if colour else str(each) for each in _findings(files)]
+    return "".join(f"{line}\n" for line in (*lines, summary(files)))
+
+
+def check_json(files: Sequence[Checked], _: bool) -> str:
+    """Return a JSON list with an object for each finding: its fields, the name of its code, whether it is mended."""
+    found: list[dict[str, Any]] = []
+    for each in _findings(files):
+        code = CODES[each.code]
+        fields = {key: json_safe(value) if isinstance(value, str) else value for key, value in each._asdict().items()}
+        found.append({**fields, "name": code.name, "fixable": code.fixed})
+    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+
+
+def check_github(files: Sequence[Checked], _: bool) -> str:
+    """Return GitHub's commands that show each finding beside its line.
+
+    References
+    ----------
+    GitHub, "Workflow commands for GitHub Actions"; what is escaped is what ``command.ts`` of its ``actions/toolkit``
+    escapes.
+    """
+    return "".join(f"{_command(each)}\n" for each in _findings(files))
+
+
+CHECK_FORMATS: Mapping[str, Callable[[Sequence[Checked], bool], str]] = {
+    "text": check_text,
+    "json": check_json,
+    "github": check_github,
+}
+"""How findings can be printed."""
+
+
+def by_severity(counts: Mapping[str, int]) -> Counter[str]:
+    """Return how many findings there are of each severity, from those of each code."""
+    found: Counter[str] = Counter()
+    for code, number in counts.items():
+        found[CODES[code].severity] += number
+    return found
+
+
+def summary(files: Sequence[Checked]) -> str:
+    """Return how many findings there are, in how many files, and what is not shown, as one line."""
+    total = by_severity(sum((each.counts for each in files), Counter()))
+    counted = [_count(total[severity], severity) for severity in SEVERITIES if total[severity]]
+    found = ", ".join(counted) or "nothing found"
+    hidden = withheld(files)
+    return f"{found} in {_count(len(files), 'file')}" + (f"; {hidden}" if hidden else "")
+
+
+def withheld(files: Sequence[Checked]) -> str:
+    """Return how many findings of which codes are counted and not shown; empty where all are shown."""
+    hidden: Counter[str] = Counter()
+    for each in files:
+        hidden.update(each.counts)
+        hidden.subtract(Counter(found.code for found in each.findings))
+    more = [f"{number:,} more of {code}" for code, number in sorted(hidden.items()) if number > 0]
+    return f"{', '.join(more)} not shown (--max)" if more else ""
+
+
+def explained(code: Code) -> str:
+    """Return all that is said of a kind of finding, as text for a terminal."""
+    example = "".join(f"    {visible(line)}\n" for line in code.example.splitlines())
+    todo = code.todo + (" 'treceval check --fix OUT' does it." if code.fixed and "--fix" not in code.todo else "")
+    parts = [
+        f"{code.code} {code.name} ({code.severity})\n{_filled(code.title + '.')}",
+        *(_filled(paragraph) for paragraph in code.why.strip().split("\n\n")),
+        *([f"Example:\n\n{example}"] if example else []),
+        _filled(f"What to do: {todo}"),
+    ]
+    return "\n".join(parts)
+
+
+def _filled(paragraph: str) -> str:
+    return textwrap.fill(" ".join(paragraph.split()), WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
+
+
+def _findings(files: Iterable[Checked]) -> Iterable[Finding]:
+    return (found for each in files for found in each.findings)
+
+
+def _count(number: int, what: str) -> str:
+    return f"1 {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _coloured(found: Finding) -> str:
+    """Return the line of a finding with its place in bold and its severity in colour."""
+    place = found.file + "".join(f":{number}" for number in (found.line, found.column) if number)
+    rest = str(found)[len(visible(place)) + len(found.severity) + 2 :]
+    return f"{BOLD}{visible(place)}{PLAIN}: {COLOURS[found.severity]}{found.severity}{PLAIN}{rest}"
+
+
+def _command(found: Finding) -> str:
+    places = {"file": found.file, "line": found.line, "col": found.column}
+    title = f"{found.code} {CODES[found.code].name}"
+    properties = [f"{key}={_property(str(value))}" for key, value in (*places.items(), ("title", title)) if value]
+    message = visible(f"{found.what}." + (f" {found.todo}" if found.todo else ""))
+    return f"::{COMMANDS[found.severity]} {','.join(properties)}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
