@@ -21,13 +21,14 @@ LAYER = {
     "runner": 2,
     "results": 3, "conventions": 3, "planning": 3, "signatures": 3, "profiles": 3, "evaluation": 3, "zscores": 3,
     "output": 4, "pytrec": 4, "explaining": 4, "sensitivity": 4, "plugins": 3, "comparison": 4, "report": 4,
+    "lint": 4, "grading": 4,
     "cli": 5,
 }  # fmt: skip
 
 BESIDE = {"errors", "_types", "version", "formats", "tables", "runner"}
 """What the runner may import: it makes runs and scores none."""
 
-HEAVY = ["pandas", "rich", "scipy", "pyarrow", "faiss", "torch", "jinja2", "vl_convert"]
+HEAVY = ["pandas", "rich", "scipy", "pyarrow", "faiss", "torch", "jinja2", "vl_convert", "xlsxwriter"]
 
 
 def imported_by(path: Path) -> set[str]:

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from treceval_py.formats.named import read_qrels, read_run
     from treceval_py.formats.trec import read_judgment_groups, read_preferences
     from treceval_py.formats.writing import write_qrels, write_run
+    from treceval_py.grading import grade, grade_one
+    from treceval_py.grading.rules import Rules, read_rules
     from treceval_py.judging import Hits, JudgedRun, judge
+    from treceval_py.lint import Finding, check
     from treceval_py.measures import Measure, declare, parse_measures
     from treceval_py.plugins import load_plugin
     from treceval_py.profiles import PROFILES, Profile
@@ -59,7 +62,10 @@ _MODULES = {
     "treceval_py.formats.named": "read_qrels read_run",
     "treceval_py.formats.trec": "read_judgment_groups read_preferences",
     "treceval_py.formats.writing": "write_qrels write_run",
+    "treceval_py.grading": "grade grade_one",
+    "treceval_py.grading.rules": "Rules read_rules",
     "treceval_py.judging": "Hits JudgedRun judge",
+    "treceval_py.lint": "Finding check",
     "treceval_py.measures": "Measure declare parse_measures",
     "treceval_py.plugins": "load_plugin",
     "treceval_py.profiles": "PROFILES Profile",
@@ -83,6 +89,7 @@ __all__ = [
     "DataError",
     "EvaluationError",
     "Explanation",
+    "Finding",
     "Hits",
     "InputError",
     "JudgedRun",
@@ -96,6 +103,7 @@ __all__ = [
     "Qrels",
     "RelevanceEvaluator",
     "Results",
+    "Rules",
     "Run",
     "RunnerError",
     "Sensitivity",
@@ -106,12 +114,15 @@ __all__ = [
     "arithmetic",
     "assess",
     "board",
+    "check",
     "check_comparable",
     "compare",
     "convert",
     "declare",
     "evaluate",
     "explain",
+    "grade",
+    "grade_one",
     "judge",
     "load_plugin",
     "parse_measures",
@@ -120,6 +131,7 @@ __all__ = [
     "read_norms",
     "read_preferences",
     "read_qrels",
+    "read_rules",
     "read_run",
     "report_payload",
     "supported_measures",

@@ -19,6 +19,8 @@ treceval = DefaultGroup(
         "compare": "compare",
         "board": "board",
         "report": "report",
+        "check": "check",
+        "grade": "grade",
         "measures": "measures",
         "profiles": "profiles",
         "explain": "explain",

@@ -50,6 +50,8 @@ Commands beside this one:
   compare    say which differences between runs are more than chance
   board      put all runs of a folder in order
   report     write a page with tables and plots that compares runs
+  check      say what is wrong with a run or judgments, line by line
+  grade      grade a class: check, score and explain what students hand in
   measures   list and explain measures
   profiles   show the conventions of other programs side by side
   explain    say why a number is what it is, and how somebody came to another

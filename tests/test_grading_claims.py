@@ -1,0 +1,262 @@
+"""Claims: which lines of a file are claims, which numbers they have, and tables of a class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from treceval_py.errors import InputError, MeasureError, UnknownMeasureError
+from treceval_py.grading.claims import Claimed, claims_in, claims_of_class
+from treceval_py.grading.naming import measure_named
+
+
+def read(text: str) -> list[tuple[str, float, int]]:
+    """Return measure, number and decimals of each claim of a text; all must be readable."""
+    found = claims_in(text.encode(), "claims.txt")
+    assert [each.fault for each in found] == [""] * len(found)
+    return [(each.claim.measure.notation, each.claim.value, each.claim.digits) for each in found if each.claim]
+
+
+# --- lines ---
+
+
+@pytest.mark.parametrize(
+    ("line", "claim"),
+    [
+        ("MAP = 0.75185", ("AP", 0.75185, 5)),
+        ("MAP=0.75185", ("AP", 0.75185, 5)),
+        ("nDCG@10: 0.41", ("nDCG@10", 0.41, 2)),
+        ("map                   \tall\t0.1234", ("AP", 0.1234, 4)),
+        ("ndcg_cut_10           \tall\t0.1234", ("nDCG@10", 0.1234, 4)),
+        ("- **MRR**: 0,34", ("RR", 0.34, 2)),
+        ("2. MRR = .5", ("RR", 0.5, 1)),
+        ("| P@5 | 0.200 |", ("P@5", 0.2, 3)),
+        ("MAP 0.75", ("AP", 0.75, 2)),
+        ("MAP,0.75", ("AP", 0.75, 2)),
+        ("MAP;0,75", ("AP", 0.75, 2)),
+        ("MAP = 0.5 (trec_eval, k1 = 0.9)", ("AP", 0.5, 1)),
+        ("MAP = 0.5. # as printed", ("AP", 0.5, 1)),
+        ("MAP = 3.5e-1", ("AP", 0.35, 2)),
+        ("MAP = \u22120.5", ("AP", -0.5, 1)),
+        ("AP(rel=2)@100 = 0.3", ("AP(rel=2)@100", 0.3, 1)),
+        ("INST(T=1, max_rel=3) = 0.164", ("INST(max_rel=3,T=1)", 0.164, 3)),
+        ("nDCG(gain=exp, discount=jk)@10 = 0.4", ("nDCG(discount=jk,gain=exp)@10", 0.4, 1)),
+        ("ndcg_1=3,2=9=0.25", ("nDCG(gains={1:3,2:9})", 0.25, 2)),
+        ("num_ret = 1,000", ("NumRet", 1000.0, 0)),
+        ("num_ret: 60.000", ("NumRet", 60.0, 3)),
+        ("MAP = 0.81818181818181823", ("AP", 0.8181818181818182, 17)),
+    ],
+)
+def test_a_line_is_a_claim(line: str, claim: tuple[str, float, int]) -> None:
+    assert read(line + "\n") == [claim]
+
+
+def test_a_percent_sign_is_part_of_the_number() -> None:
+    (found,) = claims_in(b"MRR = 34.98 %\n", "claims.txt")
+    assert found.claim is not None
+    assert (found.claim.value, found.claim.digits, found.claim.percent, found.text) == (34.98, 2, True, "34.98 %")
+
+
+def test_several_claims_stand_on_a_line() -> None:
+    assert read("MAP = 0.5, MRR = 0.6 and P@10 = 0.3\n") == [("AP", 0.5, 1), ("RR", 0.6, 1), ("P@10", 0.3, 1)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "", "Group: 12", "G: 3", "Q: 3", "k1 = 0.9", "b = 0.4", "alpha = 0.5", "map 301 0.1234", "map\tq1\t0.1234",
+        "runid all bm25", "MAP: the mean of average precisions", "MAP", "# MAP = 0.5", "we all know", "2026-01-01",
+        "| Measure | MAP | MRR |", "| MAP | 0.5 | 0.6 |", "|---|---|", "see https://example.org/MAP=0.5/x",
+        "Our baseline had MAP = 0.2",
+    ],
+)  # fmt: skip
+def test_a_line_about_something_else_is_no_claim(line: str) -> None:
+    assert claims_in(line.encode(), "claims.txt") == []
+
+
+def test_places_count_the_lines_of_the_file() -> None:
+    found = claims_in(b"Results\r\n\r\nMAP = 0.5\r\n\x0c\rMRR = 0.6\n", "report/claims.txt")
+    assert [each.place for each in found] == ["report/claims.txt:3", "report/claims.txt:5"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_claims_are_read_with_a_byte_order_mark(encoding: str) -> None:
+    (found,) = claims_in("MAP = 0.5\n".encode(encoding), "claims.txt")
+    assert (found.measure, found.text) == ("MAP", "0.5")
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ("measure,value\nMAP,0.75\nP@5,0.2\n", [("AP", 0.75, 2), ("P@5", 0.2, 1)]),
+        ("Measure;Value\nMAP;0,75\n", [("AP", 0.75, 2)]),
+        ("value\tmetric\tnote\n0.75\tMAP\tours\n", [("AP", 0.75, 2)]),
+        ("measure,value\nMAP,0.75\n\nWith regards,Ada\n", [("AP", 0.75, 2)]),
+        ('measure,value\nMAP,"0,75"\n', [("AP", 0.75, 2)]),
+        ("measure,query,value\nmap,301,0.1\nmap,all,0.5\n", [("AP", 0.5, 1)]),
+        ("| Measure | Value |\n|:---|---:|\n| MAP | 0.75 |\n\nMRR = 0.5\n", [("AP", 0.75, 2), ("RR", 0.5, 1)]),
+    ],
+)
+def test_a_table_has_a_claim_in_each_row(text: str, claims: list[tuple[str, float, int]]) -> None:
+    assert read(text) == claims
+
+
+# --- names ---
+
+
+@pytest.mark.parametrize(
+    ("name", "notation"),
+    [
+        ("MAP", "AP"), ("map", "AP"), ("Map@10", "AP@10"), ("mean average precision", "AP"), ("ndcg@10", "nDCG@10"),
+        ("NDCG", "nDCG"), ("nDCG 10", "nDCG@10"), ("ndcg_cut.10", "nDCG@10"), ("MRR@10", "RR@10"),
+        ("Mean Reciprocal Rank (MRR)", "RR"), ("precision at 5", "P@5"), ("p@5", "P@5"), ("P5", "P@5"),
+        ("recall@100", "R@100"), ("Hit@10", "Success@10"), ("R-Precision", "Rprec"), ("nERR@10", "nERR@10"),
+        ("NERR8@10", "NERR8@10"), ("iprec_at_recall_0.10", "IPrec@0.1"),
+    ],
+)  # fmt: skip
+def test_a_measure_is_known_by_names_that_people_write(name: str, notation: str) -> None:
+    assert measure_named(name).notation == notation
+
+
+def test_a_name_of_several_measures_says_so() -> None:
+    with pytest.raises(MeasureError, match=r"^P stands for 9 measures\. Name one, such as P_5\.$"):
+        measure_named("P")
+
+
+@pytest.mark.parametrize("name", ["", "official", "k1", "MAP" * 50, "Group 3"])
+def test_what_is_no_measure_is_refused(name: str) -> None:
+    with pytest.raises(UnknownMeasureError):
+        measure_named(name)
+
+
+# --- what cannot be read ---
+
+
+@pytest.mark.parametrize(
+    ("line", "measure", "text", "fault"),
+    [
+        ("MAP = =cmd()|' /C calc'!A0", "MAP", "=cmd()|' /C calc'!A0", "'=cmd()|' /C calc'!A0' is no number"),
+        ("MAP = high", "MAP", "high", "'high' is no number"),
+        ("MAP =", "MAP", "", "there is no number"),
+        ("MAP = 1e999", "MAP", "1e999", "'1e999' has more digits than a number can have"),
+        ("MPA = 0.123", "MPA", "0.123", "'MPA' is no measure; is MAP meant?"),
+        ("P = 0.3", "P", "0.3", "P stands for 9 measures"),
+        ("map all nan", "map", "nan", "'nan' is no number"),
+        ("MAP = \x1b[31m0.5\u202e", "MAP", "\\x1b[31m0.5\\u202e", "'\\x1b[31m0.5\\u202e' is no number"),
+    ],
+)
+def test_a_claim_that_cannot_be_read_says_why(line: str, measure: str, text: str, fault: str) -> None:
+    assert claims_in(line.encode(), "c") == [Claimed(None, measure, text, "c:1", fault)]
+
+
+def test_ten_thousand_digits_are_no_number_and_are_not_repeated() -> None:
+    (found,) = claims_in(b"MAP = 0." + b"3" * 10_000, "c")
+    assert found.claim is None
+    assert found.text == "0." + "3" * 78 + "…"
+    assert found.fault == "'0." + "3" * 78 + "…' has more digits than a number can have"
+
+
+def test_bytes_that_are_no_text_are_shown_as_escapes() -> None:
+    (found,) = claims_in(b"MAP = 0.5\xff\n", "c")
+    assert (found.text, found.fault) == ("0.5\\xff", "'0.5\\xff' is no number")
+
+
+def test_of_a_million_claims_the_first_two_hundred_are_read_and_the_last_says_so() -> None:
+    found = claims_in(b"MAP = 0.5\n" * 1_000_000, "c")
+    assert [len(found), found[-1].place] == [200, "c:200"]
+    assert found[-1].fault == "only the first 200 claims of a submission are read"
+    assert found[-1].claim is not None
+    assert {each.fault for each in found[:-1]} == {""}
+
+
+def test_of_a_file_of_other_lines_the_beginning_is_read_and_that_is_said() -> None:
+    (found,) = claims_in(b"MAP = 0.5\n" + b"x\n" * 30_000 + b"MRR = 0.5\n", "c")
+    assert (found.measure, found.fault) == (
+        "MAP", "only the first 20,000 lines and 1,048,576 bytes of a file are searched for claims"
+    )  # fmt: skip
+
+
+# --- the table of a class ---
+
+
+def table(folder: Path, text: str | bytes) -> Path:
+    path = folder / "claims.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def in_short(found: dict[str, list[Claimed]]) -> dict[str, list[tuple[str, str, str]]]:
+    return {student: [(each.measure, each.text, each.place) for each in mine] for student, mine in found.items()}
+
+
+def test_a_class_has_its_claims_by_student(tmp_path: Path) -> None:
+    found = claims_of_class(table(tmp_path, "student,measure,value\nada,MAP,0.75\nbob,MAP,0.5\nada,MRR,0.6\n"))
+    assert in_short(found) == {
+        "ada": [("MAP", "0.75", "claims.csv:2"), ("MRR", "0.6", "claims.csv:4")],
+        "bob": [("MAP", "0.5", "claims.csv:3")],
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Value; Student ;MEASURE\n0,75;ada;MAP\n",
+        "student\tmeasure\tvalue\nada\tMAP\t0,75\n",
+        'student,measure,value\n"ada","MAP","0,75"\n',
+        "\ufeffstudent,measure,value\r\nada,MAP,0.75\r\n",
+        "student,group,measure,value\nada,3,MAP,0.75\n",
+        "\nname,metric,claimed\n\nada , MAP , 0.75\n,,\n",
+    ],
+)
+def test_columns_and_separators_of_a_table_may_differ(tmp_path: Path, text: str) -> None:
+    ((student, (found,)),) = claims_of_class(table(tmp_path, text)).items()
+    assert found.claim is not None
+    assert (student, found.measure, found.claim.value) == ("ada", "MAP", 0.75)
+
+
+def test_a_field_of_two_lines_counts_as_both(tmp_path: Path) -> None:
+    found = claims_of_class(table(tmp_path, 'student,measure,value\n"Ada\nLovelace",MAP,0.75\nbob,MAP,0.5\n'))
+    assert in_short(found) == {
+        "Ada\nLovelace": [("MAP", "0.75", "claims.csv:2")],
+        "bob": [("MAP", "0.5", "claims.csv:4")],
+    }
+
+
+def test_a_row_without_a_value_claims_nothing(tmp_path: Path) -> None:
+    assert claims_of_class(table(tmp_path, "student,measure,value\nada,MAP,\n")) == {"ada": []}
+
+
+def test_a_formula_in_a_table_is_a_claim_that_cannot_be_read(tmp_path: Path) -> None:
+    found = claims_of_class(table(tmp_path, "student,measure,value\nada,MAP,=cmd()\n"))
+    assert found == {"ada": [Claimed(None, "MAP", "=cmd()", "claims.csv:2", "'=cmd()' is no number")]}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", (": expected a line that names the columns student, measure and value, found nothing. Begin the table with "
+             "student,measure,value.")),
+        ("ada,MAP,0.5\n", (":1: expected a line that names the columns student, measure and value, found 'ada,MAP,0.5'. "
+             "Begin the table with student,measure,value.")),
+        ("student,measure,value\nada,MAP,0,75\n", (":2: expected 3 columns as in the first line, found 4. Put quotes "
+             "around a number with a decimal comma.")),
+        ("student,measure,value\n\nada,MAP\n", ":3: expected 3 columns as in the first line, found 2."),
+        ("student,measure,value\n,MAP,0.5\n", ":2: there is no student. Write who claims it."),
+        ("student,measure,value\nada,,0.5\n", ":2: there is no measure. Write MAP or nDCG@10, for example."),
+        (b"student,measure,value\nM\xfcller,MAP,0.5\n", ":2: the text is not UTF-8. Save the table as CSV in UTF-8."),
+        ('student,measure,value\nada,"MAP"x,0.5\n', (":2: this is no row of a table: ',' expected after '\"'. Put quotes "
+             "around a field, and double those within it.")),
+    ],
+)  # fmt: skip
+def test_a_malformed_table_is_refused_with_its_line(tmp_path: Path, text: str | bytes, message: str) -> None:
+    path = table(tmp_path, text)
+    with pytest.raises(InputError) as error:
+        claims_of_class(path)
+    assert str(error.value) == f"{path}{message}"
+
+
+def test_a_table_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        claims_of_class(tmp_path / "none.csv")
+    assert str(error.value) == f"{tmp_path / 'none.csv'}: cannot be read: No such file or directory."

@@ -1,0 +1,409 @@
+"""Whose submissions are: folders of a class, and archives as learning platforms export them."""
+
+from __future__ import annotations
+
+import io
+import multiprocessing
+import pickle
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from treceval_py.grading.intake import IntakeError, Limits, Submission, one, safe_name, submissions
+from treceval_py.grading.records import FileRead
+
+RUN = "1 Q0 a 1 0.9 t\n1 Q0 b 2 0.8 t\n"
+CLAIMS = "MAP = 0.75\n"
+
+Shown = dict[str, dict[str, str]]
+"""Students, their files, and what is in each."""
+
+
+def zipped(*names: str, **files: str | bytes) -> bytes:
+    """Return a zip archive of files with a run in each."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names:
+            archive.writestr(name, files.get(name, RUN))
+    return stream.getvalue()
+
+
+def archive_of(folder: Path, *names: str) -> str:
+    path = folder / "class.zip"
+    path.write_bytes(zipped(*names))
+    return str(path)
+
+
+def folder_of(folder: Path, *names: str) -> str:
+    for name in names:
+        path = folder / "class" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(RUN)
+    return str(folder / "class")
+
+
+def names(found: list[Submission]) -> dict[str, list[str]]:
+    """Return the names of the files of each student, and see that each can be read."""
+    for each in found:
+        for item in each.items:
+            with item.opened() as stream:
+                assert stream.read() == RUN.encode()
+    return {each.student: [item.name for item in each.items] for each in found}
+
+
+def listed(path: str, **options: list[str]) -> dict[str, list[str]]:
+    return names(list(submissions(path, **options)))
+
+
+# --- a folder ---
+
+
+def test_each_folder_and_file_of_a_folder_is_a_submission(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, "bob/run.txt", "bob/more/notes.md", "ada.txt", "carl.run.gz")
+    assert listed(path) == {"ada": ["ada.txt"], "bob": ["run.txt", "more/notes.md"], "carl": ["carl.run.gz"]}
+
+
+def test_files_that_differ_in_their_ending_are_of_one_student(tmp_path: Path) -> None:
+    assert listed(folder_of(tmp_path, "ada.txt", "ada.csv", "bob.txt")) == {
+        "ada": ["ada.csv", "ada.txt"],
+        "bob": ["bob.txt"],
+    }
+
+
+def test_what_the_system_wrote_is_left_out_and_told(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, "ada/run.txt", "ada/.DS_Store", "bob/run.txt", "Thumbs.db", ".git/config")
+    others: list[FileRead] = []
+    found = submissions(path, others=others)
+    size = len(RUN)
+    assert found[0].refused == (FileRead(".DS_Store", "not used", "a hidden file", size),)
+    assert others == [
+        FileRead(".git", "not used", "a hidden file", 0),
+        FileRead("Thumbs.db", "not used", "written by the operating system, not by a person", size),
+    ]
+
+
+def test_what_lies_among_submissions_can_be_excluded_by_path_or_name(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, "ada/run.txt", "bob/run.txt", "claims.csv", "out/grades.csv")
+    assert list(listed(path, without=[str(tmp_path / "class" / "out"), "claims.csv"])) == ["ada", "bob"]
+
+
+def test_a_folder_that_is_alone_at_the_top_is_entered(tmp_path: Path) -> None:
+    assert list(listed(folder_of(tmp_path, "Course/Homework 1/ada/run.txt", "Course/Homework 1/bob/run.txt"))) == [
+        "ada",
+        "bob",
+    ]
+
+
+def test_the_folder_of_an_only_student_is_not_entered(tmp_path: Path) -> None:
+    assert listed(folder_of(tmp_path, "ada/run.txt", "ada/claims.csv")) == {"ada": ["claims.csv", "run.txt"]}
+
+
+def test_an_empty_folder_of_a_student_is_a_submission_without_files(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, "ada/run.txt")
+    (tmp_path / "class" / "bob").mkdir()
+    assert submissions(path)[1] == Submission("bob", f"{path}/bob")
+
+
+def test_an_empty_class_has_no_submissions(tmp_path: Path) -> None:
+    assert list(submissions(str(tmp_path))) == []
+
+
+def test_a_name_that_is_not_utf8_can_be_shown(tmp_path: Path) -> None:
+    folder = tmp_path / "class"
+    folder.mkdir()
+    try:
+        (folder / "J\udcf6rg.txt").write_text(RUN)
+    except (OSError, UnicodeError):
+        pytest.skip("this file system has names in UTF-8 only")
+    assert listed(str(folder)) == {"J\\xf6rg": ["J\\xf6rg.txt"]}
+
+
+# --- archives of platforms ---
+
+
+def test_folders_of_moodle(tmp_path: Path) -> None:
+    path = archive_of(
+        tmp_path,
+        "Ada Lovelace_12345_assignsubmission_file_/run.txt",
+        "Ada Lovelace_12345_assignsubmission_onlinetext_/onlinetext.html",
+        "Bob O'Neil_67_assignsubmission_file/a/run.txt",
+    )
+    assert listed(path) == {"Ada Lovelace_12345": ["onlinetext.html", "run.txt"], "Bob O'Neil_67": ["a/run.txt"]}
+
+
+def test_files_of_moodle(tmp_path: Path) -> None:
+    path = archive_of(
+        tmp_path,
+        "Ada Lovelace_12345_assignsubmission_file_my_run_1.txt",
+        "Ada Lovelace_12345_assignsubmission_onlinetext_.html",
+        "Participant_67_assignsubmission_file_run.txt",
+    )
+    # Of what was typed the name has nothing but the ending.
+    assert listed(path) == {"Ada Lovelace_12345": [".html", "my_run_1.txt"], "Participant_67": ["run.txt"]}
+
+
+def test_two_students_of_one_name_stay_apart(tmp_path: Path) -> None:
+    path = archive_of(tmp_path, "Ada_1_assignsubmission_file_/run.txt", "Ada_2_assignsubmission_file_/run.txt")
+    assert listed(path) == {"Ada_1": ["run.txt"], "Ada_2": ["run.txt"]}
+
+
+def test_files_of_canvas(tmp_path: Path) -> None:
+    path = archive_of(
+        tmp_path, "lovelaceada_LATE_123_456_my_run.txt", "lovelaceada_LATE_123_457_claims.csv", "bob_12_34_run-1.txt"
+    )
+    assert listed(path) == {"bob_12": ["run-1.txt"], "lovelaceada_123": ["claims.csv", "my_run.txt"]}
+
+
+def test_a_file_that_only_looks_like_one_of_canvas_keeps_its_name(tmp_path: Path) -> None:
+    path = archive_of(tmp_path, "bm25_10_20_final.txt", "ada.txt", "bob.txt", "carl.txt")
+    assert list(listed(path)) == ["ada", "bm25_10_20_final", "bob", "carl"]
+
+
+def test_files_of_blackboard(tmp_path: Path) -> None:
+    path = archive_of(
+        tmp_path,
+        "Homework_1_ada1_attempt_2026-01-01-10-00-00_run.txt",
+        "Homework_1_ada1_attempt_2026-01-01-10-00-00.txt",
+        "Homework_1_bob_x_attempt_2026-01-02-10-00-00_run_2.txt",
+    )
+    assert listed(path) == {"ada1": ["run.txt", "typed.txt"], "bob_x": ["run_2.txt"]}
+
+
+def test_of_several_attempts_the_last_one_counts(tmp_path: Path) -> None:
+    path = archive_of(
+        tmp_path,
+        "HW_ada_attempt_2026-01-09-10-00-00_run.txt",
+        "HW_ada_attempt_2026-01-10-10-00-00_run.txt",
+        "HW_bob_attempt_2026-01-01-10-00-00_run.txt",
+    )
+    ada = submissions(path)[0]
+    assert ada.source == f"{path}/HW_ada_attempt_2026-01-10-10-00-00_run.txt"
+    assert [item.name for item in ada.items] == ["run.txt"]
+    earlier = "HW_ada_attempt_2026-01-09-10-00-00_run.txt"
+    assert ada.refused == (FileRead(earlier, "not used", "it is of an earlier attempt", len(RUN)),)
+
+
+def test_the_only_student_of_blackboard_is_the_last_word_before_the_attempt(tmp_path: Path) -> None:
+    assert list(listed(archive_of(tmp_path, "Home_work_ada_attempt_2026-01-01-10-00-00_run.txt"))) == ["ada"]
+
+
+def test_folders_of_ilias_lie_in_two_others(tmp_path: Path) -> None:
+    path = archive_of(
+        tmp_path, "Exercise/Task 1/Lovelace_Ada_ada1_17/run.txt", "Exercise/Task 1/Neil_Bob_bob2_18/run.txt"
+    )
+    found = submissions(path)
+    assert [each.student for each in found] == ["Lovelace_Ada_ada1_17", "Neil_Bob_bob2_18"]
+    assert found[0].source == f"{path}/Exercise/Task 1/Lovelace_Ada_ada1_17"
+
+
+def test_an_archive_made_by_hand(tmp_path: Path) -> None:
+    path = archive_of(tmp_path, "class/ada.txt", "class/bob.txt", "__MACOSX/class/._ada.txt")
+    others: list[FileRead] = []
+    found = submissions(path, others=others)
+    assert names(list(found)) == {"ada": ["ada.txt"], "bob": ["bob.txt"]}
+    why = "written by the operating system, not by a person"
+    assert others == [FileRead("__MACOSX", "not used", why, len(RUN))]
+
+
+def test_the_archive_of_an_unpacked_class_gives_the_same_as_its_folder(tmp_path: Path) -> None:
+    files = ("Ada_1_assignsubmission_file_/x/run.txt", "Bob_2_assignsubmission_file_run.txt", "Bob_2_x.txt")
+    assert listed(archive_of(tmp_path, *files)) == listed(folder_of(tmp_path, *files))
+
+
+# --- archives of students ---
+
+
+def test_a_student_may_hand_in_a_zip_archive(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, "ada/notes.md")
+    (tmp_path / "class" / "ada" / "all.zip").write_bytes(zipped("run.txt", "__MACOSX/._run.txt"))
+    (tmp_path / "class" / "bob.zip").write_bytes(zipped("x/run.txt"))
+    assert listed(path) == {"ada": ["all.zip/run.txt", "notes.md"], "bob": ["bob.zip/x/run.txt"]}
+
+
+def test_a_zip_archive_is_known_by_what_is_in_it(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, "ada/run.txt")
+    (tmp_path / "class" / "ada" / "x.txt").write_bytes(zipped("y.txt"))
+    assert listed(path) == {"ada": ["run.txt", "x.txt/y.txt"]}
+
+
+def test_an_office_document_is_not_unpacked(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, "ada/run.txt")
+    (tmp_path / "class" / "ada" / "report.docx").write_bytes(zipped("word/document.xml"))
+    assert [item.name for item in submissions(path)[0].items] == ["report.docx", "run.txt"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "what"),
+    [
+        ("x.7z", b"7z\xbc\xaf\x27\x1c" + bytes(30), "a 7z archive"),
+        ("x.txt", b"Rar!\x1a\x07\x01\x00", "a rar archive"),
+        ("x", bytes(257) + b"ustar\x0000" + bytes(248), "a tar archive"),
+        ("x.tar.gz", b"\x1f\x8b\x08" + bytes(20), "a tar archive"),
+    ],
+)
+def test_other_archives_are_refused_with_what_to_do(tmp_path: Path, name: str, data: bytes, what: str) -> None:
+    path = folder_of(tmp_path, "ada/run.txt")
+    (tmp_path / "class" / "ada" / name).write_bytes(data)
+    why = f"it is {what}, which is not read: hand in a zip archive or the files themselves"
+    assert submissions(path)[0].refused == (FileRead(name, "refused", why, len(data)),)
+
+
+def test_an_archive_without_files_is_refused(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, "ada/run.txt")
+    (tmp_path / "class" / "ada" / "x.zip").write_bytes(zipped())
+    assert submissions(path)[0].refused == (FileRead("x.zip", "refused", "it is a zip archive without files", 22),)
+
+
+# --- one submission ---
+
+
+def test_a_file_is_one_submission(tmp_path: Path) -> None:
+    path = tmp_path / "ada.run.txt"
+    path.write_text(RUN)
+    found = one(str(path))
+    assert (found.student, found.source) == ("ada.run", str(path))
+    assert names([found]) == {"ada.run": ["ada.run.txt"]}
+
+
+def test_a_folder_is_one_submission(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, "a/run.txt", "b/run.txt", "claims.txt")
+    assert names([one(path)]) == {"class": ["claims.txt", "a/run.txt", "b/run.txt"]}
+
+
+def test_an_archive_is_one_submission(tmp_path: Path) -> None:
+    assert names([one(archive_of(tmp_path, "a/run.txt", "claims.txt"))]) == {
+        "class": ["class.zip/claims.txt", "class.zip/a/run.txt"]
+    }
+
+
+# --- in other processes ---
+
+
+def read_elsewhere(found: Submission) -> list[bytes]:
+    contents = []
+    for item in found.items:
+        with item.opened() as stream:
+            contents.append(stream.read())
+    return contents
+
+
+def test_files_in_archives_in_archives_can_be_read_in_another_process(tmp_path: Path) -> None:
+    path = tmp_path / "class.zip"
+    path.write_bytes(zipped("ada.zip", "bob.txt", **{"ada.zip": zipped("run.txt", "b.txt", **{"b.txt": CLAIMS})}))
+    found = submissions(str(path))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.map(read_elsewhere, found) == [[CLAIMS.encode(), RUN.encode()], [RUN.encode()]]
+
+
+def test_a_file_can_be_read_again_from_its_beginning(tmp_path: Path) -> None:
+    (item,) = submissions(archive_of(tmp_path, "ada.txt"))[0].items
+    with item.opened() as stream:
+        first = stream.read(5)
+        assert (first, stream.tell(), stream.seek(0), stream.read()) == (b"1 Q0 ", 5, 0, RUN.encode())
+
+
+def test_two_files_of_an_archive_can_be_read_side_by_side(tmp_path: Path) -> None:
+    (first,), (second,) = (each.items for each in submissions(archive_of(tmp_path, "ada.txt", "bob.txt")))
+    with first.opened() as one_of_them, second.opened() as other:
+        assert [one_of_them.readline(), other.readline(), one_of_them.readline()] == [
+            RUN.encode()[:15],
+            RUN.encode()[:15],
+            RUN.encode()[15:],
+        ]
+
+
+def test_a_submission_survives_pickling(tmp_path: Path) -> None:
+    found = list(submissions(archive_of(tmp_path, "ada.txt", "bob/run.txt")))
+    assert pickle.loads(pickle.dumps(found)) == found
+
+
+# --- what cannot be read at all ---
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("x", None, "x: no such file or folder. Check the name."),
+        ("x.txt", b"1 Q0 a 1 1 t\n", "x.txt: is neither a folder nor a zip archive. Give what the platform exported."),
+        (
+            "x.7z",
+            b"7z\xbc\xaf\x27\x1c",
+            "x.7z: this is a 7z archive, which is not read. Unpack it, and give the folder.",
+        ),
+        (
+            "x.zip",
+            b"PK\x03\x04" + bytes(40),
+            (
+                "x.zip: this is no zip archive that can be read: it has no list of files, as if its end were cut off. "
+                "Make it again, or hand in the files themselves."
+            ),
+        ),
+    ],
+    ids=["nothing", "a file", "7z", "cut off"],
+)
+def test_submissions_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, data: bytes | None, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if data is not None:
+        Path(name).write_bytes(data)
+    with pytest.raises(IntakeError) as caught:
+        submissions(name)
+    assert str(caught.value) == message
+
+
+def test_a_device_is_no_folder_of_submissions() -> None:
+    with pytest.raises(IntakeError) as caught:
+        submissions("/dev/null")
+    assert str(caught.value) == "/dev/null: is neither a folder nor a file. Give a folder or a zip archive."
+
+
+def test_a_class_of_more_entries_than_the_limit_is_refused(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, "a.txt", "b.txt", "c.txt")
+    with pytest.raises(IntakeError) as caught:
+        submissions(path, Limits(entries=2))
+    assert str(caught.value) == f"{path}: it has more than 2 files and folders. Hand in fewer files."
+
+
+# --- names for files ---
+
+
+@pytest.mark.parametrize(
+    ("student", "name"),
+    [
+        ("Ada Lovelace_12345", "Ada_Lovelace_12345"),
+        ("Jürgen Strauß", "Jurgen_Strauss"),
+        ("../../etc/passwd", "etc_passwd"),
+        ("=cmd|' /C calc'!A0", "cmd_C_calc_A0"),
+        ("<script>", "script"),
+        (".hidden", "hidden"),
+        ("-rf", "rf"),
+        ("dot.", "dot"),
+    ],
+)
+def test_a_name_for_files_has_only_letters_that_every_system_takes(student: str, name: str) -> None:
+    assert safe_name(student, set()) == name
+
+
+@pytest.mark.parametrize(
+    ("student", "name"),
+    [
+        # The digits as sha256sum prints them, such as of: printf con | sha256sum
+        ("李雷", "student-3a47328a"),
+        ("...", "student-ab5df625"),
+        ("x" * 200, "x" * 70 + "-aa20c23e"),
+        ("con", "con-1143da2b"),
+        ("LPT1.txt", "_LPT1.txt-38e9f3ec"),
+    ],
+)
+def test_a_name_that_lost_something_has_digits_of_a_hash(student: str, name: str) -> None:
+    assert safe_name(student, set()) == name
+
+
+def test_no_two_names_for_files_are_alike_whatever_the_case() -> None:
+    taken: set[str] = set()
+    made = [safe_name(student, taken) for student in ("Ada", "ada", "ADA", "Ada", "Ada!")]
+    assert made[0] == "Ada"
+    assert len({name.lower() for name in made}) == 5
+    assert taken == {name.lower() for name in made}

@@ -1,0 +1,312 @@
+"""The overview of an invented class, as text and opened in Chromium without a screen."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from base64 import b64encode
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from grading_samples import ADA, ENTRIES, GRADES, LONG, SCRIPT
+
+from treceval_py.grading.grades import Grades, Pair
+from treceval_py.grading.overview import histogram, overview
+from treceval_py.grading.rules import MeasureRule
+
+pytest.importorskip("jinja2", reason="an overview needs jinja2: .[grade] has it")
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="opens pages, which needs Chromium on the path")
+
+
+def content(text: str, pattern: str) -> str:
+    """Return what a pattern that has one group finds."""
+    found = re.search(pattern, text, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+# Without a browser --------------------------------------------------------------------------------
+
+
+def test_a_page_allows_its_own_script_and_style_by_their_hashes_and_nothing_else() -> None:
+    made = overview(GRADES)
+    policy = content(made, r'Content-Security-Policy" content="([^"]*)"').replace("&#39;", "'")
+    hashes = [
+        b64encode(sha256(content(made, pattern).encode()).digest()).decode()
+        for pattern in (r"<script>(.*?)</script>", r"<style>(.*?)</style>")
+    ]
+    assert policy == (
+        f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def test_a_page_fetches_nothing_and_links_to_feedback_only() -> None:
+    made = overview(GRADES)
+    links = re.findall(r"(?:src|href)=\"([^\"#][^\"]*)\"", made)
+    assert sorted(links) == sorted(f"feedback/{entry.name}.txt" for entry in ENTRIES)
+    assert "@import" not in made
+    assert "url(" not in made
+    assert " style=" not in made
+
+
+def test_hostile_names_are_text_in_the_markup() -> None:
+    made = overview(GRADES)
+    assert SCRIPT not in made
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in made
+    assert "\x1b" not in made
+    assert "\u202e" not in made
+    assert "\x00" not in made
+
+
+def test_hostile_text_in_every_place_is_text() -> None:
+    image = '"><img src=x onerror=alert(1)>'
+    grades = GRADES._replace(
+        qrels=image,
+        submissions=image,
+        baseline=image,
+        measures=(image,),
+        baseline_measures={image: 0.5},
+        strays=(image,),
+        notes=(image,),
+        rules=GRADES.rules._replace(title=image, measures=(MeasureRule(image, full_from=0.5),), points_measures=5.0),
+        entries=(ENTRIES[0]._replace(graded=ADA._replace(student=image, measures={image: 0.5}), name=image),),
+        pairs=(Pair(0, -1, image, 1.0, 1),),
+    )
+    assert "<img" not in overview(grades)
+
+
+def test_the_same_grades_give_the_same_page() -> None:
+    assert overview(GRADES) == overview(GRADES)
+
+
+def test_students_are_in_the_order_of_the_first_measure_and_those_without_are_last() -> None:
+    body = content(overview(GRADES), r'id="summary".*?<tbody>(.*?)</tbody>')
+    names = re.findall(r'href="feedback/([^"]*)\.txt"', body)
+    # AP: 0.3125 twice, 0.25 twice, 0.2, 0.125, 0.05; then three without
+    assert names == [
+        *("Ada_Lovelace", "fdp.txt", "Odon_von_Horvath", "joe_sixpack", "Bob"),
+        *("1_1_cmd", "x", "HYPERLINK", "Eve", "script"),
+    ]
+
+
+def test_the_class_is_summed_up() -> None:
+    figures = re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd></div>", overview(GRADES))
+    # 100 + 75 + 47.5 + 0 + 0 + 0 + 40 + 40 + 70 + 50.25 = 422.75; the middle two are 40 and 47.5
+    assert figures == [
+        *(("scored", "6"), ("repaired", "1"), ("refused", "1"), ("missing", "1"), ("failed", "1")),
+        *(("mean of the points, of 100", "42.3"), ("median of the points", "43.8"), ("passed", "4 of 10")),
+    ]
+
+
+def test_what_was_not_scored_is_listed_with_the_reason() -> None:
+    made = content(overview(GRADES), r'<section id="unscored"(.*?)</section>')
+    assert re.sub(r"<[^>]*>", "", made).split("\n")[-5:-2] == [
+        "=HYPERLINK(&#34;http://evil&#34;) refused the scores are no numbers",
+        "Eve\\x1b[31m\\x00\\x07 missing the folder is empty",
+        "&lt;script&gt;alert(1)&lt;/script&gt; failed it took more than 120 seconds",
+    ]
+
+
+def test_verdicts_are_counted_by_measure() -> None:
+    made = content(overview(GRADES), r'aria-label="Verdicts by measure">.*?<tbody>(.*?)</tbody>')
+    rows = [re.findall(r">(\d+)<", row) for row in made.split("</tr>")[:3]]
+    # correct, rounding, convention, mistake, not reproduced, unchecked, no claim
+    assert rows == [list("1101010"), list("1010101"), list("0000010")]
+
+
+def test_pairs_are_called_questions() -> None:
+    assert "Each pair is a question to look into, not a verdict" in overview(GRADES)
+
+
+def test_what_there_is_not_has_no_section() -> None:
+    made = overview(GRADES._replace(entries=ENTRIES[8:9], pairs=(), strays=(), notes=()))
+    for name in ("unscored", "claims", "findings", "alike"):
+        assert f'id="{name}"' not in made
+        assert f'href="#{name}"' not in made
+
+
+def test_an_empty_class_has_a_page() -> None:
+    made = overview(
+        Grades("qrels", "folder", "", GRADES.rules._replace(title=""), measures=(), baseline_measures={}, entries=())
+    )
+    assert "<h1>Overview of the class</h1>" in made
+    assert "0 submissions" in made
+
+
+def test_a_long_list_of_pairs_is_cut() -> None:
+    pairs = tuple(Pair(0, 1, "same file", 1.0, 50) for _ in range(212))
+    assert "and 12 more, all in the gradebook" in overview(GRADES._replace(pairs=pairs))
+
+
+def test_the_rules_are_told() -> None:
+    rules = GRADES.rules._replace(
+        measures=(MeasureRule("AP", 1.0, 0.1, 0.3), MeasureRule("RR")), points_measures=20.0, expected=("AP", "RR")
+    )
+    made = content(overview(GRADES._replace(rules=rules)), r'<section id="how"(.*?)</ul>')
+    assert re.findall(r"<li>(.*?)</li>", made) == [
+        "40 points for a run that can be scored, 75 % of them after repairs",
+        "AP: none below 0.1, all from 0.3 on; weight 1 of the 20 points for measures",
+        (
+            "60 points for claims, in equal parts, of which the verdict gives: correct 100 %, rounding 100 %, "
+            "convention 50 %, mistake 25 %, not reproduced 0 %, unchecked 0 %, no claim 0 %"
+        ),
+        "expected claims: AP, RR",
+        "50 points are needed to pass",
+    ]
+
+
+# Histograms ---------------------------------------------------------------------------------------
+
+
+def test_a_histogram_counts_parts_of_a_range_and_the_last_has_its_end() -> None:
+    made = histogram([0, 5, 10, 99.9, 100], 0, 100, mark=None, unit="points")
+    # parts of 10: 0 and 5; 10; 99.9 and 100
+    assert [bar.number for bar in made.bars] == [2, 1, 0, 0, 0, 0, 0, 0, 0, 2]
+    assert made.bars[9].title == "90 to 100 points: 2 submissions"
+    assert made.said == "0 to 10 points: 2 submissions; 10 to 20 points: 1 submission; 90 to 100 points: 2 submissions"
+
+
+def test_a_value_at_the_beginning_of_a_part_belongs_to_it_though_floats_are_below() -> None:
+    # 0.3 / 0.1 is 2.9999999999999996
+    made = histogram([0.3], 0.0, 1.0, mark=None, unit="AP")
+    assert [bar.title for bar in made.bars if bar.number] == ["0.3 to 0.4 AP: 1 submission"]
+
+
+@pytest.mark.parametrize(("value", "said"), [(0.25, "0.25 to 0.30 AP"), (0.0, "0.00 to 0.05 AP"), (-1.0, "-1.00 to")])
+def test_a_histogram_of_one_value_has_one_bar(value: float, said: str) -> None:
+    made = histogram([value, value], value, value, mark=value, unit="AP")
+    assert [bar.number for bar in made.bars] == [2]
+    assert made.said.startswith(said)
+
+
+def test_the_highest_bar_fills_the_height_and_the_others_are_in_proportion() -> None:
+    made = histogram([1, 1, 1, 1, 2], 0, 10, mark=None, unit="")
+    heights = [bar.height for bar in made.bars if bar.number]
+    assert heights[1] * 4 == pytest.approx(heights[0], abs=0.02)
+    assert len({bar.y + bar.height for bar in made.bars}) == 1
+
+
+def test_the_baseline_stands_where_its_value_is() -> None:
+    made = histogram([0, 10], 0, 10, mark=5.0, unit="")
+    assert made.mark is not None
+    first, last = made.bars[0], made.bars[-1]
+    assert made.mark == pytest.approx((first.x + last.x + last.width) / 2, abs=0.02)
+
+
+# In a browser -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="opens pages, which needs playwright: .[dev] has it")
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
+    """Return a function that opens the overview; what goes wrong in it is collected in ``faults``."""
+    target = tmp_path / "overview.html"
+    target.write_text(overview(GRADES), "utf-8")
+    pages = []
+
+    def show(width: int = 1200, **options: Any) -> Any:
+        page = browser.new_page(viewport={"width": width, "height": 900}, **options)
+        page.faults = []
+        page.on("console", lambda message: page.faults.append(message.text))
+        page.on("pageerror", lambda error: page.faults.append(str(error)))
+        page.on("dialog", lambda dialog: page.faults.append(dialog.message) or dialog.dismiss())
+        page.goto(target.as_uri())
+        pages.append(page)
+        return page
+
+    yield show
+    for page in pages:
+        page.close()
+
+
+def first_names(page: Any) -> list[str]:
+    return [row.inner_text() for row in page.query_selector_all("#summary tbody th")]
+
+
+@needs_browser
+def test_the_page_opens_without_a_fault(opened: Any) -> None:
+    page = opened()
+    assert page.title() == "Retrieval, exercise 3"
+    assert page.faults == []
+    assert page.evaluate("getComputedStyle(document.querySelector('.histogram')).display") == "block"
+
+
+@needs_browser
+def test_a_click_on_a_title_sorts_numbers_from_the_highest(opened: Any) -> None:
+    page = opened()
+    page.click("#summary thead button:has-text('Points')")
+    points = [row.inner_text() for row in page.query_selector_all("#summary tbody td:nth-child(2)")]
+    assert points == [*("100.00", "75.00", "70.00", "50.25", "47.50", "40.00", "40.00"), *["0.00"] * 3]
+    page.click("#summary thead button:has-text('Points')")
+    points = [row.inner_text() for row in page.query_selector_all("#summary tbody td:nth-child(2)")]
+    assert points[:4] == ["0.00", "0.00", "0.00", "40.00"]
+    assert page.get_attribute("#summary thead th:nth-child(2)", "aria-sort") == "ascending"
+
+
+@needs_browser
+def test_a_click_on_the_students_sorts_by_name(opened: Any) -> None:
+    page = opened()
+    page.click("#summary thead button:has-text('Student')")
+    names = [name for name in first_names(page) if name[0].isalpha()]
+    assert names == [
+        "Ada Lovelace",
+        "Bob",
+        "Eve\\x1b[31m\\x00\\x07",
+        "joe\\tsixpack@",
+        "Ödön von Horváth-日本語",
+        LONG[:79] + "…",
+    ]
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [360, 768, 1200])
+def test_the_page_is_as_wide_as_the_window(opened: Any, width: int) -> None:
+    page = opened(width)
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+@needs_browser
+def test_the_page_reads_without_javascript(opened: Any) -> None:
+    page = opened(java_script_enabled=False)
+    assert len(first_names(page)) == 10
+    assert page.query_selector("#summary thead button") is None
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_is_readable_in_both_schemes(opened: Any, scheme: str) -> None:
+    page = opened(color_scheme=scheme)
+    ink, paper = (
+        [int(part) for part in re.findall(r"\d+", page.evaluate(f"getComputedStyle(document.body).{name}"))[:3]]
+        for name in ("color", "backgroundColor")
+    )
+    # WCAG 2.2, 1.4.6: 7 to 1
+    assert contrast(ink, paper) > 7
+    assert (sum(paper) < sum(ink)) == (scheme == "dark")
+
+
+def contrast(one: list[int], other: list[int]) -> float:
+    """Return the contrast of two colours (WCAG 2.2, relative luminance)."""
+
+    def luminance(colour: list[int]) -> float:
+        parts = [part / 255 for part in colour]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    lights = sorted((luminance(one), luminance(other)))
+    return (lights[1] + 0.05) / (lights[0] + 0.05)

@@ -1,0 +1,262 @@
+"""Points of graded submissions: every expected number is worked out beside its test."""
+
+from __future__ import annotations
+
+import pytest
+
+from treceval_py.errors import EvaluationError
+from treceval_py.grading.points import Mark, Marks, marks_of
+from treceval_py.grading.records import Checked, Graded
+from treceval_py.grading.rules import DEFAULT_RULES, MeasureRule, Rules
+from treceval_py.lint.findings import Finding
+
+SCORED = Graded("ada", "ada.txt", "scored", measures={"map": 0.25, "P_10": 0.5})
+NOTHING = DEFAULT_RULES._replace(points_run=0.0, points_claims=0.0)
+
+
+def claim(measure: str, verdict: str, text: str = "0.5") -> Checked:
+    return Checked(measure, text, "claims.csv:2", verdict)
+
+
+def only(marks: Marks) -> Mark:
+    (mark,) = marks.items
+    return mark
+
+
+def run_mark(graded: Graded, rules: Rules = DEFAULT_RULES) -> Mark:
+    return only(marks_of(graded, rules._replace(points_claims=0.0), {}))
+
+
+def measure_marks(
+    graded: Graded, *rules: MeasureRule, points: float, baseline: dict[str, float] | None = None
+) -> Marks:
+    return marks_of(graded, NOTHING._replace(measures=rules, points_measures=points), baseline or {})
+
+
+def claim_marks(*claims: Checked, points: float = 60.0, expected: tuple[str, ...] = ()) -> Marks:
+    rules = NOTHING._replace(points_claims=points, expected=expected)
+    return marks_of(SCORED._replace(claims=claims), rules, {})
+
+
+def test_a_run_that_was_scored_has_all_its_points() -> None:
+    assert run_mark(SCORED) == Mark("run", 40.0, 40.0, "the run was read and scored")
+
+
+def test_a_repaired_run_has_the_share_of_its_points_that_the_rules_leave() -> None:
+    why = "the run was scored after repairs that lose nothing, which gives 75 % of the points"
+    assert run_mark(SCORED._replace(status="repaired")) == Mark("run", 30.0, 40.0, why)  # 40 · 0.75
+
+
+def test_a_repaired_run_may_have_all_points() -> None:
+    mark = run_mark(SCORED._replace(status="repaired"), DEFAULT_RULES._replace(credit_repaired=1.0))
+    assert mark == Mark("run", 40.0, 40.0, "the run was scored after repairs that lose nothing")
+
+
+@pytest.mark.parametrize("status", ["refused", "missing", "failed"])
+def test_a_submission_without_a_score_has_no_points_for_its_run(status: str) -> None:
+    graded = Graded("ada", "ada.txt", status, reason="it is a PDF")
+    assert run_mark(graded) == Mark("run", 0.0, 40.0, "it is a PDF")
+
+
+def test_without_a_reason_the_status_is_one() -> None:
+    assert run_mark(Graded("ada", "ada.txt", "missing")).why == "no run was found"
+
+
+def found(code: str, severity: str) -> Finding:
+    return Finding(code, severity, "run.txt", 1, 0, "something")
+
+
+def test_each_kind_of_warning_takes_points_once() -> None:
+    graded = SCORED._replace(
+        findings=(found("R123", "warning"), found("R123", "warning"), found("F013", "warning"), found("F009", "note"))
+    )
+    mark = run_mark(graded, DEFAULT_RULES._replace(deduction_per_warning=1.5))
+    why = "the run was read and scored; 2 kinds of warnings (F013, R123) took 1.5 each"
+    assert mark == Mark("run", 37.0, 40.0, why)  # 40 - 2 · 1.5
+
+
+def test_warnings_take_no_more_points_than_there_are() -> None:
+    mark = run_mark(
+        SCORED._replace(findings=(found("R123", "warning"),)), DEFAULT_RULES._replace(deduction_per_warning=50.0)
+    )
+    assert mark == Mark("run", 0.0, 40.0, "the run was read and scored; 1 kind of warning (R123) took 50 each")
+
+
+def test_without_a_deduction_warnings_are_not_mentioned() -> None:
+    assert run_mark(SCORED._replace(findings=(found("R123", "warning"),))).why == "the run was read and scored"
+
+
+def test_points_of_a_measure_grow_evenly_between_the_two_values() -> None:
+    mark = only(measure_marks(SCORED, MeasureRule("map", none_below=0.15, full_from=0.4), points=20.0))
+    why = "map is 0.2500; that is 40 % of the way from 0.1500 to 0.4000"
+    assert mark == Mark("measure map", 8.0, 20.0, why)  # (0.25 - 0.15) / (0.4 - 0.15) = 0.4; 20 · 0.4
+
+
+def test_without_the_lower_value_points_grow_from_0() -> None:
+    mark = only(measure_marks(SCORED, MeasureRule("map", full_from=0.4), points=20.0))
+    assert mark.points == 12.5  # 0.25 / 0.4 = 0.625
+
+
+def test_from_the_upper_value_on_there_are_all_points() -> None:
+    mark = only(measure_marks(SCORED, MeasureRule("map", none_below=0.1, full_from=0.25), points=20.0))
+    assert mark == Mark("measure map", 20.0, 20.0, "map is 0.2500; all points from 0.2500 on")
+
+
+def test_below_the_lower_value_there_are_no_points() -> None:
+    mark = only(measure_marks(SCORED, MeasureRule("map", none_below=0.2501, full_from=0.3), points=20.0))
+    assert mark == Mark("measure map", 0.0, 20.0, "map is 0.2500; no points below 0.2501")
+
+
+@pytest.mark.parametrize(("value", "points"), [(0.2999, 0.0), (0.3, 20.0)])
+def test_equal_values_give_all_or_nothing(value: float, points: float) -> None:
+    graded = SCORED._replace(measures={"map": value})
+    mark = only(measure_marks(graded, MeasureRule("map", none_below=0.3, full_from=0.3), points=20.0))
+    assert mark.points == points
+
+
+def test_values_count_as_they_are_printed() -> None:
+    graded = SCORED._replace(measures={"map": 0.29996})  # printed as 0.3000
+    mark = only(measure_marks(graded, MeasureRule("map", none_below=0.3, full_from=0.3), points=20.0))
+    assert mark == Mark("measure map", 20.0, 20.0, "map is 0.3000; all points from 0.3000 on")
+
+
+def test_thresholds_may_be_counted_from_the_baseline() -> None:
+    rule = MeasureRule("map", none_below=0.0, full_from=0.1, above_baseline=True)
+    mark = only(measure_marks(SCORED, rule, points=20.0, baseline={"map": 0.2}))
+    why = "map is 0.2500, the baseline's 0.2000; that is 50 % of the way from 0.2000 to 0.3000"
+    assert mark == Mark("measure map", 10.0, 20.0, why)  # 0.05 of 0.1
+
+
+def test_a_difference_that_binary_numbers_miss_is_reached() -> None:
+    # 0.35 - 0.3 is 0.04999999999999999 in binary floating point.
+    rule = MeasureRule("map", none_below=0.05, full_from=0.05, above_baseline=True)
+    graded = SCORED._replace(measures={"map": 0.35})
+    assert only(measure_marks(graded, rule, points=20.0, baseline={"map": 0.3})).points == 20.0
+
+
+def test_a_run_below_the_baseline_has_no_points_of_it() -> None:
+    rule = MeasureRule("map", full_from=0.1, above_baseline=True)
+    mark = only(measure_marks(SCORED, rule, points=20.0, baseline={"map": 0.3}))
+    why = "map is 0.2500, the baseline's 0.3000; no points below 0.3000"
+    assert mark == Mark("measure map", 0.0, 20.0, why)
+
+
+def test_points_above_a_baseline_need_one() -> None:
+    rule = MeasureRule("map", full_from=0.1, above_baseline=True)
+    with pytest.raises(EvaluationError) as caught:
+        measure_marks(SCORED, rule, points=20.0)
+    assert str(caught.value) == (
+        "the rules count map from the baseline's value, and there is no baseline with it. Give a baseline, or leave "
+        "above_baseline out of the rules."
+    )
+
+
+def test_measures_share_points_by_weight_and_those_without_a_value_to_reach_have_none() -> None:
+    rules = (MeasureRule("map", 2.0, full_from=0.5), MeasureRule("ndcg"), MeasureRule("P_10", 1.0, full_from=0.5))
+    marks = measure_marks(SCORED, *rules, points=20.0)
+    # Two thirds and one third of 20; map reaches half of its own, P_10 all.
+    assert [(mark.part, mark.points, mark.most) for mark in marks.items] == [
+        ("measure map", 6.67, 13.33),
+        ("measure P_10", 6.67, 6.67),
+    ]
+    assert (marks.total, marks.most) == (13.33, 20.0)  # 20/3 + 20/3 = 13.333…
+
+
+@pytest.mark.parametrize("measures", [{}, {"map": float("nan")}])
+def test_a_measure_without_a_value_has_no_points(measures: dict[str, float]) -> None:
+    mark = only(measure_marks(SCORED._replace(measures=measures), MeasureRule("map", full_from=0.5), points=20.0))
+    assert mark == Mark("measure map", 0.0, 20.0, "there is no value of map")
+
+
+CREDIT = [
+    ("correct", 60.0, "0.5: the number is right"),
+    ("rounding", 60.0, "0.5: the number is right but for its rounding"),
+    ("convention", 30.0, "0.5: the number is right under another convention, which gives 50 % of the points"),
+    ("mistake", 15.0, "0.5: the number is explained by a common mistake, which gives 25 % of the points"),
+    ("not reproduced", 0.0, "0.5: no convention and no common mistake gives the number"),
+    (
+        "unchecked",
+        0.0,
+        "0.5: the number could not be checked, as there is no run, or it is no number of a known measure",
+    ),
+]
+
+
+@pytest.mark.parametrize(("verdict", "points", "why"), CREDIT)
+def test_each_verdict_has_its_credit(verdict: str, points: float, why: str) -> None:
+    assert only(claim_marks(claim("map", verdict))) == Mark("claim map", points, 60.0, why)
+
+
+def test_claims_share_their_points_equally_and_are_added_before_rounding() -> None:
+    marks = claim_marks(claim("map", "correct"), claim("P_10", "correct"), claim("ndcg", "correct"), points=20.0)
+    assert [mark.points for mark in marks.items] == [6.67, 6.67, 6.67]
+    assert marks.total == 20.0  # not 20.01
+
+
+def test_halves_of_a_hundredth_are_rounded_up() -> None:
+    # 0.25 · 0.5 = 0.125; '%.2f' would write 0.12
+    assert only(claim_marks(claim("map", "convention"), points=0.25)).points == 0.13
+
+
+def test_expected_claims_share_the_points_whatever_else_is_claimed() -> None:
+    marks = claim_marks(
+        claim("map", "correct"), claim("P_5", "correct"), claim("P_10", "no claim", ""), expected=("map", "P_10")
+    )
+    assert marks.items == (
+        Mark("claim map", 30.0, 30.0, "0.5: the number is right"),
+        Mark("claim P_10", 0.0, 30.0, "no number was claimed"),
+    )
+
+
+@pytest.mark.parametrize("name", ["AP", "MAP", "map", "Mean Average Precision"])
+def test_an_expected_measure_may_be_claimed_by_any_of_its_names(name: str) -> None:
+    assert claim_marks(claim(name, "correct"), expected=("map",)).total == 60.0
+
+
+def test_an_expected_claim_that_is_nowhere_has_no_points() -> None:
+    assert only(claim_marks(expected=("map",))) == Mark("claim map", 0.0, 60.0, "no number was claimed")
+
+
+def test_without_any_claim_there_are_no_points_for_claims() -> None:
+    assert only(claim_marks()) == Mark("claims", 0.0, 60.0, "no number was claimed")
+
+
+def test_of_several_numbers_for_a_measure_the_worst_counts() -> None:
+    marks = claim_marks(claim("map", "correct", "0.5"), claim("AP", "not reproduced", "0.6"))
+    why = "2 numbers were claimed, and the worst counts; 0.6: no convention and no common mistake gives the number"
+    assert only(marks) == Mark("claim map", 0.0, 60.0, why)
+
+
+def test_the_same_number_claimed_twice_counts_once() -> None:
+    marks = claim_marks(claim("map", "correct"), claim("map", "correct"))
+    assert only(marks) == Mark("claim map", 60.0, 60.0, "0.5: the number is right")
+
+
+def test_what_is_no_measure_is_left_out_beside_claims_that_can_be_checked() -> None:
+    marks = claim_marks(claim("map", "correct"), claim("runid", "unchecked", "bm25"), claim("time", "unchecked", "12"))
+    assert only(marks) == Mark("claim map", 60.0, 60.0, "0.5: the number is right")
+
+
+def test_a_line_that_could_not_be_read_has_no_part() -> None:
+    assert only(claim_marks(claim("", "unchecked", ""))) == Mark("claims", 0.0, 60.0, "no number was claimed")
+
+
+def test_a_known_measure_that_could_not_be_checked_takes_its_part() -> None:
+    assert claim_marks(claim("map", "correct"), claim("P_10", "unchecked")).total == 30.0
+
+
+def test_a_name_that_is_no_measure_is_shown_harmless_and_short() -> None:
+    mark = only(claim_marks(claim("\x1b[31m" + "m" * 100, "unchecked", "9" * 100)))
+    assert mark.part == "claim \\x1b[31m" + "m" * 35
+    assert mark.why.startswith("9" * 40 + ": the number could not be checked")
+
+
+@pytest.mark.parametrize(("mark", "passed"), [(70.0, True), (70.01, False), (None, None)])
+def test_the_pass_mark_is_reached_by_the_total(mark: float | None, passed: bool | None) -> None:
+    graded = SCORED._replace(claims=(claim("map", "convention"),))
+    marks = marks_of(graded, DEFAULT_RULES._replace(pass_mark=mark), {})
+    assert (marks.total, marks.most, marks.passed) == (70.0, 100.0, passed)  # 40 + 60 · 0.5
+
+
+def test_parts_that_give_no_points_are_left_out() -> None:
+    assert marks_of(SCORED, NOTHING, {}) == Marks((), 0.0, 0.0, None)

@@ -1,0 +1,89 @@
+"""Students of a table of claims, found again among those who handed something in."""
+
+from __future__ import annotations
+
+import pytest
+
+from treceval_py.grading.claims import Claimed, claims_in
+from treceval_py.grading.students import match_students
+
+
+def claim(line: int) -> Claimed:
+    (found,) = claims_in(b"MAP = 0.5", "x")
+    return found._replace(place=f"claims.csv:{line}")
+
+
+def matched(written: list[str], students: list[str]) -> dict[str, list[str]]:
+    """Return for each student the places of its claims; the name written on row N has its claim on line N + 2."""
+    claims = {name: [claim(row + 2)] for row, name in enumerate(written)}
+    found, strays = match_students(claims, students)
+    assert sum(map(len, found.values())) + len(strays) == len(written)
+    return {student: [each.place for each in mine] for student, mine in found.items()}
+
+
+def stray(written: list[str], students: list[str]) -> list[str]:
+    return match_students({name: [claim(row + 2)] for row, name in enumerate(written)}, students)[1]
+
+
+@pytest.mark.parametrize(
+    ("written", "student"),
+    [
+        ("ada", "ada"),
+        ("Ada LOVELACE", "ada lovelace"),
+        ("Lovelace, Ada", "Ada_Lovelace"),
+        ("Müller", "Mueller"),
+        ("Muller", "Müller"),
+        ("José Nuñez", "jose nunez"),
+        ("M\u00fcller", "Mu\u0308ller"),
+        ("Strauß", "STRAUSS"),
+        ("12345", "Ada Lovelace_12345_assignsubmission_file"),
+        ("Ada Lovelace", "Ada Lovelace_12345_assignsubmission_file"),
+        ("Ada Lovelace (12345)", "12345"),
+        ("lovelaceada", "lovelaceada_LATE_123_456"),
+        ("s0123", "s0123 Ada"),
+    ],
+)
+def test_a_student_is_found_however_the_name_is_written(written: str, student: str) -> None:
+    assert matched([written], [student, "Grace Hopper_777_assignsubmission_file"]) == {student: ["claims.csv:2"]}
+
+
+def test_the_name_as_it_stands_goes_before_one_that_resembles_it() -> None:
+    assert matched(["ada", "Ada"], ["Ada", "ada"]) == {"ada": ["claims.csv:2"], "Ada": ["claims.csv:3"]}
+
+
+def test_two_writings_of_a_name_are_one_student() -> None:
+    assert matched(["Ada", "ADA"], ["ada"]) == {"ada": ["claims.csv:2", "claims.csv:3"]}
+
+
+def test_who_is_there_gets_no_claims_of_a_name_that_only_resembles_the_own() -> None:
+    assert matched(["Müller", "Muller"], ["Müller"]) == {"Müller": ["claims.csv:2"]}
+
+
+@pytest.mark.parametrize(
+    ("written", "student"),
+    [("Ada", "Ada Lovelace"), ("Ada Lovelace King", "Ada Lovelace"), ("12", "Ada_12345"), ("Grace 12345", "Ada 12345")],
+)
+def test_a_part_of_a_name_is_not_the_name(written: str, student: str) -> None:
+    assert stray([written], [student]) == [
+        f"claims.csv:2: student '{written}' handed nothing in, or under another name"
+    ]  # fmt: skip
+
+
+def test_a_name_that_fits_several_students_is_given_to_none() -> None:
+    assert stray(["ADA"], ["ada", "Ada", "grace"]) == ["claims.csv:2: student 'ADA' may be 'ada' or 'Ada'"]
+    assert stray(["12345"], ["Ada_12345", "Bob_12345", "Cy_12345", "Di_12345"]) == [
+        "claims.csv:2: student '12345' may be 'Ada_12345' or 'Bob_12345' or 'Cy_12345' or 1 more"
+    ]
+
+
+def test_two_names_that_fit_one_student_are_given_to_none() -> None:
+    assert stray(["12345", "Ada Lovelace"], ["Ada Lovelace_12345"]) == [
+        "claims.csv:2: student '12345' may be 'Ada Lovelace_12345', but so may another name in the table",
+        "claims.csv:3: student 'Ada Lovelace' may be 'Ada Lovelace_12345', but so may another name in the table",
+    ]
+
+
+def test_a_name_with_control_characters_is_shown_as_escapes() -> None:
+    assert stray(["\x1b[31m" + "x" * 200], ["ada"]) == [
+        "claims.csv:2: student '\\x1b[31m" + "x" * 75 + "…' handed nothing in, or under another name"
+    ]

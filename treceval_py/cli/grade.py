@@ -1,0 +1,145 @@
+"""``treceval grade QRELS SUBMISSIONS -o OUT``."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import click
+
+from treceval_py.cli.options import flag, number
+from treceval_py.cli.printing import note, put
+from treceval_py.cli.progress import counting
+from treceval_py.errors import visible
+
+if TYPE_CHECKING:
+    from treceval_py.grading.grades import Entry, Grades
+
+__all__ = ["grade"]
+
+BELOW = 3
+"""The exit status of a single submission that was scored and is below the mark to pass."""
+
+SHOWN = 20
+"""Lines about submissions that could not be scored; the overview has all."""
+
+HELP = """Grade a class: check and score the run in every submission, and look into the numbers that are claimed.
+
+SUBMISSIONS is a folder with a file or folder for each student, or a zip of it as Moodle, Canvas, Blackboard or others
+export it. OUT gets a gradebook (CSV, and XLSX), a feedback file for each student and an overview to open in a browser.
+Claims are read from a CSV (student, measure, value) or from lines such as 'MAP = 0.75' in a file of the submission.
+
+\b
+treceval grade qrels.txt submissions.zip -o graded
+treceval grade qrels.txt submissions/ -o graded --claims claims.csv --baseline bm25.txt --rules rules.toml
+treceval grade --example-rules > rules.toml
+treceval grade qrels.txt submission.zip --single        one submission as JSON, for an autograder
+
+A submission that cannot be scored stops nothing. Stopped half-way, the same command goes on where it was. Exit status:
+0 graded; 1 a file of yours cannot be read, or the single submission not be scored; 2 usage; 3 a single submission is
+below the mark to pass.
+"""
+
+
+@click.command("grade", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("qrels", metavar="QRELS", required=False)
+@click.argument("submissions", metavar="SUBMISSIONS", required=False)
+@click.option("-o", "--output", metavar="OUT", help="The folder to write to: a new one, or one of an earlier grading.")
+@click.option("--claims", metavar="FILE", help="Numbers that students claim: CSV with student, measure, value.")
+@click.option("--baseline", metavar="RUN", help="A run to compare with.")
+@click.option("--rules", "rules_file", metavar="FILE", help="Measures, thresholds and points (TOML).")
+@flag("--example-rules", help="Print the rules that hold without a file, with comments, to start from.")
+@flag("--single", help="SUBMISSIONS is one submission: print its grade as JSON and write nothing.")
+@number("--workers", least=1, most=256, help="How many processes grade [as many as cores].")
+@click.pass_context
+def grade(
+    ctx: click.Context,
+    qrels: str | None,
+    submissions: str | None,
+    output: str | None,
+    claims: str | None,
+    baseline: str | None,
+    rules_file: str | None,
+    example_rules: bool,
+    single: bool,
+    workers: int | None,
+) -> None:
+    """Grade: read the rules, let processes grade, write."""
+    from treceval_py.grading.rules import DEFAULT_RULES, read_rules
+    from treceval_py.grading.rules import example_rules as example
+
+    if example_rules:
+        put(example(), output)
+        return
+    if qrels is None or submissions is None:
+        raise click.UsageError("Missing argument 'QRELS'." if qrels is None else "Missing argument 'SUBMISSIONS'.")
+    if "-" in (qrels, submissions, claims, baseline, output):
+        raise click.UsageError("Standard input (-) cannot be graded from; name files.")
+    rules = DEFAULT_RULES if rules_file is None else read_rules(rules_file)
+    if single:
+        if output is not None:
+            raise click.UsageError("--single prints a grade and writes nothing; leave out -o.")
+        from treceval_py.grading.grading import grade_one
+        from treceval_py.grading.overview import graded_json
+
+        entry, book = grade_one(qrels, submissions, claims=claims, baseline=baseline, rules=rules)
+        put(json.dumps(graded_json(entry, book), indent=1, allow_nan=False) + "\n", None)
+        ctx.exit(_status(entry))
+    if output is None:
+        raise click.UsageError("Missing option '-o': the folder to write to.")
+    from treceval_py.grading.grading import grade as graded
+
+    _note_packages()
+    with counting("submissions graded") as after:
+        book = graded(
+            *(qrels, submissions, output),
+            claims=claims,
+            baseline=baseline,
+            rules=rules,
+            workers=workers,
+            after=after,
+        )
+    put(_summary(book, output), None)
+
+
+def _status(entry: Entry) -> int:
+    from treceval_py.grading.records import REPAIRED, SCORED
+
+    if entry.graded.status not in (SCORED, REPAIRED):
+        return 1
+    return BELOW if entry.marks.passed is False else 0
+
+
+def _note_packages() -> None:
+    """Say what will not be written, before the work begins."""
+    from importlib.util import find_spec
+
+    for package, file in (("xlsxwriter", "gradebook.xlsx"), ("jinja2", "overview.html")):
+        if find_spec(package) is None:
+            note(f"{file} is not written, as {package} is not installed. pip install 'treceval-py[grade]' brings it.")
+
+
+def _summary(book: Grades, output: str) -> str:
+    from treceval_py.grading.records import REPAIRED, SCORED, STATUSES
+
+    counts = Counter(entry.graded.status for entry in book.entries)
+    parts = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
+    plural = "submission" if len(book.entries) == 1 else "submissions"
+    lines = [f"{len(book.entries)} {plural}" + (f": {parts}" if parts else "")]
+    verdicts = Counter(claim.verdict for entry in book.entries for claim in entry.graded.claims)
+    if verdicts:
+        lines.append("claims: " + ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common()))
+    lost = [entry for entry in book.entries if entry.graded.status not in (SCORED, REPAIRED)]
+    records = [entry.graded for entry in lost[:SHOWN]]
+    lines += [f"  {each.student}: {each.status}: {each.reason}" for each in records]
+    if len(lost) > SHOWN:
+        lines.append(f"  and {len(lost) - SHOWN} more, see the overview")
+    if book.pairs:
+        lines.append(f"{len(book.pairs)} {'pair' if len(book.pairs) == 1 else 'pairs'} of runs alike: see the overview")
+    lines += [f"not matched: {stray}" for stray in book.strays[:SHOWN]]
+    if len(book.strays) > SHOWN:
+        lines.append(f"and {len(book.strays) - SHOWN} more claims of nobody, see the overview")
+    lines.append(f"written to {os.path.join(output, '')}")
+    return "".join(visible(line) + "\n" for line in lines)

@@ -1,0 +1,379 @@
+"""Feedback for one student: a text in plain language that says how each point came about."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import wrap
+
+from treceval_py.grading.gradebook import by_severity, shown
+from treceval_py.grading.grades import Entry, Grades
+from treceval_py.grading.records import (
+    CONVENTION,
+    CORRECT,
+    FAILED,
+    MISSING,
+    MISTAKE,
+    NO_CLAIM,
+    NOT_REPRODUCED,
+    REFUSED,
+    REPAIRED,
+    ROUNDING,
+    SCORED,
+    UNCHECKED,
+    AgainstBaseline,
+    Checked,
+    FileRead,
+    Graded,
+    Loss,
+)
+from treceval_py.lint.findings import ERROR, SEVERITIES, WARNING, Finding
+
+__all__ = ["feedback", "score_of", "stated"]
+
+WIDTH = 100
+# How many of a list are told before "and 12 more".
+FILES, LINES, LOSSES, CLAIMS, REPAIRS = 10, 5, 5, 50, 20
+NAME, SENTENCE = 80, 600
+
+KINDS = {
+    "run": "a run (query Q0 document rank score tag)",
+    "msmarco": "a run in the format of MS MARCO (query document rank)",
+    "judged-ranking": "a judged ranking (query Q0 document judgment, best first)",
+}
+
+
+def feedback(entry: Entry, grades: Grades) -> str:
+    """Return what a student is told: points and reasons, what was read, what was found, numbers, claims, what to do.
+
+    Parameters
+    ----------
+    entry : Entry
+        The student's submission.
+    grades : Grades
+        The class, of which only the assignment and the baseline are told, and never another student.
+
+    Returns
+    -------
+    str
+        Plain text in lines of 100 characters at most, ended by a newline.
+    """
+    graded = entry.graded
+    title = f"Feedback for {shown(graded.student, NAME)}"
+    lines = [*_filled(title, ""), "=" * min(len(title), WIDTH), ""]
+    if grades.rules.title:
+        lines += [*_filled(shown(grades.rules.title, SENTENCE), ""), ""]
+    lines += _filled(_summary(entry), "")
+    sections: tuple[tuple[str, Iterable[str]], ...] = (
+        ("Points", _points(entry)),
+        ("What was read", _read(graded)),
+        ("What was repaired before scoring", _repairs(graded)),
+        ("What the check of your run found", _findings(graded)),
+        ("Your numbers", _numbers(graded, grades)),
+        ("Beside the baseline", _against(graded, entry, grades)),
+        ("Numbers that you claimed", _claims(graded)),
+        ("What to do next", _todo(entry)),
+    )
+    for heading, body in sections:
+        written = list(body)
+        if written:
+            lines += ["", "", heading, "-" * len(heading), *written]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def stated(claim: Checked) -> str:
+    """Say in a sentence or two what became of a claim."""
+    name = shown(claim.measure, NAME)
+    claimed = f"{name} = {shown(claim.text, NAME)}"
+    why = shown(claim.why, SENTENCE)
+    because = f": {why}" if why else ""
+    right = "" if claim.value is None else f" Under the rules of this assignment it is {_as_claimed(claim)}."
+    if claim.verdict == CORRECT:
+        return f"{claimed} is right{because}."
+    if claim.verdict == ROUNDING:
+        return f"{claimed} is right but for its rounding{because}.{right}"
+    if claim.verdict == CONVENTION:
+        return f"{claimed} is right under another convention{because}.{right}"
+    if claim.verdict == MISTAKE:
+        return f"{claimed} is what a common mistake gives{because}.{right}"
+    if claim.verdict == NOT_REPRODUCED:
+        return f"{claimed} could not be reproduced under any convention or by any common mistake{because}.{right}"
+    if claim.verdict == UNCHECKED:
+        return f"{claimed} could not be checked{because}."
+    return f"{name}: a number was expected, and none was claimed{because}."
+
+
+def score_of(points: float) -> str:
+    """Write points with two decimals."""
+    return f"{points:.2f}"
+
+
+def _summary(entry: Entry) -> str:
+    graded, marks = entry.graded, entry.marks
+    said = f"{score_of(marks.total)} of {score_of(marks.most)} points"
+    if marks.passed is not None:
+        said += ": passed" if marks.passed else ": not passed"
+    reason = f": {shown(graded.reason, SENTENCE)}" if graded.reason else ""
+    became = {
+        REPAIRED: "Your run was scored after repairs that lose nothing; they are told below",
+        REFUSED: f"What you handed in could not be scored{reason}",
+        MISSING: f"No run was found in what you handed in{reason}",
+        FAILED: f"Grading your submission was stopped{reason}",
+    }
+    return f"{said}. {became.get(graded.status, 'Your run was read and scored')}."
+
+
+def _points(entry: Entry) -> Iterator[str]:
+    marks = entry.marks
+    rows = [(mark.part, f"{score_of(mark.points)} of {score_of(mark.most)}", mark.why) for mark in marks.items]
+    rows.append(("Together", f"{score_of(marks.total)} of {score_of(marks.most)}", ""))
+    widest = min(max(len(shown(part, NAME)) for part, _, _ in rows), 30)
+    broadest = max(len(points) for _, points, _ in rows)
+    for part, points, why in rows:
+        name = shown(part, NAME)
+        if len(name) > widest:
+            yield from _filled(name, "  ")
+            name = ""
+        yield f"  {name:<{widest}}  {points:>{broadest}}"
+        if why:
+            yield from _filled(shown(why, SENTENCE), "      ")
+
+
+def _read(graded: Graded) -> Iterator[str]:
+    if graded.run and graded.status not in (SCORED, REPAIRED):
+        yield from _filled(f"{shown(graded.run, NAME)} was tried as a run, and could not be scored.", "  ")
+    elif graded.run:
+        kind = KINDS.get(graded.kind, graded.kind or "a run")
+        size = [_counted(graded.lines, "line"), _counted(graded.queries, "query", "queries")]
+        size.append(_counted(graded.documents, "document"))
+        yield from _filled(f"{shown(graded.run, NAME)} was taken as {kind}: {', '.join(size)}.", "  ")
+    else:
+        yield "  No run was scored."
+    order = ("run", "judged ranking", "claims", "refused")
+    files = sorted(graded.files, key=lambda file: order.index(file.role) if file.role in order else len(order))
+    for file in files[:FILES]:
+        yield from _filled(_of_file(file), "  ", "      ")
+    yield from _more(len(files) - FILES, "file", "files")
+
+
+def _of_file(file: FileRead) -> str:
+    why = f": {shown(file.why, SENTENCE)}" if file.why else ""
+    return f"- {shown(file.name, NAME)} ({_counted(file.bytes, 'byte')}), {file.role}{why}"
+
+
+def _repairs(graded: Graded) -> Iterator[str]:
+    for repair in graded.repairs[:REPAIRS]:
+        yield from _filled(f"- {shown(repair, SENTENCE)}", "  ", "    ")
+    yield from _more(len(graded.repairs) - REPAIRS, "repair", "repairs")
+
+
+def _findings(graded: Graded) -> Iterator[str]:
+    if not graded.counts:
+        if graded.run:
+            yield "  Nothing: the file is clean."
+        return
+    total = by_severity(graded)
+    said = ", ".join(_counted(total[each], each) for each in SEVERITIES if total[each])
+    yield from _filled(
+        f"{said}. An error keeps a file from being scored, or makes numbers of it by accident; "
+        "a warning is likely a mistake; a note is good to know.",
+        "  ",
+    )
+    codes: dict[str, list[Finding]] = {code: [] for code in graded.counts}
+    for finding in graded.findings:
+        codes.setdefault(finding.code, []).append(finding)
+    weight = {code: SEVERITIES.index(found[0].severity) if found else 0 for code, found in codes.items()}
+    for code in sorted(codes, key=lambda code: (weight[code], code)):
+        yield ""
+        yield from _of_code(code, codes[code], graded)
+    yield ""
+    yield from _filled(f"What a code means is told by: treceval check --explain {min(codes)}", "  ")
+
+
+def _of_code(code: str, found: Sequence[Finding], graded: Graded) -> Iterator[str]:
+    number = max(graded.counts.get(code, 0), len(found))
+    severity = found[0].severity if found else "finding"
+    yield f"  {code}, {severity}" + (f", {number:,} times" if number > 1 else "")
+    told = list(dict.fromkeys(finding.todo for finding in found))
+    for finding in found[:LINES]:
+        what = f"{_place(finding, graded)}{shown(finding.what, SENTENCE)}"
+        if len(told) > 1 and finding.todo:
+            what += f". {shown(finding.todo, SENTENCE)}"
+        yield from _filled(what, "    ", "      ")
+    yield from _more(number - min(LINES, len(found)), "place", "places", "    ")
+    if len(told) == 1 and told[0]:
+        yield from _filled(f"To do: {shown(told[0], SENTENCE)}", "    ", "      ")
+
+
+def _place(finding: Finding, graded: Graded) -> str:
+    parts = [] if finding.file.endswith(graded.run) else [shown(finding.file, NAME)]
+    parts += [f"line {finding.line}"] if finding.line else []
+    parts += [f"column {finding.column}"] if finding.column else []
+    return f"{', '.join(parts)}: " if parts else "the whole file: "
+
+
+def _numbers(graded: Graded, grades: Grades) -> Iterator[str]:
+    if not graded.measures:
+        return
+    baseline = grades.baseline_measures
+    names = [name for name in grades.measures if name in graded.measures] or list(graded.measures)
+    widest = max(len("measure"), *map(len, names))
+    header = f"  {'measure':<{widest}}  {'yours':>9}"
+    yield header + (f"  {'baseline':>9}  {'difference':>10}" if baseline else "")
+    for name in names:
+        value = graded.measures[name]
+        line = f"  {name:<{widest}}  {value:>9.4f}"
+        if name in baseline:
+            line += f"  {baseline[name]:>9.4f}  {_signed(value - baseline[name]):>10}"
+        yield line
+    yield ""
+    missing, judged = graded.missing_queries
+    if missing:
+        counts = "each counts as 0" if grades.rules.complete else "the means are over the others"
+        lacks = f"Your run lacks {missing:,} of the {_counted(judged, 'judged query', 'judged queries')}: {counts}."
+        yield from _filled(lacks, "  ")
+    yield from _filled(f"These are means over the queries, as the profile {graded.profile} computes them.", "  ")
+    for name in names:
+        if name in graded.signatures:
+            yield from _filled(f"{name}: {graded.signatures[name]}", "    ", "      ")
+
+
+def _against(graded: Graded, entry: Entry, grades: Grades) -> Iterator[str]:
+    for pair in grades.pairs:
+        if pair.second < 0 and grades.entries[pair.first].name == entry.name:
+            yield from _filled(f"Your run and the baseline are alike ({pair.kind}).", "  ")
+    if graded.against is not None:
+        yield from _compared(graded.against)
+        yield from _lost(graded.against)
+
+
+def _compared(against: AgainstBaseline) -> Iterator[str]:
+    delta = against.value - against.baseline
+    side = "equal to" if f"{delta:.4f}" in ("0.0000", "-0.0000") else "above" if delta > 0 else "below"
+    name = shown(os.path.basename(against.name), NAME)
+    yield from _filled(
+        f"By {against.measure}, over the {_counted(against.queries, 'query', 'queries')} that both have, your run "
+        f"({against.value:.4f}) is {side} the baseline, {name} ({against.baseline:.4f}).",
+        "  ",
+    )
+    parts = [f"higher in {against.better:,}", f"lower in {against.worse:,}", f"equal in {against.equal:,}"]
+    yield from _filled(f"Query by query, yours is {', '.join(parts)}.", "  ")
+    if against.p is not None:
+        p = "below 0.0001" if against.p < 0.0001 else f"{against.p:.4f}"
+        said = f"a mean difference at least as large would come about by chance with probability {p} (paired t-test)"
+        yield from _filled(f"If both systems were equally good, {said}.", "  ")
+
+
+def _lost(against: AgainstBaseline) -> Iterator[str]:
+    if not against.losses:
+        return
+    yield from ("", "  Where you lost most:")
+    for loss in against.losses[:LOSSES]:
+        yield from _filled(
+            f"query {shown(loss.qid, NAME)}: {loss.value:.4f} instead of {loss.baseline:.4f} "
+            f"({_signed(loss.value - loss.baseline)})",
+            "    ",
+            "      ",
+        )
+        yield from _fallen(loss)
+    yield from _more(against.worse - min(LOSSES, len(against.losses)), "query", "queries", "    ")
+
+
+def _fallen(loss: Loss) -> Iterator[str]:
+    for document in loss.documents[:LINES]:
+        yours = "you did not retrieve it" if document.rank is None else f"rank {document.rank:,} in yours"
+        theirs = "not retrieved" if document.baseline is None else f"rank {document.baseline:,}"
+        said = f"{shown(document.docid, NAME)}, relevant (judged {document.label}): {yours}, {theirs} in the baseline"
+        yield from _filled(said, "      ", "        ")
+    yield from _more(len(loss.documents) - LINES, "document", "documents", "      ")
+
+
+def _claims(graded: Graded) -> Iterator[str]:
+    for claim in graded.claims[:CLAIMS]:
+        place = f" ({shown(claim.place, NAME)})" if claim.place else ""
+        yield from _filled(f"- {stated(claim)}{place}", "  ", "    ")
+    yield from _more(len(graded.claims) - CLAIMS, "claim", "claims")
+
+
+def _todo(entry: Entry) -> Iterator[str]:
+    steps = [*_steps_of_run(entry.graded), *_steps_of_claims(entry)]
+    if not steps:
+        full = entry.marks.total >= entry.marks.most
+        steps = ["Nothing has to be corrected" + ("." if full else "; under Points it is said why some are missing.")]
+    for step in steps:
+        yield from _filled(f"- {step}", "  ", "    ")
+
+
+def _steps_of_run(graded: Graded) -> Iterator[str]:
+    counts = by_severity(graded)
+    if graded.status == MISSING:
+        yield (
+            "Hand in your run: a text file with a line for each retrieved document, which has the query, Q0, the "
+            "document, its rank, its score and a name for the run, with spaces between them."
+        )
+    elif graded.status == FAILED:
+        yield "Hand in a run that is smaller or simpler; if it is neither large nor unusual, ask who grades you."
+    elif graded.status == REPAIRED:
+        see = f"treceval check {_argument(graded.run)}"
+        yield f"Mend the file itself: other programs may refuse it, or score it wrongly. To see everything: {see}"
+    elif graded.status == REFUSED or counts[ERROR]:
+        yield f"Correct the errors first. To see all of them: treceval check {_argument(graded.run)}"
+    if counts[WARNING]:
+        yield "Look at each warning: either the file is mended, or you know why it is as it is."
+    if graded.missing_queries[0]:
+        yield "Rank documents for every judged query, or find out why your system returned nothing for some."
+
+
+def _steps_of_claims(entry: Entry) -> Iterator[str]:
+    verdicts = {claim.verdict for claim in entry.graded.claims}
+    if MISTAKE in verdicts:
+        yield "Recompute what a mistake has changed; which one is said with each number."
+    if NOT_REPRODUCED in verdicts:
+        yield "Find out where each number comes from that could not be reproduced: another run, other judgments?"
+    if CONVENTION in verdicts:
+        yield "With a number, say under which convention it was computed; use that of the assignment."
+    if ROUNDING in verdicts:
+        yield "Round numbers once, at the end, and to the nearest digit."
+    wanted = not verdicts and any(mark.part == "claims" and mark.points < mark.most for mark in entry.marks.items)
+    if wanted or verdicts & {UNCHECKED, NO_CLAIM}:
+        yield "Claim each expected number once, on a line such as: MAP = 0.1234"
+
+
+def _argument(name: str) -> str:
+    return shown(name, NAME) if name and not set(name) & set(" \t'\"\\$`;&|<>()*?!#") else "FILE"
+
+
+# Words and lines ----------------------------------------------------------------------------------
+
+
+def _filled(text: str, indent: str, later: str | None = None) -> list[str]:
+    """Break text into lines; what is longer than a line is cut, as an id may be."""
+    return wrap(
+        shown(text, 2000),
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent if later is None else later,
+        break_on_hyphens=False,
+    )
+
+
+def _more(number: int, one: str, many: str, indent: str = "  ") -> Iterator[str]:
+    if number > 0:
+        yield f"{indent}and {number:,} more {one if number == 1 else many}"
+
+
+def _counted(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _signed(value: float) -> str:
+    said = f"{value:+.4f}"
+    return "0.0000" if said in ("+0.0000", "-0.0000") else said
+
+
+def _as_claimed(claim: Checked) -> str:
+    """Write the right value with four decimals, or as many as the claim has, so that the difference is seen."""
+    decimals = claim.text.replace(",", ".").partition(".")[2]
+    digits = len(decimals) - len(decimals.lstrip("0123456789"))
+    assert claim.value is not None
+    return f"{claim.value:.{min(max(digits, 4), 10)}f}"

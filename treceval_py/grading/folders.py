@@ -1,0 +1,181 @@
+"""Folders that nobody has looked at: their files, without following a link and without opening what is no file."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import deque
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+from treceval_py.grading.archives import reason
+from treceval_py.grading.limits import DEEPEST, IntakeError, Limits, left_out
+
+__all__ = ["Entry", "State", "entries_of", "opened_below", "state_of", "walked"]
+
+State = tuple[int, int]
+"""The size and the time of the last change of a file."""
+
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_FOLDER = getattr(os, "O_DIRECTORY", 0)
+_BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+_KINDS = {
+    stat.S_IFLNK: "a link: links are not followed",
+    stat.S_IFIFO: "a pipe, not a file",
+    stat.S_IFCHR: "a device, not a file",
+    stat.S_IFBLK: "a device, not a file",
+    stat.S_IFSOCK: "a socket, not a file",
+}
+
+
+class Entry(NamedTuple):
+    """Something in a folder.
+
+    Attributes
+    ----------
+    parts : tuple of str
+        Its path below the folder.
+    folder : bool
+        Whether it is a folder.
+    size : int
+        Bytes.
+    state : State
+        Its size and time, to see whether it is still the same when it is read.
+    why : str
+        Why it is refused; empty where it is not.
+    system : bool
+        Whether it is refused as a file that no person wrote.
+    """
+
+    parts: tuple[str, ...]
+    folder: bool
+    size: int
+    state: State
+    why: str = ""
+    system: bool = False
+
+
+def state_of(found: os.stat_result) -> State:
+    """Return what tells a file from a later state of it."""
+    return found.st_size, found.st_mtime_ns
+
+
+def entries_of(path: str, before: tuple[str, ...], most: int) -> list[Entry]:
+    """Return what is in a folder, by name.
+
+    Raises
+    ------
+    IntakeError
+        It cannot be read, or holds too much.
+    """
+    try:
+        with os.scandir(path) as found:
+            names = []
+            for entry in found:
+                names.append(entry.name)
+                if len(names) > most:
+                    raise IntakeError(f"it has more than {most:,} files and folders", "Hand in fewer files.", file=path)
+    except OSError as error:
+        what = f"the folder cannot be read: {reason(error)}"
+        raise IntakeError(what, "Check who may read it.", file=path) from None
+    return [_entry(path, name, before) for name in sorted(names)]
+
+
+def _entry(folder: str, name: str, before: tuple[str, ...]) -> Entry:
+    parts = (*before, name)
+    try:
+        found = os.lstat(os.path.join(folder, name))
+    except OSError as error:
+        return Entry(parts, False, 0, (0, 0), f"it cannot be looked at: {reason(error)}")
+    kind = stat.S_IFMT(found.st_mode)
+    why = left_out(name)
+    system = bool(why)
+    if not why and kind not in {stat.S_IFREG, stat.S_IFDIR}:
+        why = f"it is {_KINDS.get(kind, 'neither a file nor a folder')}"
+    size = found.st_size if kind == stat.S_IFREG else 0
+    return Entry(parts, kind == stat.S_IFDIR, size, state_of(found), why, system)
+
+
+def walked(path: str, limits: Limits) -> Iterator[Entry]:
+    """Yield the files below a folder, and what is refused there.
+
+    Folders come by name, before those in them, so that the same folder always gives the same; where there is too much,
+    the walk ends with an entry that says so.
+    """
+    seen = 0
+    waiting: deque[tuple[str, ...]] = deque([()])
+    while waiting:
+        below = waiting.popleft()
+        try:
+            found = entries_of(os.path.join(path, *below), below, limits.entries)
+        except IntakeError as error:
+            yield Entry(below or (".",), True, 0, (0, 0), error.what)
+            continue
+        seen += len(found)
+        if seen > limits.entries:
+            why = f"more than {limits.entries:,} files and folders: what is here and further down was not looked at"
+            yield Entry(below, True, 0, (0, 0), why)
+            return
+        for entry in found:
+            if not entry.folder or entry.why:
+                yield entry
+            elif len(entry.parts) > DEEPEST or len("/".join(entry.parts)) > limits.path:
+                yield entry._replace(why="it lies too deep, or its path is too long: nothing in it was looked at")
+            else:
+                waiting.append(entry.parts)
+
+
+def opened_below(root: str, below: tuple[str, ...], state: State, name: str) -> BinaryIO:
+    """Open a file below a folder for reading, without following any link on the way.
+
+    Parameters
+    ----------
+    root : str
+        A folder that is trusted, or, where ``below`` is empty, the file.
+    below : tuple of str
+        The path below it.
+    state : State
+        How the file was when it was found.
+    name : str
+        How messages call it.
+
+    Raises
+    ------
+    IntakeError
+        It cannot be opened, is no file, or is not as it was found.
+    """
+    try:
+        handle = _descriptor(root, below)
+    except OSError as error:
+        raise IntakeError(f"it cannot be opened: {reason(error)}", "Check who may read it.", file=name) from None
+    stream = os.fdopen(handle, "rb", buffering=0)
+    found = os.fstat(handle)
+    if stat.S_ISREG(found.st_mode) and state_of(found) == state:
+        return stream
+    stream.close()
+    if not stat.S_ISREG(found.st_mode):
+        raise IntakeError("it is no file", "Hand in a file.", file=name)
+    raise IntakeError("the file changed while submissions were read", "Run again when nothing writes to it.", file=name)
+
+
+def _descriptor(root: str, below: tuple[str, ...]) -> int:
+    """Open step by step: only so can no folder on the way be a link, not even one that was put there a moment ago."""
+    wanted = os.O_RDONLY | _NO_WAIT | _BINARY
+    if not below:
+        return os.open(root, wanted)
+    if os.open not in os.supports_dir_fd:  # Windows
+        for end in range(1, len(below) + 1):
+            if os.path.islink(os.path.join(root, *below[:end])):
+                raise OSError(None, "a link is on the way to it")
+        return os.open(os.path.join(root, *below), wanted)
+    folder = os.open(root, os.O_RDONLY | _FOLDER | _BINARY)
+    try:
+        for part in below[:-1]:
+            inner = os.open(part, os.O_RDONLY | _FOLDER | _NO_LINK | _BINARY, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        return os.open(below[-1], wanted | _NO_LINK, dir_fd=folder)
+    finally:
+        os.close(folder)

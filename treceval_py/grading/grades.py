@@ -1,0 +1,87 @@
+"""A graded class: every submission with its points, and what is known of all together."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from treceval_py.grading.points import Marks
+from treceval_py.grading.records import Graded
+from treceval_py.grading.rules import Rules
+
+__all__ = ["Entry", "Grades", "Pair"]
+
+
+class Entry(NamedTuple):
+    """A submission with its points.
+
+    Attributes
+    ----------
+    graded : Graded
+        What is known of it.
+    marks : Marks
+        Its points.
+    name : str
+        A name for its files, of letters, digits, dots, hyphens and underscores, that no other entry has, whatever case
+        is.
+    """
+
+    graded: Graded
+    marks: Marks
+    name: str
+
+
+class Pair(NamedTuple):
+    """Two submissions, or one and the baseline, whose runs are alike: a question to look into, not a verdict.
+
+    Attributes
+    ----------
+    first, second : int
+        The numbers of the entries; `second` is -1 for the baseline.
+    kind : str
+        ``same file``, ``same ranking`` or ``nearly the same``.
+    overlap : float
+        Mean rank-biased overlap of the first documents of each query, 0 to 1.
+    queries : int
+        Over how many queries.
+    """
+
+    first: int
+    second: int
+    kind: str
+    overlap: float
+    queries: int
+
+
+class Grades(NamedTuple):
+    """All that the outputs are made from.
+
+    Attributes
+    ----------
+    qrels, submissions, baseline : str
+        The files, as they were named; no baseline is the empty string.
+    rules : Rules
+        By what was graded.
+    measures : tuple of str
+        The measures, the first one deciding the order of the overview.
+    baseline_measures : dict of str to float
+        The baseline's means; empty without one.
+    entries : tuple of Entry
+        All submissions, in the order of their students' names.
+    pairs : tuple of Pair
+        Those that are alike.
+    strays : tuple of str
+        Claims of students who handed nothing in: ``claims.csv:12: student 'xy' …``; sentences without full stop.
+    notes : tuple of str
+        What else is to be known; sentences without full stop.
+    """
+
+    qrels: str
+    submissions: str
+    baseline: str
+    rules: Rules
+    measures: tuple[str, ...]
+    baseline_measures: dict[str, float]
+    entries: tuple[Entry, ...]
+    pairs: tuple[Pair, ...] = ()
+    strays: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

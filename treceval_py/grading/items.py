@@ -1,0 +1,194 @@
+"""Submissions as they were handed in: who they are from, and their files, which can be opened again in any process."""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+import zipfile
+from typing import IO, Any, BinaryIO, NamedTuple, cast
+
+from treceval_py.grading.archives import BROKEN, kept_archive, opened_member, reason
+from treceval_py.grading.folders import State, opened_below
+from treceval_py.grading.limits import DEFAULT, IntakeError, Limits, amount
+from treceval_py.grading.records import FileRead
+
+__all__ = ["Item", "Place", "Submission", "archive_at", "opened_at"]
+
+
+class Place(NamedTuple):
+    """Where a file is.
+
+    Attributes
+    ----------
+    root : str
+        A folder that is trusted, or a file.
+    below : tuple of str
+        The path below the folder; empty where the root is the file.
+    members : tuple of int
+        Of a file in a zip archive, its number there; of one in an archive in an archive, both numbers.
+    state : tuple of int
+        Size and time of the file on the disk, which must not change meanwhile.
+    """
+
+    root: str
+    below: tuple[str, ...]
+    members: tuple[int, ...]
+    state: State
+
+
+class Item(NamedTuple):
+    """A file of a submission.
+
+    Attributes
+    ----------
+    name : str
+        Its path within the submission, with slashes, as it may be shown.
+    size : int
+        Its size as it is declared.
+    place : Place
+        Where it is.
+    limits : Limits
+        How much of it is read.
+    """
+
+    name: str
+    size: int
+    place: Place
+    limits: Limits = DEFAULT
+
+    def opened(self) -> BinaryIO:
+        """Open the file for reading; what is read is counted, and reading ends with an error where it is too much.
+
+        Raises
+        ------
+        IntakeError
+            It cannot be opened, or has changed; while reading: it is damaged, or larger than the limit.
+        """
+        return opened_at(self.place, self.name, self.limits)
+
+
+class Submission(NamedTuple):
+    """What a student handed in.
+
+    Attributes
+    ----------
+    student : str
+        Who it is from, by the name of the folder or file, as it may be shown.
+    source : str
+        The folder, file or member of an archive that it came in.
+    items : tuple of Item
+        The files that can be opened.
+    refused : tuple of FileRead
+        What is not opened, and why: the role is ``refused``, or ``not used`` for what no person wrote.
+    """
+
+    student: str
+    source: str
+    items: tuple[Item, ...] = ()
+    refused: tuple[FileRead, ...] = ()
+
+
+class _Bounded(io.RawIOBase):
+    """A stream that gives no more than a number of bytes, and has one kind of error."""
+
+    def __init__(self, stream: IO[bytes], name: str, most: int) -> None:
+        self.name = name
+        self._stream = stream
+        self._most = most
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self._at = self._done(lambda: self._stream.seek(offset, whence))
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        data: bytes = self._done(lambda: self._stream.read(len(buffer)))
+        self._at += len(data)
+        if self._at > self._most:
+            raise IntakeError(f"it has more than {amount(self._most)}", "Hand in a smaller file.", file=self.name)
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _done(self, action: Any) -> Any:
+        try:
+            return action()
+        except BROKEN as error:
+            what = f"it cannot be read: {reason(error)}"
+            raise IntakeError(what, "Hand it in again.", file=self.name) from None
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+
+def opened_at(place: Place, name: str, limits: Limits) -> BinaryIO:
+    """Open a file wherever it is; see `Item.opened`.
+
+    Parameters
+    ----------
+    place : Place
+        Where it is.
+    name : str
+        How messages call it.
+    limits : Limits
+        How much of it is read.
+
+    Raises
+    ------
+    IntakeError
+        As of `Item.opened`.
+    """
+    if place.members:
+        archive = archive_at(place._replace(members=place.members[:-1]), name, limits)
+        stream = opened_member(archive, place.members[-1], name)
+    else:
+        stream = opened_below(place.root, place.below, place.state, name)
+    return cast("BinaryIO", io.BufferedReader(_Bounded(stream, name, limits.file_bytes), 1 << 16))
+
+
+def archive_at(place: Place, name: str, limits: Limits, *, entries: int | None = None) -> zipfile.ZipFile:
+    """Open the zip archive that is at a place; it stays open for a while.
+
+    Parameters
+    ----------
+    place : Place
+        Where the archive is, itself at most in one other archive.
+    name : str
+        How messages call it.
+    limits : Limits
+        How many members it may have, and how many bytes where it lies in another one.
+    entries : int, optional
+        How many members it may have, if not so many.
+
+    Raises
+    ------
+    IntakeError
+        It cannot be read.
+    """
+
+    def opened() -> BinaryIO:
+        if not place.members:
+            return opened_below(place.root, place.below, place.state, name)
+        with opened_at(place, name, limits) as packed:
+            copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the archive
+            try:
+                while data := packed.read(1 << 20):
+                    copy.write(data)
+            except BaseException:
+                copy.close()
+                raise
+        copy.seek(0)
+        return cast("BinaryIO", copy)
+
+    return kept_archive(tuple(place), opened, name, limits.entries if entries is None else entries)

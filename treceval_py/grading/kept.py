@@ -1,0 +1,125 @@
+"""Records of graded submissions on disk, so that grading that was stopped goes on where it was."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from treceval_py.errors import OutputError
+from treceval_py.formats.target import written_whole
+from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument
+from treceval_py.lint.findings import Finding
+
+__all__ = ["SUFFIX", "forget", "from_plain", "plain", "read_record", "write_record"]
+
+SUFFIX = ".json.gz"
+
+VERSION = 1
+"""Of what a record looks like; one of another version is made again."""
+
+
+def plain(graded: Graded) -> dict[str, Any]:
+    """Return a record as JSON takes it."""
+    against = graded.against
+    return {
+        **graded._asdict(),
+        "files": [each._asdict() for each in graded.files],
+        "findings": [each._asdict() for each in graded.findings],
+        "claims": [each._asdict() for each in graded.claims],
+        "against": None if against is None else _plain_against(against),
+        "tops": None if graded.tops is None else [list(graded.tops.shape), _packed(graded.tops)],
+    }
+
+
+def _plain_against(against: AgainstBaseline) -> dict[str, Any]:
+    losses = [
+        {**loss._asdict(), "documents": [document._asdict() for document in loss.documents]} for loss in against.losses
+    ]
+    return {**against._asdict(), "losses": losses}
+
+
+def from_plain(record: Mapping[str, Any]) -> Graded:
+    """Return the record that `plain` made JSON of.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        It is none.
+    """
+    against = record["against"]
+    given = {
+        **record,
+        "files": tuple(FileRead(**each) for each in record["files"]),
+        "findings": tuple(Finding(**each) for each in record["findings"]),
+        "claims": tuple(Checked(**each) for each in record["claims"]),
+        "against": None if against is None else _against(against),
+        "missing_queries": tuple(record["missing_queries"]),
+        "repairs": tuple(record["repairs"]),
+        "tops": None if record["tops"] is None else _unpacked(*record["tops"]),
+    }
+    return Graded(**given)
+
+
+def _against(record: Mapping[str, Any]) -> AgainstBaseline:
+    losses = tuple(
+        Loss(**{**loss, "documents": tuple(LostDocument(**document) for document in loss["documents"])})
+        for loss in record["losses"]
+    )
+    return AgainstBaseline(**{**record, "losses": losses})
+
+
+def _packed(numbers: Any) -> str:
+    return base64.b64encode(np.ascontiguousarray(numbers, dtype="<i8").tobytes()).decode("ascii")
+
+
+def _unpacked(shape: list[int], text: str) -> Any:
+    return np.frombuffer(base64.b64decode(text), dtype="<i8").astype(np.int64).reshape(shape)
+
+
+def write_record(path: str, graded: Graded) -> None:
+    """Keep a record, whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        It cannot be written.
+    """
+    # Surrogates, which names of files may have, are written as escapes.
+    text = json.dumps({"version": VERSION, "graded": plain(graded)}, ensure_ascii=True, sort_keys=True)
+    with written_whole(path) as stream:  # compressed, as its name ends in .gz
+        stream.write(text.encode("ascii"))
+
+
+def read_record(path: str) -> Graded | None:
+    """Return a record that was kept; None where there is none, or none that can be used."""
+    try:
+        if os.path.islink(path):
+            return None
+        with open(path, "rb") as stream:
+            found = json.loads(gzip.decompress(stream.read()))
+        return from_plain(found["graded"]) if found["version"] == VERSION else None
+    except (OSError, EOFError, ValueError, KeyError, TypeError, zlib.error):
+        return None
+
+
+def forget(folder: str, keep: set[str]) -> None:
+    """Remove the records of a folder that are not among those to keep.
+
+    Raises
+    ------
+    OutputError
+        One cannot be removed.
+    """
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(SUFFIX) and name not in keep:
+            try:
+                os.unlink(os.path.join(folder, name))
+            except OSError as error:
+                raise OutputError(f"cannot be removed: {error.strerror or error}", file=name) from None

@@ -1,0 +1,354 @@
+"""The overview of a class: one HTML page that loads nothing, for who grades."""
+
+from __future__ import annotations
+
+import math
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from treceval_py.errors import OutputError
+from treceval_py.grading.feedback import score_of
+from treceval_py.grading.gradebook import BASELINE, QUESTION, by_severity, graded_json, shown
+from treceval_py.grading.grades import Entry, Grades
+from treceval_py.grading.records import CORRECT, NO_CLAIM, REPAIRED, ROUNDING, SCORED, STATUSES, VERDICTS, Graded
+from treceval_py.grading.rules import Rules
+from treceval_py.grading.workbook import INSTALL
+from treceval_py.lint.catalogue import CODES
+from treceval_py.lint.findings import ERROR, SEVERITIES, WARNING
+from treceval_py.report.plots import THEMES
+from treceval_py.version import __version__
+
+__all__ = ["Bar", "Histogram", "graded_json", "histogram", "overview"]
+
+FOLDER = Path(__file__).parent
+# How many of a list are shown; the gradebook has all.
+PAIRS, CLAIMS, MEASURES, NOTES = 200, 500, 30, 100
+NAME, SENTENCE = 80, 300
+# A histogram has these sizes and margins, in units of its own.
+WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM = 460, 190, 18, 18, 26, 42
+MOST_BARS = 14
+
+
+class Bar(NamedTuple):
+    """A bar of a histogram: where it stands, how many it counts, and what a pointer over it is told."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    number: int
+    title: str
+
+
+class Histogram(NamedTuple):
+    """A histogram as shapes.
+
+    Attributes
+    ----------
+    bars : tuple of Bar
+        The bars, from left to right.
+    ticks : tuple of (float, str)
+        Where the axis has numbers, and these.
+    mark : float or None
+        Where the baseline stands.
+    said : str
+        The same in words.
+    """
+
+    bars: tuple[Bar, ...]
+    ticks: tuple[tuple[float, str], ...]
+    mark: float | None
+    said: str
+
+
+def overview(grades: Grades) -> str:
+    """Return the overview of a class as a whole HTML document, which opens without a network and from a file.
+
+    Parameters
+    ----------
+    grades : Grades
+        The class.
+
+    Returns
+    -------
+    str
+        The document; all of it can be read without JavaScript, which only sorts tables. It links to
+        ``feedback/NAME.txt`` for each entry. The same grades give the same text.
+
+    Raises
+    ------
+    OutputError
+        If the package jinja2 is not installed.
+
+    Notes
+    -----
+    Nothing that a student wrote can become markup or script: Jinja escapes it, control characters are written as
+    escapes, and the document has a policy by which only its own script and style, named by their hashes, are used,
+    and nothing is fetched.
+    """
+    try:
+        import jinja2  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        raise OutputError("the overview needs the package jinja2, which is not installed", INSTALL) from None
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(
+        number=_number, score=score_of, name=lambda text: shown(text, NAME), shown=lambda text: shown(text, SENTENCE)
+    )
+    script, style = _read(FOLDER / "overview.js"), _style()
+    made: str = environment.from_string(_read(FOLDER / "overview.html")).render(
+        grades=grades,
+        title=shown(grades.rules.title, NAME) or "Overview of the class",
+        policy=_policy(script, style),
+        script=script,
+        style=style,
+        figures=_figures(grades.entries),
+        plots=_plots(grades),
+        rows=_rows(grades),
+        unscored=[entry for entry in grades.entries if entry.graded.status not in (SCORED, REPAIRED)],
+        claims=_claims(grades.entries),
+        wrong=_wrong(grades.entries),
+        findings=_findings(grades.entries),
+        pairs=_pairs(grades),
+        question=QUESTION,
+        rules=_rules(grades.rules),
+        statuses=STATUSES,
+        verdicts=VERDICTS,
+        wide=WIDE,
+        high=HIGH,
+        foot=HIGH - BOTTOM,
+        most={"pairs": PAIRS, "claims": CLAIMS, "measures": MEASURES, "notes": NOTES},
+        version=__version__,
+    )
+    return made
+
+
+def histogram(values: Sequence[float], low: float, high: float, *, mark: float | None, unit: str) -> Histogram:
+    """Lay out how many values fall in each of some equally wide parts of a range; the last part has its upper end.
+
+    Parameters
+    ----------
+    values : sequence of float
+        The values, within the range.
+    low, high : float
+        The range, which is widened to round numbers.
+    mark : float, optional
+        A value that is marked.
+    unit : str
+        What the values are, for people.
+
+    Returns
+    -------
+    Histogram
+        The shapes.
+    """
+    step = _step(high - low)
+    first = math.floor(round(low / step, 9))
+    last = max(math.ceil(round(high / step, 9)), first + 1)
+    # Rounded before, as 0.3 / 0.1 is just below 3.
+    parts = Counter(min(math.floor(round(value / step, 9)), last - 1) for value in values)
+    decimals = max(0, -math.floor(math.log10(step)))
+    ends = [f"{number * step:.{decimals}f}" for number in range(first, last + 1)]
+    width = (WIDE - LEFT - RIGHT) / (last - first)
+    tallest = max(parts.values(), default=1)
+    bars = []
+    for place, number in enumerate(range(first, last)):
+        count = parts[number]
+        height = round((HIGH - TOP - BOTTOM) * count / tallest, 2)
+        told = f"{ends[place]} to {ends[place + 1]} {unit}: {_submissions(count)}"
+        bars.append(
+            Bar(round(LEFT + place * width + 1.5, 2), HIGH - BOTTOM - height, round(width - 3, 2), height, count, told)
+        )
+    every = math.ceil((last - first) / 7)
+    ticks = [(round(LEFT + place * width, 2), end) for place, end in enumerate(ends) if place % every == 0]
+    at = None if mark is None else round(LEFT + (mark / step - first) * width, 2)
+    said = "; ".join(bar.title for bar in bars if bar.number)
+    return Histogram(tuple(bars), tuple(ticks), at, said)
+
+
+def _step(width: float) -> float:
+    """Return the smallest of 1, 2, 5, 10 and so on, also of their tenths, that makes a few bars of a range."""
+    if not width > 0:
+        return 0.05
+    power = 10.0 ** math.floor(math.log10(width / MOST_BARS))
+    return next(factor * power for factor in (1, 2, 5, 10) if width / (factor * power) <= MOST_BARS)
+
+
+# What the page shows ------------------------------------------------------------------------------
+
+
+def _figures(entries: Sequence[Entry]) -> list[tuple[str, str]]:
+    """Return the numbers that tell of the class at once, each with its words."""
+    statuses = Counter(entry.graded.status for entry in entries)
+    figures = [(str(statuses[status]), status) for status in STATUSES if statuses[status]]
+    totals = [entry.marks.total for entry in entries]
+    if totals:
+        most = max(entry.marks.most for entry in entries)
+        figures.append((f"{fmean(totals):.1f}", f"mean of the points, of {most:g}"))
+        figures.append((f"{median(totals):.1f}", "median of the points"))
+    passed = [entry.marks.passed for entry in entries if entry.marks.passed is not None]
+    if passed:
+        figures.append((f"{sum(passed)} of {len(passed)}", "passed"))
+    return figures
+
+
+def _plots(grades: Grades) -> list[tuple[str, Histogram]]:
+    plots = []
+    if grades.entries:
+        most = max(entry.marks.most for entry in grades.entries)
+        totals = [entry.marks.total for entry in grades.entries]
+        top = max(most, *totals)
+        plots.append(("Points", histogram(totals, min(0.0, *totals), top or 1.0, mark=None, unit="points")))
+    if grades.measures:
+        name = grades.measures[0]
+        values = [entry.graded.measures[name] for entry in grades.entries if name in entry.graded.measures]
+        values = [value for value in values if math.isfinite(value)]
+        if values:
+            mark = grades.baseline_measures.get(name)
+            marked = [*values, mark] if mark is not None else values
+            plots.append((name, histogram(values, min(marked), max(marked), mark=mark, unit=name)))
+    return plots
+
+
+def _rows(grades: Grades) -> list[dict[str, Any]]:
+    """Return the lines of the table of students, best first by the first measure; those without a number are last."""
+    alike = {place for pair in grades.pairs for place in (pair.first, pair.second)}
+    rows = [_row(entry, grades, place in alike) for place, entry in enumerate(grades.entries)]
+
+    def order(row: dict[str, Any]) -> float:
+        value = row["values"][0] if row["values"] else None
+        return math.inf if value is None or math.isnan(value) else -value
+
+    return sorted(rows, key=order)
+
+
+def _row(entry: Entry, grades: Grades, alike: bool) -> dict[str, Any]:
+    graded = entry.graded
+    found = by_severity(graded)
+    right = sum(claim.verdict in (CORRECT, ROUNDING) for claim in graded.claims)
+    return {
+        "student": shown(graded.student, NAME),
+        "feedback": f"feedback/{quote(entry.name)}.txt",
+        "total": entry.marks.total,
+        "passed": entry.marks.passed,
+        "status": graded.status,
+        "values": [graded.measures.get(name) for name in grades.measures],
+        "right": right,
+        "claims": len(graded.claims),
+        "errors": found[ERROR],
+        "warnings": found[WARNING],
+        "alike": alike,
+    }
+
+
+def _claims(entries: Sequence[Entry]) -> list[tuple[str, list[int]]]:
+    """Count verdicts by measure, the measure that is claimed most first."""
+    counts: dict[str, Counter[str]] = {}
+    for entry in entries:
+        for claim in entry.graded.claims:
+            counts.setdefault(shown(claim.measure, NAME), Counter())[claim.verdict] += 1
+    most = sorted(counts.items(), key=lambda item: -item[1].total())
+    return [(name, [of[verdict] for verdict in VERDICTS]) for name, of in most]
+
+
+def _wrong(entries: Sequence[Entry]) -> list[tuple[Graded, Any]]:
+    kept = (CORRECT, NO_CLAIM)
+    return [(each.graded, claim) for each in entries for claim in each.graded.claims if claim.verdict not in kept]
+
+
+def _findings(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Count findings by code, errors first, then what most submissions have."""
+    found: dict[str, dict[str, Any]] = {}
+    for entry in entries:
+        examples = {finding.code: finding for finding in reversed(entry.graded.findings)}
+        for code, number in entry.graded.counts.items():
+            known = CODES.get(code)
+            example = examples.get(code)
+            severity = known.severity if known else example.severity if example else ERROR
+            row = found.setdefault(
+                code, {"code": code, "severity": severity, "title": "", "submissions": 0, "number": 0}
+            )
+            row["title"] = row["title"] or (known.title if known else shown(example.what, SENTENCE) if example else "")
+            row["submissions"] += 1
+            row["number"] += number
+    return sorted(found.values(), key=lambda row: (SEVERITIES.index(row["severity"]), -row["submissions"], row["code"]))
+
+
+def _rules(rules: Rules) -> list[str]:
+    """Say what gives points."""
+    said = []
+    if rules.points_run:
+        after = f", {100 * rules.credit_repaired:g} % of them after repairs" if rules.repair else ""
+        said.append(f"{rules.points_run:g} points for a run that can be scored{after}")
+    if rules.deduction_per_warning:
+        said.append(f"{rules.deduction_per_warning:g} points less for each kind of warning")
+    for measure in rules.measures if rules.points_measures else ():
+        if measure.full_from is not None:
+            place = " (both counted from the baseline)" if measure.above_baseline else ""
+            said.append(
+                f"{shown(measure.name, NAME)}: none below {measure.none_below or 0:g}, all from {measure.full_from:g}"
+                f" on{place}; weight {measure.weight:g} of the {rules.points_measures:g} points for measures"
+            )
+    if rules.points_claims:
+        shares = ", ".join(f"{verdict} {100 * rules.credit.get(verdict, 0):g} %" for verdict in VERDICTS)
+        said.append(f"{rules.points_claims:g} points for claims, in equal parts, of which the verdict gives: {shares}")
+    if rules.expected:
+        said.append(f"expected claims: {shown(', '.join(rules.expected), SENTENCE)}")
+    if rules.pass_mark is not None:
+        said.append(f"{rules.pass_mark:g} points are needed to pass")
+    return said
+
+
+def _pairs(grades: Grades) -> list[tuple[str, str, Any]]:
+    def name(place: int) -> str:
+        return shown(grades.entries[place].graded.student, NAME) if place >= 0 else BASELINE
+
+    return [(name(pair.first), name(pair.second), pair) for pair in grades.pairs]
+
+
+# The page -----------------------------------------------------------------------------------------
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def _style() -> str:
+    """Return the style of reports with their colours, and what only this page has."""
+    parts = [
+        f":root {{ {_colours('light')} }}",
+        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_colours('dark')} }} }}",
+        _read(FOLDER.parent / "report" / "page.css"),
+        _read(FOLDER / "overview.css"),
+    ]
+    return "\n".join(parts)
+
+
+def _colours(name: str) -> str:
+    theme = THEMES[name]._asdict()
+    used = ("paper", "ink", "muted", "line", "wash", "accent", "tint")
+    return f"color-scheme: {name}; " + " ".join(f"--{part}: {theme[part]};" for part in used)
+
+
+def _policy(script: str, style: str) -> str:
+    """Return the content security policy: this script and this style, and nothing else."""
+    of_script, of_style = (b64encode(sha256(text.encode()).digest()).decode() for text in (script, style))
+    return (
+        f"default-src 'none'; script-src 'sha256-{of_script}'; style-src 'sha256-{of_style}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
+
+
+def _submissions(count: int) -> str:
+    return f"{count} submission" if count == 1 else f"{count} submissions"

@@ -1,0 +1,210 @@
+"""Points: what a graded submission is worth under the rules, and why, part by part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import NamedTuple
+
+from treceval_py.errors import EvaluationError, MeasureError, visible
+from treceval_py.grading.naming import measure_named
+from treceval_py.grading.records import NO_CLAIM, REPAIRED, SCORED, STATUSES, VERDICTS, Checked, Graded
+from treceval_py.grading.rules import MeasureRule, Rules
+from treceval_py.lint.findings import WARNING
+from treceval_py.measures import Measure
+
+__all__ = ["Mark", "Marks", "marks_of"]
+
+LONGEST_SHOWN = 40
+"""Characters of a claimed number that a reason shows."""
+
+
+class Mark(NamedTuple):
+    """The points for a part of a submission.
+
+    Attributes
+    ----------
+    part : str
+        ``run``, ``measure map``, ``claim map``; ``claims`` where none was made.
+    points, most : float
+        What it gets and could get, rounded to two decimals, halves up.
+    why : str
+        The reason, a sentence without full stop.
+    """
+
+    part: str
+    points: float
+    most: float
+    why: str
+
+
+class Marks(NamedTuple):
+    """All points of a submission.
+
+    Attributes
+    ----------
+    items : tuple of Mark
+        The parts that can give points under the rules.
+    total, most : float
+        The sums of points before they are rounded, rounded to two decimals, halves up: three thirds of 20 are 20, not
+        three times 6.67.
+    passed : bool or None
+        Whether the total reaches the pass mark; None without one.
+    """
+
+    items: tuple[Mark, ...]
+    total: float
+    most: float
+    passed: bool | None
+
+
+class _Part(NamedTuple):
+    """A `Mark` before rounding: fractions, so that a sum by hand gives the same."""
+
+    name: str
+    points: Fraction
+    most: Fraction
+    why: str
+
+
+def marks_of(graded: Graded, rules: Rules, baseline: Mapping[str, float]) -> Marks:
+    """Return the points of a submission.
+
+    Parameters
+    ----------
+    graded : Graded
+        The submission.
+    rules : Rules
+        What gives points.
+    baseline : mapping of str to float
+        The baseline's means by measure; empty without one.
+
+    Returns
+    -------
+    Marks
+        The points with their reasons. Values of measures count as they are printed, with four decimals.
+
+    Raises
+    ------
+    EvaluationError
+        The rules count from the baseline's value, and there is none.
+    """
+    parts = [*_of_run(graded, rules), *_of_measures(graded, rules, baseline), *_of_claims(graded, rules)]
+    items = tuple(Mark(part.name, _rounded(part.points), _rounded(part.most), part.why) for part in parts)
+    total = _rounded(sum((part.points for part in parts), Fraction(0)))
+    passed = None if rules.pass_mark is None else total >= rules.pass_mark
+    return Marks(items, total, _rounded(_exact(rules.points)), passed)
+
+
+def _exact(number: float) -> Fraction:
+    """Return a number as it is written: 0.1, not the nearest float."""
+    return Fraction(repr(number))
+
+
+def _rounded(points: Fraction) -> float:
+    return math.floor(points * 100 + Fraction(1, 2)) / 100
+
+
+def _percent(share: Fraction) -> str:
+    return f"{float(share * 100):.4g} %"
+
+
+def _of_run(graded: Graded, rules: Rules) -> list[_Part]:
+    """Return the part of the run: all, less after repairs and for warnings, nothing where none could be scored."""
+    most = _exact(rules.points_run)
+    if not most:
+        return []
+    if graded.status not in (SCORED, REPAIRED):
+        return [_Part("run", Fraction(0), most, graded.reason or STATUSES[graded.status])]
+    share = _exact(rules.credit_repaired) if graded.status == REPAIRED else Fraction(1)
+    why = STATUSES[graded.status]
+    if share < 1:
+        why += f", which gives {_percent(share)} of the points"
+    kinds = sorted({found.code for found in graded.findings if found.severity == WARNING})
+    each = _exact(rules.deduction_per_warning)
+    if each and kinds:
+        what = "1 kind of warning" if len(kinds) == 1 else f"{len(kinds)} kinds of warnings"
+        why += f"; {what} ({', '.join(kinds)}) took {rules.deduction_per_warning:g} each"
+    return [_Part("run", max(most * share - each * len(kinds), Fraction(0)), most, why)]
+
+
+def _of_measures(graded: Graded, rules: Rules, baseline: Mapping[str, float]) -> list[_Part]:
+    """Return a part for each measure whose value is worth points."""
+    chosen = [rule for rule in rules.measures if rule.full_from is not None]
+    total = sum((_exact(rule.weight) for rule in chosen), Fraction(0))
+    if not rules.points_measures:
+        return []
+    parts = []
+    for rule in chosen:
+        most = _exact(rules.points_measures) * _exact(rule.weight) / total
+        if rule.above_baseline and rule.name not in baseline:
+            what = f"the rules count {rule.name} from the baseline's value, and there is no baseline with it"
+            raise EvaluationError(what, "Give a baseline, or leave above_baseline out of the rules.")
+        value = graded.measures.get(rule.name, math.nan)
+        if math.isnan(value):
+            parts.append(_Part(f"measure {rule.name}", Fraction(0), most, f"there is no value of {rule.name}"))
+            continue
+        share, why = _share_of(rule, value, baseline.get(rule.name, 0.0) if rule.above_baseline else None)
+        parts.append(_Part(f"measure {rule.name}", most * share, most, why))
+    return parts
+
+
+def _share_of(rule: MeasureRule, value: float, baseline: float | None) -> tuple[Fraction, str]:
+    """Return the share of a measure's points, and the reason."""
+    # As printed: who reads 0.3000 has reached 0.3.
+    printed = Fraction(f"{value:.4f}")
+    from_where = Fraction(0) if baseline is None else Fraction(f"{baseline:.4f}")
+    low = from_where + _exact(rule.none_below or 0.0)
+    high = from_where + _exact(0.0 if rule.full_from is None else rule.full_from)
+    said = f"{rule.name} is {value:.4f}"
+    if baseline is not None:
+        said += f", the baseline's {baseline:.4f}"
+    if printed >= high:
+        return Fraction(1), f"{said}; all points from {float(high):.4f} on"
+    if printed < low:
+        return Fraction(0), f"{said}; no points below {float(low):.4f}"
+    share = (printed - low) / (high - low)
+    return share, f"{said}; that is {_percent(share)} of the way from {float(low):.4f} to {float(high):.4f}"
+
+
+def _of_claims(graded: Graded, rules: Rules) -> list[_Part]:
+    """Return a part for each measure that was to be claimed or, where the rules name none, was claimed."""
+    whole = _exact(rules.points_claims)
+    if not whole:
+        return []
+    claimed: dict[Measure | str, list[Checked]] = {}
+    for claim in graded.claims:
+        if claim.measure and claim.verdict != NO_CLAIM:
+            claimed.setdefault(_meant(claim.measure), []).append(claim)
+    wanted = {_meant(name): name for name in rules.expected}
+    if not wanted:
+        # Lines that only look like claims, such as trec_eval's runid, are neither for nor against those that are some.
+        real = [key for key in claimed if isinstance(key, Measure) and key.family.kind != "text"]
+        wanted = {key: visible(claimed[key][0].measure[:LONGEST_SHOWN]) for key in real or claimed}
+    if not wanted:
+        return [_Part("claims", Fraction(0), whole, "no number was claimed")]
+    most = whole / len(wanted)
+    return [_of_claim(name, claimed.get(key, []), most, rules) for key, name in wanted.items()]
+
+
+def _of_claim(name: str, claims: list[Checked], most: Fraction, rules: Rules) -> _Part:
+    """Return the part of one measure; of several numbers the worst counts, so that guessing gains nothing."""
+    if not claims:
+        return _Part(f"claim {name}", most * _exact(rules.credit[NO_CLAIM]), most, "no number was claimed")
+    claim = min(claims, key=lambda each: rules.credit[each.verdict])
+    share = _exact(rules.credit[claim.verdict])
+    why = f"{visible(claim.text[:LONGEST_SHOWN])}: {VERDICTS[claim.verdict]}"
+    if len({each.text for each in claims}) > 1:
+        why = f"{len(claims)} numbers were claimed, and the worst counts; {why}"
+    if 0 < share < 1:
+        why += f", which gives {_percent(share)} of the points"
+    return _Part(f"claim {name}", most * share, most, why)
+
+
+def _meant(name: str) -> Measure | str:
+    """Return what is the same for all names of a measure; of a name that is none, the name in lower case."""
+    try:
+        return measure_named(name)
+    except MeasureError:
+        return name.strip().casefold()

@@ -1,0 +1,326 @@
+"""What is said of a claim: right, rounded, right under another convention, explained by a mistake, or not reproduced.
+
+The ways in which a number could have been made are those of `explaining`: first what each profile gives, then one
+convention or mistake, then two at once. A number that our own way gives is not looked for among them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from treceval_py.conventions import CONVENTIONS
+from treceval_py.errors import MeasureError, TrecevalError, visible
+from treceval_py.explaining.explanation import MOST_ROWS_FOR_PAIRS, Claim
+from treceval_py.explaining.scoring import Scorer
+from treceval_py.explaining.variants import (
+    DEFAULT,
+    Variant,
+    has_number,
+    pairs_of,
+    profile_variants,
+    task_of,
+    variants_of,
+)
+from treceval_py.grading.claims import MOST_CLAIMS, ONLY_THE_FIRST, Claimed, noted
+from treceval_py.grading.naming import measure_named
+from treceval_py.grading.records import (
+    CONVENTION,
+    MISTAKE,
+    NO_CLAIM,
+    NOT_REPRODUCED,
+    UNCHECKED,
+    Checked,
+)
+from treceval_py.grading.rounding import Reading, agreement, figure, readings
+from treceval_py.measures import Measure, parse_measures
+from treceval_py.planning import Task
+from treceval_py.profiles import Profile, profile_named
+from treceval_py.tables import Qrels, Run
+
+__all__ = ["MOST_SEARCHES", "reconcile"]
+
+MOST_SEARCHES = 20
+"""So many wrong claims of a submission are searched for, each of which may take a second."""
+
+DIGITS_FOR_PAIRS = 4
+"""Of hundreds of pairs of changes some give any number of fewer decimals."""
+
+DIGITS_FOR_CUT_OFF = 3
+"""That a number of fewer decimals was cut off is said of our own value only."""
+
+MOST_PAIR_SEARCHES = 3
+"""For so many measures of a submission two changes at once are tried, which is ten times as much as one."""
+
+
+def reconcile(
+    claimed: Sequence[Claimed],
+    qrels: Qrels,
+    run: Run | None,
+    *,
+    profile: str,
+    complete: bool,
+    level: int | None,
+    values: Mapping[str, float],
+    tolerance: float,
+    expected: Sequence[str],
+) -> list[Checked]:
+    """Say of each claim how its number comes about.
+
+    Parameters
+    ----------
+    claimed : sequence of Claimed
+        The claims, and what was written in the place of some.
+    qrels : Qrels
+        The judgments.
+    run : Run or None
+        The run; without one, claims are not checked.
+    profile : str
+        The profile under which a claim is correct.
+    complete : bool
+        Whether it averages all judged queries.
+    level : int or None
+        Least judgment that counts as relevant, by default that of each profile.
+    values : mapping of str to float
+        Means that are known, by the name of the measure; others are computed.
+    tolerance : float
+        So far from our value a claim is still correct, whatever its digits are.
+    expected : sequence of str
+        Measures for which a claim has to be there.
+
+    Returns
+    -------
+    list of Checked
+        One for each claim, in their order, and one for each expected measure without a claim.
+    """
+    named = {measure: value for name, value in values.items() for measure in parse_measures(name)}
+    ways = None if run is None else _Ways(qrels, run, profile_named(profile), complete, level, named)
+    read = list(claimed[:MOST_CLAIMS])
+    if len(claimed) > MOST_CLAIMS:
+        read[-1] = noted(read[-1], ONLY_THE_FIRST)
+    return [_checked(each, ways, tolerance) for each in read] + list(_missing(read, expected, ways))
+
+
+def _missing(claimed: Sequence[Claimed], expected: Sequence[str], ways: _Ways | None) -> Iterator[Checked]:
+    """Yield what is expected and was not claimed; a claim that could not be read is one."""
+    there = {measure for each in claimed if (measure := _measure_of(each)) is not None}
+    for name in expected:
+        measure = measure_named(name)
+        if measure not in there:
+            value = None if ways is None else ways.ours(measure)
+            yield Checked(name, "", "", NO_CLAIM, value, f"no number was claimed for {name}")
+
+
+def _measure_of(claimed: Claimed) -> Measure | None:
+    if claimed.claim is not None:
+        return claimed.claim.measure
+    try:
+        return measure_named(claimed.measure)
+    except MeasureError:
+        return None
+
+
+def _checked(claimed: Claimed, ways: _Ways | None, tolerance: float) -> Checked:
+    unchecked = Checked(claimed.measure, claimed.text, claimed.place, UNCHECKED)
+    if claimed.claim is None:
+        return unchecked._replace(why=claimed.fault)
+    checked = _compared(claimed.claim, unchecked, ways, tolerance)
+    return checked._replace(why="; ".join(each for each in (checked.why, claimed.fault) if each))
+
+
+def _compared(claim: Claim, unchecked: Checked, ways: _Ways | None, tolerance: float) -> Checked:
+    if ways is None:
+        return unchecked._replace(why="there is no run that could be scored")
+    ours = ways.ours(claim.measure)
+    checked = unchecked._replace(value=ours)
+    near = None if ours is None else agreement(claim, ours, tolerance)
+    if near is not None:
+        return checked._replace(verdict=near[0], why=near[1])
+    if not has_number(claim.measure):
+        why = "" if ours is None else f"it is {_shown_value(claim.measure, ours)}; "
+        return checked._replace(why=f"{why}{unchecked.measure} is no number that can be explained")
+    return checked._replace(why=ways.reason(claim.measure)) if ours is None else ways.explained(claim, checked)
+
+
+# --- ways of making a number ---
+
+
+class _Match(NamedTuple):
+    """A way that gives a claimed number, how the number was read, and whether it was cut off there."""
+
+    variant: Variant
+    reading: Reading
+    cut_off: bool
+
+
+class _Ways:
+    """The ways in which numbers of a run could have been made."""
+
+    def __init__(
+        self,
+        qrels: Qrels,
+        run: Run,
+        profile: Profile,
+        complete: bool,
+        level: int | None,
+        values: Mapping[Measure, float],
+    ) -> None:
+        self._qrels, self._run = qrels, run
+        self._profile, self._complete, self._level = profile, complete, level
+        self._ours: dict[Measure, float | None] = dict(values)
+        self._scorer: Scorer | None = None
+        self._searched: dict[Measure, None] = {}
+        self._paired: dict[Measure, None] = {}
+
+    def ours(self, measure: Measure) -> float | None:
+        """Return the number of a measure under the assignment's conventions; None where there is none."""
+        if measure not in self._ours:
+            value = None
+            if has_number(measure) or measure.family.name == "num_q":  # which is counted of any kind of judgments
+                scorer = self._scorer = self._scorer or Scorer(self._qrels, self._run)
+                (outcome,) = scorer.scored([Variant("", self._task(scorer, measure))])
+                value = None if outcome is None else outcome.mean
+            self._ours[measure] = value
+        value = self._ours[measure]
+        return value if value is not None and math.isfinite(value) else None
+
+    def explained(self, claim: Claim, checked: Checked) -> Checked:
+        """Say of a claim that is not our value which way gives it."""
+        measure = claim.measure
+        is_ours = "" if checked.value is None else f"it is {_shown_value(measure, checked.value)}; "
+        if measure.family.kind != "count" and not any(each.digits and each.value for each in readings(claim)):
+            why = f"{is_ours}a number without decimals, or of 0, does not say how it came about"
+            return checked._replace(verdict=NOT_REPRODUCED, why=why)
+        if measure not in self._searched and len(self._searched) >= MOST_SEARCHES:
+            why = f"{is_ours}only the first {MOST_SEARCHES} measures with wrong numbers are searched for an explanation"
+            return checked._replace(verdict=NOT_REPRODUCED, why=why)
+        self._searched.setdefault(measure)
+        # One for each measure: what it remembers of hundreds of ways for thousands of queries is then forgotten.
+        scorer = Scorer(self._qrels, self._run)
+        tried = list(self._singles(scorer, measure))
+        values = _means(scorer, tried)
+        matches = _matches(claim, values)
+        if not matches and self._pairs_allowed(claim):
+            pairs = pairs_of(self._task(scorer, measure), scorer.situation)
+            matches = [match for match in _matches(claim, _means(scorer, pairs)) if not match.cut_off]
+            tried += pairs
+        if not matches:
+            nearest = f"; nearest is {_nearest(claim, values)}" if values else ""
+            why = f"none of the {len(tried)} ways that were tried gives it{nearest}"
+            return checked._replace(verdict=NOT_REPRODUCED, why=why)
+        return self._told(scorer, measure, matches, checked)
+
+    def _task(self, scorer: Scorer, measure: Measure, *, other: bool = False) -> Task:
+        """Return how a measure is computed for the assignment; ``other``: with the other set of queries."""
+        complete = self._complete != other
+        return task_of(measure, self._profile, scorer.situation, level=self._level, complete=complete)
+
+    def _singles(self, scorer: Scorer, measure: Measure) -> Iterator[Variant]:
+        """Yield what profiles give, and what one change or mistake makes of our way, over either set of queries."""
+        situation = scorer.situation
+        yield from profile_variants(measure, situation, level=self._level)
+        start, other = self._task(scorer, measure), self._task(scorer, measure, other=True)
+        yield from variants_of(start, situation)
+        if other != start:
+            missing = CONVENTIONS["missing"]
+            also = f"{missing.question} {missing.says(other.conventions.missing)}"
+            for each in variants_of(other, situation):
+                yield each._replace(name=f"{each.name}; {also}")
+
+    def _pairs_allowed(self, claim: Claim) -> bool:
+        enough = max(reading.digits for reading in readings(claim)) >= DIGITS_FOR_PAIRS
+        if not enough or len(self._run.docids) > MOST_ROWS_FOR_PAIRS:
+            return False
+        if claim.measure not in self._paired and len(self._paired) >= MOST_PAIR_SEARCHES:
+            return False
+        self._paired.setdefault(claim.measure)
+        return True
+
+    def reason(self, measure: Measure) -> str:
+        """Return why there is no number of ours."""
+        scorer = Scorer(self._qrels, self._run)
+        try:
+            scorer.raise_for(self._task(scorer, measure))
+        except TrecevalError as error:
+            return visible(error.what)
+        return "no number can be computed"
+
+    def _told(self, scorer: Scorer, measure: Measure, matches: Sequence[_Match], checked: Checked) -> Checked:
+        """Say what the likeliest of some ways is."""
+
+        def likelihood(match: _Match) -> tuple[bool, bool, bool, int]:
+            variant = match.variant
+            return match.cut_off, variant.mistake, variant.profile != self._profile.name, variant.cost
+
+        first = min(matches, key=likelihood)
+        variant = first.variant
+        words = variant.name
+        if variant.profile:
+            others = _profiles(matches, first)
+            also = f" (also of {', '.join(others)})" if others else ""
+            differs = _differences(scorer, self._task(scorer, measure), variant.task)
+            words = f"the number of {variant.name}{also}" + (f": {'; '.join(differs)}" if differs else "")
+        cut_off = "; cut off, not rounded" if first.cut_off else ""
+        verdict = MISTAKE if variant.mistake else CONVENTION
+        return checked._replace(verdict=verdict, why=first.reading.said(words + cut_off), profile=variant.profile)
+
+
+def _profiles(matches: Sequence[_Match], first: _Match) -> list[str]:
+    """Return the profiles that give a claimed number in the same way as the first one; by an option where need be."""
+    alike = [match.variant for match in matches if match.variant.profile and match.cut_off == first.cut_off]
+    named = {first.variant.profile: ""}
+    for variant in sorted(alike, key=lambda variant: variant.cost):
+        named.setdefault(variant.profile, variant.profile if variant.cost == DEFAULT else f"{variant.profile} -c")
+    return [name for name in named.values() if name]
+
+
+def _means(scorer: Scorer, variants: Sequence[Variant]) -> list[tuple[Variant, float]]:
+    outcomes = scorer.scored(variants)
+    return [
+        (variant, outcome.mean)
+        for variant, outcome in zip(variants, outcomes, strict=True)
+        if outcome is not None and math.isfinite(outcome.mean)
+    ]
+
+
+def _matches(claim: Claim, values: Sequence[tuple[Variant, float]]) -> list[_Match]:
+    """Return the ways that give the claimed number to its last digit, or cut off after it."""
+    found = []
+    counted = claim.measure.family.kind == "count"
+    for variant, value in values:
+        for reading in readings(claim):
+            if reading.is_met(value):
+                found.append(_Match(variant, reading, cut_off=False))
+            elif not counted and reading.digits >= DIGITS_FOR_CUT_OFF and reading.is_cut_off(value):
+                found.append(_Match(variant, reading, cut_off=True))
+    return found
+
+
+def _nearest(claim: Claim, values: Sequence[tuple[Variant, float]]) -> str:
+    """Return the value that comes nearest to a claim, and what gives it."""
+    wanted = readings(claim)[-1].value
+    variant, value = min(values, key=lambda each: (abs(each[1] - wanted), each[0].cost))
+    return f"{_shown_value(claim.measure, value)} ({variant.name})"
+
+
+def _shown_value(measure: Measure, value: float) -> str:
+    return figure(value, 0) if measure.family.kind == "count" else figure(value)
+
+
+def _differences(scorer: Scorer, start: Task, end: Task) -> list[str]:
+    """Say in which conventions two ways differ, those that move the number where some do."""
+    stations, words = [start], []
+    for convention in start.conventions.differences(end.conventions):
+        value = getattr(end.conventions, convention.name)
+        conventions = stations[-1].conventions.changed({convention.name: value})
+        stations.append(stations[-1]._replace(conventions=conventions))
+        words.append(f"{convention.question} {convention.says(value)}")
+    if start.resolved != end.resolved:
+        stations.append(end)
+        words.append(f"the measure is {end.resolved.notation}, not {start.resolved.notation}")
+    means = [
+        None if outcome is None else outcome.mean for outcome in scorer.scored([Variant("", at) for at in stations])
+    ]
+    moving = [each for each, before, after in zip(words, means, means[1:], strict=False) if before != after]
+    return moving or words

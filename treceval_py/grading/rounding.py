@@ -1,0 +1,126 @@
+"""How a claimed number and a value agree: to the last digit, cut off, off by one, or as a percentage."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from treceval_py.explaining.explanation import Claim
+from treceval_py.grading.records import CORRECT, ROUNDING
+
+__all__ = ["Reading", "agreement", "figure", "readings"]
+
+FLOAT_NOISE = 1e-9
+"""As far as the same number comes out differently in another order of additions."""
+
+FEWEST_DIGITS = 2
+"""Fewer digits than these say too little: any mean from 0 to 1 rounds to 0 or 1, and some way gives each 0.4."""
+
+OF_ROUNDED = 4
+"""Decimals to which programs round the values of queries."""
+
+
+class Reading(NamedTuple):
+    """A claim as a number: as it stands, or taken for a percentage.
+
+    Attributes
+    ----------
+    value : float
+        The number.
+    digits : int
+        Its decimals.
+    aside : str
+        How it was read, where it is not as it stands.
+    """
+
+    value: float
+    digits: int
+    aside: str = ""
+
+    @property
+    def says_enough(self) -> bool:
+        """Whether there are digits enough to tell numbers apart."""
+        before = len(str(int(abs(self.value)))) if abs(self.value) > 1 else 0
+        return self.digits + before >= FEWEST_DIGITS
+
+    def is_equal(self, value: float) -> bool:
+        """Tell whether a value is this number itself."""
+        return abs(value - self.value) <= FLOAT_NOISE * max(1.0, abs(value))
+
+    def is_rounded(self, value: float) -> bool:
+        """Tell whether a value, rounded, is this number; half-way it may be rounded either way."""
+        half: float = 0.5 * 10.0**-self.digits
+        return abs(value - self.value) <= half + FLOAT_NOISE * max(1.0, abs(value))
+
+    def is_cut_off(self, value: float) -> bool:
+        """Tell whether the first digits of a value are this number."""
+        unit: float = 10.0**-self.digits
+        return self.digits >= FEWEST_DIGITS and -FLOAT_NOISE <= value - self.value < unit
+
+    def is_met(self, value: float) -> bool:
+        """Tell whether a value gives this number; of few digits, whether it is this number itself."""
+        return self.is_rounded(value) if self.says_enough else self.is_equal(value)
+
+    def said(self, words: str) -> str:
+        """Return words together with how the number was read."""
+        return "; ".join(each for each in (words, self.aside) if each)
+
+
+def readings(claim: Claim) -> list[Reading]:
+    """Return how a claim can be read; one of more than 1 without a percent sign may still be a percentage."""
+    as_percentage = Reading(claim.value / 100, claim.digits + 2, "given as a percentage")
+    if claim.percent:
+        return [as_percentage]
+    as_is = Reading(claim.value, claim.digits)
+    may_be_percentage = claim.measure.family.kind != "count" and abs(claim.value) > 1
+    return [as_is, as_percentage] if may_be_percentage else [as_is]
+
+
+def agreement(claim: Claim, value: float, tolerance: float) -> tuple[str, str] | None:
+    """Compare a claim with our value.
+
+    Parameters
+    ----------
+    claim : Claim
+        The claim.
+    value : float
+        Our value.
+    tolerance : float
+        So far from it a claim is correct whatever its digits are.
+
+    Returns
+    -------
+    tuple of str or None
+        The verdict, which is correct or rounding, and why; None for a claim of another number.
+    """
+    for reading in readings(claim):
+        distance = abs(value - reading.value)
+        if reading.is_met(value) or distance <= tolerance:
+            return CORRECT, reading.aside
+        if claim.measure.family.kind == "count" or not reading.digits:
+            continue
+        words = _rounding(reading, value, distance)
+        if words:
+            return ROUNDING, reading.said(f"{words}; it is {figure(value, reading.digits)}")
+    return None
+
+
+def _rounding(reading: Reading, value: float, distance: float) -> str:
+    """Say how a value was rounded to become a number; empty where it is another number."""
+    digits = reading.digits
+    if reading.is_rounded(value):
+        return "rounded to a single decimal"
+    if reading.is_cut_off(value):
+        return f"cut off after {digits} decimals, not rounded"
+    unit = 10.0**-digits
+    if digits > FEWEST_DIGITS and distance <= 1.5 * unit + FLOAT_NOISE:
+        return f"off by one in the last of its {digits} decimals"
+    if digits > OF_ROUNDED and distance <= 0.5 * 10.0**-OF_ROUNDED + FLOAT_NOISE:
+        return f"right to {OF_ROUNDED} decimals, as where the values of queries are rounded before they are averaged"
+    return ""
+
+
+def figure(value: float, digits: int = OF_ROUNDED) -> str:
+    """Return a value with so many decimals, four at least; a count, which has none, without."""
+    if digits == 0:
+        return f"{value:g}"
+    return f"{value:.{min(max(digits, OF_ROUNDED), 10)}f}"

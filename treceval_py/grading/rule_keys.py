@@ -1,0 +1,309 @@
+"""The rules of grading as data: each key of a file of rules, declared once with what it decides and its default."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from treceval_py.grading.records import (
+    CONVENTION,
+    CORRECT,
+    MISTAKE,
+    NO_CLAIM,
+    NOT_REPRODUCED,
+    ROUNDING,
+    UNCHECKED,
+    VERDICTS,
+)
+from treceval_py.profiles import DEFAULT_PROFILE
+
+__all__ = [
+    "DEFAULT_RULES",
+    "RULES",
+    "SECTIONS",
+    "USUAL_MEASURES",
+    "Form",
+    "Key",
+    "MeasureRule",
+    "Rules",
+    "bracketed",
+    "example_rules",
+    "fingerprint",
+    "verdict_of",
+    "written",
+]
+
+
+class MeasureRule(NamedTuple):
+    """A measure that is computed, and what its value is worth.
+
+    Attributes
+    ----------
+    name : str
+        The measure, as its values are named.
+    weight : float
+        Its share of the points for measures, in proportion to the weights of the others that give points.
+    none_below : float or None
+        Below this value there are no points; None, 0. From there on points grow evenly.
+    full_from : float or None
+        From this value on there are all points; None where the measure gives none and is only shown.
+    above_baseline : bool
+        Whether both are counted from the baseline's value.
+    """
+
+    name: str
+    weight: float = 1.0
+    none_below: float | None = None
+    full_from: float | None = None
+    above_baseline: bool = False
+
+
+USUAL_MEASURES = ("map", "recip_rank", "P_10", "ndcg_cut_10")
+"""What is computed unless the rules, or the profile, have measures of their own."""
+
+USUAL_CREDIT = {
+    CORRECT: 1.0,
+    ROUNDING: 1.0,
+    CONVENTION: 0.5,
+    MISTAKE: 0.25,
+    NOT_REPRODUCED: 0.0,
+    UNCHECKED: 0.0,
+    NO_CLAIM: 0.0,
+}
+
+
+class Rules(NamedTuple):
+    """By what submissions are graded; `RULES` says what each attribute means.
+
+    Attributes
+    ----------
+    credit : dict of str to float
+        For each verdict the share of a claim's points, 0 to 1.
+    level : int or None
+        Least judgment that counts as relevant; None, what the profile has.
+    expected : tuple of str
+        The measures of which a number must be claimed; empty where every claim that is made counts.
+    pass_mark : float or None
+        The points that are needed to pass; None where nobody passes or fails.
+    """
+
+    title: str = ""
+    profile: str = DEFAULT_PROFILE
+    complete: bool = True
+    level: int | None = None
+    repair: bool = True
+    measures: tuple[MeasureRule, ...] = tuple(map(MeasureRule, USUAL_MEASURES))
+    points_run: float = 40.0
+    points_measures: float = 0.0
+    points_claims: float = 60.0
+    pass_mark: float | None = None
+    credit_repaired: float = 0.75
+    deduction_per_warning: float = 0.0
+    credit: Mapping[str, float] = USUAL_CREDIT
+    expected: tuple[str, ...] = ()
+    tolerance: float = 0.0
+    similarity: float = 0.95
+    similarity_depth: int = 10
+    seconds: float = 120.0
+    megabytes: float = 64.0
+    memory_megabytes: int = 1024
+
+    @property
+    def points(self) -> float:
+        """The most points that there are."""
+        return self.points_run + self.points_measures + self.points_claims
+
+    @property
+    def needs_baseline(self) -> bool:
+        """Whether points depend on the value of a baseline."""
+        return any(each.above_baseline for each in self.measures)
+
+
+DEFAULT_RULES = Rules()
+"""What applies without a file of rules."""
+
+
+class Form(NamedTuple):
+    """What a value must be: in words, and as a test."""
+
+    words: str
+    fits: Callable[[Any], bool]
+    take: Callable[[Any], Any]
+
+
+def _number(low: float, high: float) -> Form:
+    # Python counts true and false as numbers; NaN is in no range.
+    return Form(
+        f"a number from {low:g} to {high:,.12g}",
+        lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high,
+        float,
+    )
+
+
+def _whole(low: int, high: int) -> Form:
+    return Form(
+        f"a whole number from {low} to {high:,}",
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and low <= value <= high,
+        int,
+    )
+
+
+def _names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+MOST = 1_000_000
+_TEXT = Form("text in quotes", lambda value: isinstance(value, str), str)
+_YES = Form("true or false", lambda value: isinstance(value, bool), bool)
+_LIST = Form("a list of names in quotes", _names, tuple)
+_SHARE = _number(0, 1)
+_POINTS = _number(0, MOST)
+_VALUE = _number(-MOST, MOST)
+
+
+class Key(NamedTuple):
+    """A key of a file of rules.
+
+    Attributes
+    ----------
+    section : str
+        The table in which it stands; empty at the top of the file. ``measure`` is an array of tables.
+    name : str
+        Its name.
+    field : str
+        The attribute of `Rules`, or of `MeasureRule`, that it sets.
+    form : Form
+        What its value must be.
+    meaning : str
+        What it decides, a sentence without full stop.
+    example : str
+        A value as it is written, for keys that have no default.
+    """
+
+    section: str
+    name: str
+    field: str
+    form: Form
+    meaning: str
+    example: str = ""
+
+    @property
+    def default(self) -> Any:
+        """The value where the key is left out; None where that is none."""
+        if self.section == "credit":
+            return DEFAULT_RULES.credit[verdict_of(self.name)]
+        if self.section == "measure":
+            return MeasureRule._field_defaults.get(self.field)
+        value = getattr(DEFAULT_RULES, self.field)
+        return [each.name for each in value] if self.field == "measures" else value
+
+
+def verdict_of(name: str) -> str:
+    """Return the verdict of a key such as ``not_reproduced``."""
+    return name.replace("_", " ")
+
+
+RULES = (
+    Key("", "title", "title", _TEXT, "What the exercise is called, in feedback and overview"),
+    Key("scoring", "profile", "profile", _TEXT, "The conventions of the assignment; 'treceval profiles' lists them"),
+    Key("scoring", "complete", "complete", _YES, "Whether judged queries that a run lacks count as empty rankings"),
+    Key(
+        "scoring", "level", "level", _whole(0, 1000), "Least judgment that is relevant; without it, the profile's", "1"
+    ),
+    Key("scoring", "repair", "repair", _YES, "Whether a broken run is scored after repairs that lose nothing"),
+    Key("scoring", "measures", "measures", _LIST, "What is computed; the first measure orders the overview"),
+    Key("measure", "name", "name", _TEXT, "One measure", '"map"'),
+    Key(
+        "measure", "weight", "weight", _number(0.001, MOST), "Its share of the points for measures, beside the others'"
+    ),
+    Key("measure", "none_below", "none_below", _VALUE, "No points below this value, or below 0 without it", "0.15"),
+    Key("measure", "full_from", "full_from", _VALUE, "All points from this value on, evenly fewer below it", "0.3"),
+    Key("measure", "above_baseline", "above_baseline", _YES, "Whether both count from the baseline's value"),
+    Key("points", "run", "points_run", _POINTS, "Points for a run that can be scored"),
+    Key("points", "measures", "points_measures", _POINTS, "Points for values of measures; needs [[measure]]"),
+    Key("points", "claims", "points_claims", _POINTS, "Points for claimed numbers, divided equally among them"),
+    Key("points", "repaired", "credit_repaired", _SHARE, "Share of the run's points that is left after repairs"),
+    Key("points", "per_warning", "deduction_per_warning", _POINTS, "Taken from them for each kind of warning"),
+    Key("points", "pass_mark", "pass_mark", _POINTS, "Points to pass; without it nobody passes or fails", "50"),
+    *(
+        Key("credit", verdict.replace(" ", "_"), "credit", _SHARE, f"Share of a claim's points where {words}")
+        for verdict, words in VERDICTS.items()
+    ),
+    Key(
+        "claims", "expected", "expected", _LIST, "Measures that must be claimed; with none, all that is claimed counts"
+    ),
+    Key("claims", "tolerance", "tolerance", _number(0, MOST), "How far off a number may be, beyond its last digit"),
+    Key("similarity", "threshold", "similarity", _SHARE, "Overlap from which runs are called alike"),
+    Key("similarity", "depth", "similarity_depth", _whole(1, 1000), "How many documents of each query it looks at"),
+    Key("limits", "seconds", "seconds", _number(1, 86_400), "Time for one submission"),
+    Key("limits", "megabytes", "megabytes", _number(0.001, 1_000_000), "Largest file, unpacked"),
+    Key("limits", "memory_megabytes", "memory_megabytes", _whole(128, 1_000_000), "Memory for one submission"),
+)
+"""All keys of a file of rules, in the order in which they are shown."""
+
+SECTIONS = tuple(dict.fromkeys(key.section for key in RULES))
+
+
+def bracketed(section: str) -> str:
+    """Return a section as it is written in a file."""
+    return "[[measure]]" if section == "measure" else f"[{section}]"
+
+
+def written(value: Any) -> str:
+    """Return a value as TOML writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(written, value))}]"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return f"{value:.12g}" if isinstance(value, (int, float)) and abs(value) < 1e12 else str(value)
+
+
+RECORDED = (
+    *("profile", "complete", "level", "repair", "expected", "tolerance", "similarity_depth"),
+    *("seconds", "megabytes", "memory_megabytes"),
+)
+"""What a record of a graded submission depends on, beside the names of measures."""
+
+
+def fingerprint(rules: Rules) -> str:
+    """Return a hash of all that a record of a graded submission depends on; what only gives points is no part of it.
+
+    Parameters
+    ----------
+    rules : Rules
+        The rules.
+
+    Returns
+    -------
+    str
+        SHA-256, hexadecimal.
+    """
+    chosen = {name: getattr(rules, name) for name in RECORDED}
+    chosen["measures"] = [each.name for each in rules.measures]
+    return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()
+
+
+def example_rules() -> str:
+    """Return a file of rules with all keys, each explained, that reads as `DEFAULT_RULES`."""
+    lines = [
+        "# Rules of grading. Each value is the default: leave out what you do not change.",
+        "# A line that begins with #: is a key without a default; take away the #: to use it.",
+    ]
+    for section in SECTIONS:
+        optional = section == "measure"
+        if section:
+            lines += ["", *(["# In place of measures in [scoring], one block for each measure."] if optional else [])]
+            lines += [("#:" if optional else "") + bracketed(section)]
+        for key in RULES:
+            if key.section == section:
+                value = key.example or written(key.default)
+                lines += [
+                    "",
+                    f"# {key.meaning}.",
+                    ("#:" if optional or key.default is None else "") + f"{key.name} = {value}",
+                ]
+    return "\n".join(lines) + "\n"

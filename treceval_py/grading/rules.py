@@ -1,0 +1,295 @@
+"""Rules of grading, read from a TOML file that a teacher writes; `rule_keys` has all that can stand in it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from treceval_py._types import Source
+from treceval_py.errors import InputError, MeasureError
+from treceval_py.formats.source import name_of, whole
+from treceval_py.grading.rule_keys import (
+    DEFAULT_RULES,
+    RULES,
+    SECTIONS,
+    USUAL_MEASURES,
+    Key,
+    MeasureRule,
+    Rules,
+    bracketed,
+    example_rules,
+    fingerprint,
+    verdict_of,
+    written,
+)
+from treceval_py.judging import JudgedRun
+from treceval_py.measures import Measure, parse_measures
+from treceval_py.profiles import DEFAULT_MEASURES, Profile, profile_named
+from treceval_py.tables import encode, quoted, shortened
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
+
+__all__ = ["DEFAULT_RULES", "RULES", "Key", "MeasureRule", "Rules", "example_rules", "fingerprint", "read_rules"]
+
+
+def read_rules(source: Source) -> Rules:
+    """Read rules from a TOML file.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        The file. What it leaves out is as in `DEFAULT_RULES`.
+
+    Returns
+    -------
+    Rules
+        The rules.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, is no TOML, has an unknown key, or a value that makes no sense.
+
+    References
+    ----------
+    Tom Preston-Werner, Pradyun Gedam and others. TOML v1.0.0, https://toml.io/en/v1.0.0.
+    """
+    name = name_of(source)
+    raw = whole(source)
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InputError("the rules are not UTF-8 text", "Save them as UTF-8.", file=name, line=line) from None
+    return _File(name, text).rules()
+
+
+class _File:
+    """A file of rules, and where its keys stand."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.lines = text.replace("\r\n", "\n").split("\n")
+        self.document = self._parsed("\n".join(self.lines))
+
+    def _parsed(self, text: str) -> dict[str, Any]:
+        try:
+            document: dict[str, Any] = tomllib.loads(text)
+        except (ValueError, RecursionError) as error:
+            place = re.search(r" \(at line (\d+), column \d+\)$", str(error))
+            line = int(place[1]) if place else len(text.rstrip().split("\n"))
+            reason = re.sub(r" \(at .*\)$", "", str(error))
+            todo = "Write key = value, text in double quotes, and each key once."
+            if re.search(r"=\s*-?\d+,\d", self.lines[line - 1]):
+                todo = "Write decimals with a point: 0.95."
+            raise InputError(f"no TOML: {reason[:1].lower()}{reason[1:]}", todo, file=self.name, line=line) from None
+        return document
+
+    def refusal(self, what: str, todo: str, *place: str, number: int = 0) -> InputError:
+        """Return an error about the key, or the section, at a place."""
+        return InputError(what, todo, file=self.name, line=_line(self.lines, place, number))
+
+    def rules(self) -> Rules:
+        """Return what the file says."""
+        given: dict[str, Any] = {}
+        credit = dict(DEFAULT_RULES.credit)
+        for section, values in self._sections():
+            for key, value in self._values(section, values):
+                if section == "credit":
+                    credit[verdict_of(key.name)] = value
+                else:
+                    given[key.field] = value
+        profile = self._profile(given.get("profile", DEFAULT_RULES.profile))
+        given["measures"] = self._measures(profile, given.pop("measures", None))
+        names = given.get("expected", ())
+        measures = [self._measure(name, "claims", "expected") for name in names]
+        self._check_repeated(measures, "claims", "expected")
+        rules = Rules(**{**given, "credit": credit, "expected": tuple(each.name for each in measures)})
+        self._check_points(rules)
+        return rules
+
+    def _sections(self) -> list[tuple[str, dict[str, Any]]]:
+        """Return the tables of the file but those of measures; the top of the file is one."""
+        top = {name: value for name, value in self.document.items() if name not in SECTIONS}
+        found = [("", top)]
+        for section in SECTIONS:
+            if section in ("", "measure") or section not in self.document:
+                continue
+            values = self.document[section]
+            if not isinstance(values, dict):
+                what = f"{section} is {_shown(values)}, not a section"
+                raise self.refusal(what, f"Write [{section}] on a line, and its keys below.", section)
+            found.append((section, values))
+        return found
+
+    def _values(self, section: str, values: Mapping[str, Any], number: int = 0) -> list[tuple[Key, Any]]:
+        """Return the keys of a table with their values, each of the right form."""
+        known = {key.name: key for key in RULES if key.section == section}
+        found = []
+        for name, value in values.items():
+            if name not in known:
+                kind = "section" if isinstance(value, (dict, list)) and not section else "key"
+                where = f" in {bracketed(section)}" if section else ""
+                what = f"unknown {kind} {quoted(encode(name))}{where}"
+                raise self.refusal(what, _suggestion(name, section, known), section, name, number=number)
+            form = known[name].form
+            if not form.fits(value):
+                what = f"{_called(section, name)} is {_shown(value)}; it must be {form.words}"
+                raise self.refusal(what, "", section, name, number=number)
+            found.append((known[name], form.take(value)))
+        return found
+
+    def _profile(self, name: str) -> Profile:
+        try:
+            return profile_named(name)
+        except MeasureError as error:
+            raise self.refusal(error.what, error.todo, "scoring", "profile") from None
+
+    def _measure(self, name: str, *place: str, number: int = 0) -> Measure:
+        """Return the one measure that a name stands for."""
+        measures = self._parse(name, *place, number=number)
+        if len(measures) != 1:
+            what = f"{quoted(encode(name))} stands for {len(measures)} measures; here it must be one"
+            raise self.refusal(what, f"Write one of them, such as {measures[0].name}.", *place, number=number)
+        return measures[0]
+
+    def _parse(self, name: str, *place: str, number: int = 0) -> list[Measure]:
+        try:
+            measures = parse_measures(name)
+        except MeasureError as error:
+            raise self.refusal(error.what, error.todo, *place, number=number) from None
+        for each in measures:
+            if each.family.judged is not JudgedRun or each.family.kind == "text" or not each.family.summary:
+                what = f"{each.name} cannot be graded: it is no number, or needs judgments of another kind than qrels"
+                raise self.refusal(what, "Leave it out.", *place, number=number)
+        return measures
+
+    def _measures(self, profile: Profile, listed: tuple[str, ...] | None) -> tuple[MeasureRule, ...]:
+        """Return what is computed: the list of names, or the tables of measures, or what is usual."""
+        tables = self.document.get("measure")
+        if tables is None:
+            if listed == ():
+                raise self.refusal("the list of measures is empty", "Name one, or leave it out.", "scoring", "measures")
+            names = listed or (USUAL_MEASURES if profile.measures == DEFAULT_MEASURES else profile.measures)
+            found = [measure for name in names for measure in self._parse(name, "scoring", "measures")]
+            self._check_repeated(found, "scoring", "measures")
+            return tuple(MeasureRule(each.name) for each in found)
+        if listed is not None:
+            todo = "Keep one of the two."
+            raise self.refusal("measures are listed in [scoring], and there is [[measure]]", todo, "measure")
+        if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+            raise self.refusal("measure is not an array of tables", "Write [[measure]] with two brackets.", "measure")
+        if not tables:
+            raise self.refusal("the list of measures is empty", "Name one, or leave it out.", "measure")
+        rules, found = [], []
+        for number, table in enumerate(tables):
+            rule, measure = self._measure_rule(number, table)
+            found.append(measure)
+            self._check_repeated(found, "measure", "name", number=number)
+            rules.append(rule)
+        return tuple(rules)
+
+    def _measure_rule(self, number: int, table: Mapping[str, Any]) -> tuple[MeasureRule, Measure]:
+        values = {key.field: value for key, value in self._values("measure", table, number)}
+        if "name" not in values:
+            raise self.refusal("[[measure]] without a name", 'Write name = "map".', "measure", number=number)
+        measure = self._measure(values.pop("name"), "measure", "name", number=number)
+        rule = MeasureRule(measure.name, **values)
+        for key in ("weight", "none_below", "above_baseline"):
+            if key in values and rule.full_from is None:
+                what = f"{measure.name} has {key} and no full_from, so that it gives no points"
+                raise self.refusal(what, f"Add full_from, or leave {key} out.", "measure", key, number=number)
+        if rule.full_from is not None and rule.full_from < (rule.none_below or 0.0):
+            what = f"full_from of {measure.name} is {rule.full_from:g}, below none_below {rule.none_below or 0:g}"
+            raise self.refusal(what, "Turn them round.", "measure", "full_from", number=number)
+        return rule, measure
+
+    def _check_repeated(self, measures: list[Measure], *place: str, number: int = 0) -> None:
+        for at, each in enumerate(measures):
+            if each in measures[:at]:
+                first = measures[measures.index(each)].name
+                again = f", as {first}" if first != each.name else ""
+                raise self.refusal(f"{each.name} is named twice{again}", "Keep one.", *place, number=number)
+
+    def _check_points(self, rules: Rules) -> None:
+        """Refuse what would give other points than the file seems to say."""
+        valued = [each for each in rules.measures if each.full_from is not None]
+        if rules.points_measures and not valued:
+            what = f"there are {rules.points_measures:g} points for measures, and no measure says from which value on"
+            raise self.refusal(what, "Add [[measure]] with name and full_from.", "points", "measures")
+        if valued and not rules.points_measures:
+            number = rules.measures.index(valued[0])
+            what = f"{valued[0].name} has full_from, and there are no points for measures"
+            todo = "Write measures = 20, for example, in [points], or leave full_from out."
+            raise self.refusal(what, todo, "measure", "full_from", number=number)
+        if rules.pass_mark is not None and rules.pass_mark > rules.points:
+            what = f"pass_mark is {rules.pass_mark:g}, and there are only {rules.points:g} points"
+            raise self.refusal(what, "Nobody could pass.", "points", "pass_mark")
+
+
+def _called(section: str, name: str) -> str:
+    return f"{name} in {bracketed(section)}" if section else name
+
+
+def _shown(value: Any) -> str:
+    """Return a value as TOML writes it, cut where it is long."""
+    if isinstance(value, (dict, list)):
+        return "a table" if isinstance(value, dict) else "a list"
+    return shortened(encode(written(value)))
+
+
+def _suggestion(name: str, section: str, known: Mapping[str, Key]) -> str:
+    """Return what an unknown key, or section, may have been meant to be."""
+    sections = {} if section else dict.fromkeys(SECTIONS[1:])
+    elsewhere = [key for key in RULES if key.name == name and key.section != section]
+    if elsewhere:
+        return f"It belongs in {bracketed(elsewhere[0].section)}." if elsewhere[0].section else "It belongs at the top."
+    near = difflib.get_close_matches(name.lower(), [*known, *sections], n=1)
+    if near:
+        return f"Did you mean {near[0] if near[0] in known else bracketed(near[0])}?"
+    return f"There are {', '.join([*known, *map(bracketed, sections)])}."
+
+
+_HEADER = re.compile(r"\s*\[\[?([^\[\]]*)\]")
+_ASSIGNED = re.compile(r"\s*([^=#\[\]]+?)\s*=")
+
+
+def _line(lines: list[str], place: tuple[str, ...], number: int) -> int | None:
+    """Return the line of a key; of its section, where the key is written in another way than on a line of its own.
+
+    Parameters
+    ----------
+    lines : list of str
+        The text.
+    place : tuple of str
+        The section, and the key where it is about one.
+    number : int
+        Which of several tables of that name, from 0.
+    """
+    wanted = [name for name in place if name]
+    section: list[str] = []
+    seen, best = Counter[str](), None
+    for line, text in enumerate(lines, 1):
+        header = _HEADER.match(text)
+        found = None if header else _ASSIGNED.match(text)
+        if header:
+            section = _parts(header[1])
+            seen[section[0]] += 1
+        here = section + ([] if found is None else _parts(found[1]))
+        if here == wanted and (not section or seen[section[0]] == number + 1):
+            return line
+        if here == wanted[:1] and seen[here[0]] <= number + 1:
+            best = line
+    return best
+
+
+def _parts(text: str) -> list[str]:
+    """Return the names of a dotted key."""
+    return [name.strip(" \t\"'") for name in text.split(".")]

@@ -1,0 +1,240 @@
+"""What every submission of an assignment is scored by: judgments, conventions, measures, a baseline."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from typing import NamedTuple
+
+import numpy as np
+
+from treceval_py._types import FloatArray
+from treceval_py.errors import EvaluationError, InputError
+from treceval_py.evaluation import evaluate, load_judgments, load_run
+from treceval_py.explaining.terms import dissected, task_of_signature
+from treceval_py.formats.judged_ranking import read_judged_ranking
+from treceval_py.formats.source import whole
+from treceval_py.grading.records import AgainstBaseline, Loss, LostDocument
+from treceval_py.grading.rules import Rules
+from treceval_py.lint.checking import check
+from treceval_py.lint.findings import ERROR
+from treceval_py.profiles import Profile, profile_named
+from treceval_py.results import Results
+from treceval_py.signatures import Signature
+from treceval_py.tables import Qrels, Run, encode
+
+__all__ = ["JUDGED", "Assignment", "Named", "Scored", "Scoring", "against"]
+
+JUDGED = "judged-ranking"
+"""The kind of file that is ranking and judgments at once."""
+
+JUDGED_PROFILE = "coursework"
+"""The profile that such files are scored under."""
+
+MOST_LOSSES, MOST_LOST = 3, 3
+"""Queries that lost most against the baseline, and documents of each, that are named."""
+
+
+class Assignment(NamedTuple):
+    """What every submission is graded by; paths, so that another process can read them.
+
+    Attributes
+    ----------
+    qrels : str
+        The judgments.
+    baseline : str
+        A run to compare with; empty for none.
+    rules : Rules
+        The rules.
+    """
+
+    qrels: str
+    baseline: str
+    rules: Rules
+
+
+class Scored(NamedTuple):
+    """A run with its numbers.
+
+    Attributes
+    ----------
+    name : str
+        The file.
+    kind : str
+        What the file is.
+    profile : Profile
+        The profile it is scored under.
+    qrels : Qrels
+        The judgments that count: those of the assignment, or of a judged ranking its own.
+    run : Run
+        The run.
+    results : Results
+        The numbers.
+    """
+
+    name: str
+    kind: str
+    profile: Profile
+    qrels: Qrels
+    run: Run
+    results: Results
+
+
+class Named(io.BytesIO):
+    """Bytes of a file, under the name that messages give."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        super().__init__(data)
+        self.name = name
+
+
+class Scoring:
+    """Scores runs by the rules of an assignment.
+
+    Parameters
+    ----------
+    assignment : Assignment
+        The judgments, the baseline and the rules; they are read here.
+
+    Raises
+    ------
+    TrecevalError
+        The judgments or the baseline cannot be read, or a measure of the rules cannot be computed.
+    """
+
+    def __init__(self, assignment: Assignment) -> None:
+        self.rules = assignment.rules
+        judgments = load_judgments(assignment.qrels)
+        if not isinstance(judgments, Qrels):
+            raise EvaluationError("only relevance judgments (qrels) can be graded by", file=judgments.name)
+        self.qrels = judgments
+        self.baseline: Scored | None = None
+        self.baseline_hash = ""
+        if assignment.baseline:
+            self.baseline = self._baseline(assignment.baseline)
+            self.baseline_hash = _hash_of_file(assignment.baseline)
+
+    def _baseline(self, path: str) -> Scored:
+        source = Named(whole(path), path)
+        found = check(source, self.qrels, most=1)
+        if found.kind is not None and found.kind.name == "qrels":
+            source.seek(0)
+            found = check(source, self.qrels, kind=JUDGED, most=1)
+        error = next((each for each in found.findings if each.severity == ERROR), None)
+        if error is not None or found.kind is None:
+            what, todo, line = ("no run", "", 0) if error is None else (error.what, error.todo, error.line)
+            raise InputError(what, todo, file=path, line=line or None)
+        source.seek(0)
+        return self.scored(source, found.kind.name)
+
+    def scored(self, source: Named, kind: str) -> Scored:
+        """Read a run, and compute the measures of the rules.
+
+        Parameters
+        ----------
+        source : Named
+            The file.
+        kind : str
+            What it is, one of `lint.rows.KINDS`.
+
+        Raises
+        ------
+        TrecevalError
+            It cannot be read or scored.
+        """
+        judged = kind == JUDGED
+        profile = profile_named(JUDGED_PROFILE if judged else self.rules.profile)
+        if judged:
+            qrels, run = read_judged_ranking(source)
+        else:
+            qrels, run = self.qrels, load_run(source, duplicates=profile.conventions.duplicates)
+        names = [each.name for each in self.rules.measures]
+        complete = self.rules.complete and not judged
+        results = evaluate(qrels, run, names, profile=profile, complete=complete, level=self.rules.level, threads=1)
+        return Scored(source.name, kind, profile, qrels, run, results)
+
+
+def _hash_of_file(path: str) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as stream:
+        while piece := stream.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def against(scored: Scored, baseline: Scored, measure: str) -> AgainstBaseline | None:
+    """Compare a submission with the baseline, over the queries that both have values for.
+
+    Parameters
+    ----------
+    scored, baseline : Scored
+        Both; they are compared only if both are scored by the same judgments under the same profile.
+    measure : str
+        The measure, one of the rules.
+
+    Returns
+    -------
+    AgainstBaseline or None
+        None where they cannot be compared.
+    """
+    if scored.profile.name != baseline.profile.name:
+        return None
+    number, other = (_values(each.results, measure) for each in (scored, baseline))
+    qids = sorted(set(number) & set(other), key=encode)
+    if not qids:
+        return None
+    mine, theirs = np.array([number[qid] for qid in qids]), np.array([other[qid] for qid in qids])
+    deltas = mine - theirs
+    lost = np.argsort(deltas, kind="stable")[:MOST_LOSSES].tolist()
+    losses = [_loss(scored, baseline, measure, qids[at], mine[at], theirs[at]) for at in lost if deltas[at] < 0]
+    return AgainstBaseline(
+        baseline.name,
+        measure,
+        float(mine.mean()),
+        float(theirs.mean()),
+        len(qids),
+        int((deltas > 0).sum()),
+        int((deltas < 0).sum()),
+        int((deltas == 0).sum()),
+        _p(deltas),
+        tuple(losses),
+    )
+
+
+def _p(deltas: FloatArray) -> float | None:
+    from treceval_py.comparison.paired import paired_t
+
+    if len(deltas) < 2:
+        return None
+    return float(paired_t(deltas[:, None]).p[0])
+
+
+def _values(results: Results, measure: str) -> dict[str, float]:
+    number = results.names.index(measure)
+    counted = results.counted[:, number]
+    return {
+        qid: float(value)
+        for qid, value, here in zip(results.qids, results.matrix[:, number].tolist(), counted.tolist(), strict=True)
+        if here
+    }
+
+
+def _loss(scored: Scored, baseline: Scored, measure: str, qid: str, value: float, other: float) -> Loss:
+    """Name the relevant documents that fell most."""
+    ranks, theirs = (_ranks(each, measure, qid) for each in (scored, baseline))
+    labels = scored.qrels.get(qid, {})
+    relevant = [docid for docid, label in labels.items() if label > 0 and docid in theirs]
+    fallen = [docid for docid in relevant if ranks.get(docid, len(ranks) + 1) > theirs[docid]]
+    # First what stood highest in the baseline: there it counts most.
+    fallen.sort(key=lambda docid: (theirs[docid], docid))
+    documents = tuple(LostDocument(docid, labels[docid], ranks.get(docid), theirs[docid]) for docid in fallen)
+    return Loss(qid, float(value), float(other), documents[:MOST_LOST])
+
+
+def _ranks(scored: Scored, measure: str, qid: str) -> dict[str, int]:
+    """Return the ranks of the documents of a query as they were scored."""
+    signature: Signature = scored.results.signatures[measure]
+    if qid not in scored.qrels:
+        return {}
+    task = task_of_signature(signature, scored.qrels)
+    return {each.docid: each.rank for each in dissected(task, scored.qrels, scored.run, qid).documents}

@@ -1,0 +1,332 @@
+"""Runs of a class that are alike: the same file, the same ranking, or nearly the same first documents."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Sequence
+from itertools import combinations, pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.errors import EvaluationError
+from treceval_py.grading.grades import Pair
+from treceval_py.grading.records import Graded
+from treceval_py.profiles import DEFAULT_PROFILE, PROFILES, Profile
+from treceval_py.ranking import arrange
+from treceval_py.tables import Run, encode
+
+__all__ = ["KINDS_OF_PAIRS", "alike", "hash_of_ranking", "overlap", "tops_of"]
+
+SAME_FILE, SAME_RANKING, NEARLY = "same file", "same ranking", "nearly the same"
+
+KINDS_OF_PAIRS = {
+    SAME_FILE: "the runs are the same, byte by byte",
+    SAME_RANKING: "the runs rank the same documents in the same order; scores, tag or form differ",
+    NEARLY: "the first documents of the runs are nearly the same, in nearly the same order",
+}
+"""What is said of a pair."""
+
+MOST_QUERIES = 1000
+"""Queries that are compared: enough for any class, and few enough to keep."""
+
+PERSISTENCE = 0.9
+"""How likely a reader goes on to the next depth, so that the first documents count most."""
+
+CELLS = 1 << 20
+"""How many documents of pairs are looked at together."""
+
+EMPTY_FILE = hashlib.sha256(b"").hexdigest()
+"""Two empty files are no sign of anything."""
+
+LEAST_SHARED = 0.5
+"""Of the queries of the run that has more, the share that the other must have to be compared with it."""
+
+
+def tops_of(run: Run, qids: Sequence[str], profile: Profile, depth: int) -> IntArray:
+    """Return numbers that stand for the first documents of each query, to be compared with those of other runs.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    qids : sequence of str
+        The judged queries.
+    profile : Profile
+        How the run is ranked.
+    depth : int
+        How many documents of each query count, from 1.
+
+    Returns
+    -------
+    (T, depth) int64 array
+        Of the first T queries in the order of their bytes, at most 1000: 63 bits of the BLAKE2b hash of each document
+        id; -1 where the run has fewer documents.
+
+    Raises
+    ------
+    DataError
+        The run is to be ranked by ranks that it has not.
+    """
+    chosen = sorted(qids, key=encode)[:MOST_QUERIES]
+    tops = np.full((len(chosen), depth), -1, dtype=np.int64)
+    conventions = profile.conventions
+    found = arrange(run, conventions.rules())
+    limit = depth if conventions.depth is None else min(depth, conventions.depth)
+    for number, qid in enumerate(chosen):
+        row = found.run.row_of(qid)
+        if row is None:
+            continue
+        start, stop = found.run.span(row)
+        docids = found.run.docids.take(found.order[start : min(stop, start + limit)]).raw()
+        tops[number, : len(docids)] = [_number_of(docid) for docid in docids]
+    return tops
+
+
+def _number_of(docid: bytes) -> int:
+    digest = hashlib.blake2b(docid, digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 1
+
+
+def hash_of_ranking(run: Run, profile: Profile = PROFILES[DEFAULT_PROFILE]) -> str:
+    """Return a hash of the rankings of a run, whatever scores, tag and order of queries are.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    profile : Profile
+        How it is ranked; by default as trec_eval ranks.
+
+    Returns
+    -------
+    str
+        SHA-256, hexadecimal; empty where the run has no documents.
+
+    Raises
+    ------
+    DataError
+        The run is to be ranked by ranks that it has not.
+    """
+    found = arrange(run, profile.conventions.rules())
+    if not len(found.run.docids):
+        return ""
+    docids = found.run.docids.raw()
+    order = found.order.tolist()
+    digest = hashlib.sha256()
+    for qid in sorted(found.run.qids, key=encode):
+        row = found.run.row_of(qid)
+        assert row is not None
+        start, stop = found.run.span(row)
+        ranked = [docids[at] for at in order[start:stop][: profile.conventions.depth]]
+        if ranked:
+            # With lengths, so that no two rankings are written alike, whatever stands in ids.
+            name = encode(qid)
+            digest.update(b"%d %d %b" % (len(name), len(ranked), name))
+            digest.update(b",".join([b"%d" % len(docid) for docid in ranked]) + b":" + b"".join(ranked))
+    return digest.hexdigest()
+
+
+def overlap(one: IntArray, other: IntArray) -> float:
+    r"""Return how alike two lists are, by rank-biased overlap of their first D documents.
+
+    .. math:: \frac{\sum_{d=1}^{D} p^{d-1} X_d / d}{\sum_{d=1}^{D} p^{d-1}}
+
+    where :math:`X_d` is the number of documents that both have among their first d, D the length of the longer list,
+    and p = 0.9.
+
+    Parameters
+    ----------
+    one, other : (K,) int arrays
+        The documents as numbers, best first; -1 behind the last one.
+
+    Returns
+    -------
+    float
+        1 for equal lists, 0 for lists that share nothing or are empty.
+
+    Notes
+    -----
+    Rank-biased overlap is the mean agreement X_d / d over all depths, weighted by (1 - p) p^(d-1). Of lists that are
+    cut at depth D the sum up to D is only a part of it, less than 1 even for equal lists; divided by the weights up to
+    D it is the mean agreement that was seen.
+
+    References
+    ----------
+    William Webber, Alistair Moffat and Justin Zobel. A similarity measure for indefinite rankings. ACM Transactions on
+    Information Systems 28(4), article 20, 2010.
+    """
+    tops = np.stack([one, other])[:, None, :]
+    sums = _Overlaps(tops).of_query(0, np.array([0]), np.array([1]))
+    return round(float(sums[0]), 12)
+
+
+class _Overlaps:
+    """Overlaps of pairs of runs in each query.
+
+    Parameters
+    ----------
+    tops : (S, T, K) int array
+        The documents of each run and query as numbers; -1 behind the last one.
+    """
+
+    def __init__(self, tops: IntArray) -> None:
+        self.tops = tops
+        self.lengths: IntArray = (tops >= 0).sum(axis=2)
+        depth = np.arange(1, tops.shape[2] + 1)
+        weight = PERSISTENCE ** (depth - 1.0)
+        # A document that both have from depth m on adds p^(d-1) / d at each depth d from m to D: row D, column m - 1.
+        parts = np.tril(np.ones((len(depth) + 1, len(depth)), dtype=np.float64), -1) * (weight / depth)
+        shares = np.cumsum(parts[:, ::-1], axis=1)[:, ::-1]
+        total = np.concatenate([[1.0], np.cumsum(weight)])
+        self.shares: FloatArray = np.pad(shares / total[:, None], ((0, 0), (0, 1)))
+
+    def of_query(self, query: int, first: IntArray, second: IntArray) -> FloatArray:
+        """Return the overlap (P,) of pairs of runs, by their numbers, in a query; 0 where one has no documents."""
+        lists, ranks = self._coded(query)
+        depth = lists.shape[1]
+        found = np.zeros(len(first))
+        longer = np.maximum(self.lengths[first, query], self.lengths[second, query])
+        step = max(1, CELLS // depth)
+        for start in range(0, len(first), step):
+            some = slice(start, start + step)
+            other = ranks[second[some, None], lists[first[some]]]
+            place = np.maximum(np.arange(depth), other)
+            found[some] = self.shares[longer[some, None], place].sum(axis=1)
+        return found
+
+    def _coded(self, query: int) -> tuple[IntArray, IntArray]:
+        """Return the documents (S, K) of a query as small numbers, and the place (S, V + 1) of each in each run."""
+        tops = self.tops[:, query]
+        count, depth = tops.shape
+        known, codes = np.unique(tops, return_inverse=True)
+        lists = np.where(tops < 0, len(known), codes.reshape(tops.shape))
+        ranks = np.full((count, len(known) + 1), depth, dtype=np.int64)
+        ranks[np.arange(count)[:, None], lists] = np.arange(depth)
+        ranks[:, len(known)] = depth
+        return lists, ranks
+
+
+def alike(entries: Sequence[Graded], baseline: Graded | None, *, threshold: float, depth: int) -> tuple[Pair, ...]:
+    """Return the pairs of submissions whose runs are alike, few enough to be read.
+
+    Parameters
+    ----------
+    entries : sequence of Graded
+        The submissions.
+    baseline : Graded or None
+        The baseline.
+    threshold : float
+        From which mean overlap on runs are nearly the same.
+    depth : int
+        How many documents of each query count.
+
+    Returns
+    -------
+    tuple of Pair
+        The same files first, then the same rankings, then by overlap.
+
+    Raises
+    ------
+    EvaluationError
+        The records are not of the same queries.
+
+    Notes
+    -----
+    Of n runs that are all the same there are n - 1 pairs, each run with the next one, and not all n (n - 1) / 2. Runs
+    that are nearly the same are paired as a tree: the pairs with the highest overlap, each of which joins runs that no
+    pair before it joined. So each run stands beside the one that it is most like, and a group of runs is seen as one.
+    A group of equal runs takes part in this once, by its first run. Two runs are compared over the queries that both
+    have, where these are at least half of those of either.
+    """
+    everyone = [*entries, *([] if baseline is None else [baseline])]
+    numbers = [*range(len(entries)), -1]
+    groups = _groups(everyone)
+    pairs = [_same(everyone, numbers, one, other) for group in groups for one, other in pairwise(group)]
+    having = [[at for at in group if everyone[at].tops is not None] for group in groups]
+    scored = sorted(group[0] for group in having if group)
+    for link in _forest(_near([everyone[at] for at in scored], threshold, depth)):
+        one, other = sorted((scored[link.first], scored[link.second]))
+        pairs.append(Pair(numbers[one], numbers[other], NEARLY, link.overlap, link.queries))
+    kinds = list(KINDS_OF_PAIRS)
+    # The baseline stands behind all submissions.
+    return tuple(
+        sorted(pairs, key=lambda pair: (kinds.index(pair.kind), -pair.overlap, pair.first, pair.second % 2**32))
+    )
+
+
+def _groups(everyone: Sequence[Graded]) -> list[list[int]]:
+    """Return the numbers of those whose rankings, or files, are the same; the same files stand together."""
+    files = [graded.hash_of_run if graded.hash_of_run != EMPTY_FILE else "" for graded in everyone]
+    # Of two that are the same file, one may have been stopped before its ranking was known.
+    known = [(file, graded.hash_of_ranking) for file, graded in zip(files, everyone, strict=True)]
+    of_file = {file: ranking for file, ranking in known if file and ranking}
+    groups: dict[Hashable, list[int]] = {}
+    first: dict[str, int] = {}
+    for number, (file, graded) in enumerate(zip(files, everyone, strict=True)):
+        first.setdefault(file, number)
+        groups.setdefault(graded.hash_of_ranking or of_file.get(file) or file or number, []).append(number)
+    return [sorted(group, key=lambda at: (first[files[at]], at)) for group in groups.values()]
+
+
+def _same(everyone: Sequence[Graded], numbers: Sequence[int], one: int, other: int) -> Pair:
+    """Return the pair of two of a group; the baseline stands second."""
+    one, other = sorted((one, other))
+    file = everyone[one].hash_of_run == everyone[other].hash_of_run
+    known = [tops for tops in (everyone[one].tops, everyone[other].tops) if tops is not None]
+    queries = int((known[0][:, :1] >= 0).sum()) if known else 0
+    return Pair(numbers[one], numbers[other], SAME_FILE if file else SAME_RANKING, 1.0, queries)
+
+
+class _Link(NamedTuple):
+    """Two of several runs, by their numbers, and how alike they are."""
+
+    overlap: float
+    first: int
+    second: int
+    queries: int
+
+
+def _near(runs: Sequence[Graded], threshold: float, depth: int) -> list[_Link]:
+    """Return all pairs of runs whose mean overlap reaches the threshold."""
+    lists = [graded.tops[:, :depth] for graded in runs if graded.tops is not None]
+    if len({each.shape for each in lists}) > 1:
+        raise EvaluationError("the records are of different queries or depths", "Grade all submissions afresh.")
+    if len(lists) < 2 or not lists[0].size:
+        return []
+    overlaps = _Overlaps(np.stack(lists))
+    there: BoolArray = overlaps.lengths > 0
+    first, second = np.array(list(combinations(range(len(lists)), 2))).T
+    common = (there.astype(np.int64) @ there.T.astype(np.int64))[first, second]
+    most = np.maximum(there.sum(axis=1)[first], there.sum(axis=1)[second])
+    kept = (common > 0) & (common >= LEAST_SHARED * most)
+    first, second, common = first[kept], second[kept], common[kept]
+    sums, left = np.zeros(len(first)), common.copy()
+    for query in range(there.shape[1]):
+        sums += overlaps.of_query(query, first, second)
+        left -= there[first, query] & there[second, query]
+        # What cannot reach the threshold any more, were all that is left equal, is done with: most pairs, soon.
+        kept = sums + left >= threshold * common - 1e-9
+        first, second, common, sums, left = (each[kept] for each in (first, second, common, sums, left))
+    means = np.round(sums / common, 12).tolist()
+    links = map(_Link, means, first.tolist(), second.tolist(), common.tolist())
+    return [link for link in links if link.overlap >= threshold]
+
+
+def _forest(links: Sequence[_Link]) -> list[_Link]:
+    """Return the links with the highest overlap that join runs which none before joined (Kruskal's algorithm)."""
+    root: dict[int, int] = {}
+
+    def root_of(run: int) -> int:
+        while run in root:
+            run = root[run]
+        return run
+
+    chosen = []
+    for link in sorted(links, key=lambda each: (-each.overlap, each.first, each.second)):
+        one, other = root_of(link.first), root_of(link.second)
+        if one != other:
+            root[other] = one
+            chosen.append(link)
+    return chosen

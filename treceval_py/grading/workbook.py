@@ -1,0 +1,117 @@
+"""The gradebook as a workbook of Excel (XLSX), in which nothing that a student wrote is a formula or a link."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from treceval_py.errors import OutputError
+from treceval_py.grading.gradebook import COUNT, POINTS, TEXT, VALUE, Cell, Sheet, sheets_of
+from treceval_py.grading.grades import Grades
+
+__all__ = ["INSTALL", "gradebook_xlsx", "workbook"]
+
+INSTALL = "pip install 'treceval-py[grade]'"
+
+FORMATS = {TEXT: "@", POINTS: "0.00", VALUE: "0.0000", COUNT: "#,##0"}
+NARROWEST, WIDEST = 6, 60
+# What a cell of Excel can hold; a longer text makes it refuse the file.
+LONGEST = 32_767
+# A workbook says when it was made, and two of the same grades are to be the same bytes.
+MADE = datetime(1980, 1, 1)
+
+
+def gradebook_xlsx(grades: Grades) -> bytes:
+    """Return the gradebook as a workbook with the sheets Grades, Claims, Findings, Alike and About.
+
+    Parameters
+    ----------
+    grades : Grades
+        The class.
+
+    Returns
+    -------
+    bytes
+        The file; the same grades give the same bytes.
+
+    Raises
+    ------
+    OutputError
+        If the package XlsxWriter is not installed.
+    """
+    return workbook(sheets_of(grades))
+
+
+def workbook(sheets: Sequence[Sheet]) -> bytes:
+    """Return tables as a workbook, one sheet each: titles that stay in sight, filters, numbers as numbers.
+
+    Parameters
+    ----------
+    sheets : sequence of Sheet
+        The tables.
+
+    Returns
+    -------
+    bytes
+        The file; the same tables give the same bytes.
+
+    Raises
+    ------
+    OutputError
+        If the package XlsxWriter is not installed.
+
+    Notes
+    -----
+    Text is written as text whatever it begins with, also where it looks like a formula, a number or an address.
+    """
+    try:
+        import xlsxwriter  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    except ImportError:
+        raise OutputError(
+            "a gradebook as a workbook needs the package XlsxWriter, which is not installed", INSTALL
+        ) from None
+    stream = io.BytesIO()
+    book = xlsxwriter.Workbook(
+        stream,
+        {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False},
+    )
+    book.set_properties({"created": MADE, "title": "Gradebook"})
+    title = book.add_format({"bold": True, "bottom": 1, "valign": "top", "text_wrap": True})
+    formats = {kind: book.add_format({"num_format": form, "valign": "top"}) for kind, form in FORMATS.items()}
+    for sheet in sheets:
+        _write(book.add_worksheet(sheet.name), sheet, title, formats)
+    book.close()
+    return stream.getvalue()
+
+
+def _write(page: Any, sheet: Sheet, title: Any, formats: dict[str, Any]) -> None:
+    for number, column in enumerate(sheet.columns):
+        page.set_column(number, number, _width(column.title, (row[number] for row in sheet.rows)))
+        page.write_string(0, number, column.title, title)
+    for line, row in enumerate(sheet.rows, 1):
+        for number, (cell, column) in enumerate(zip(row, sheet.columns, strict=True)):
+            if cell is None or cell == "":
+                continue
+            if isinstance(cell, str):
+                page.write_string(line, number, cell[:LONGEST], formats[TEXT])
+            elif math.isfinite(cell):
+                page.write_number(line, number, cell, formats[column.kind])
+            else:  # Excel has no such numbers
+                page.write_string(line, number, str(cell), formats[TEXT])
+    page.freeze_panes(1, 1)
+    page.autofilter(0, 0, max(len(sheet.rows), 1), len(sheet.columns) - 1)
+    page.set_landscape()
+    page.set_paper(9)
+    page.fit_to_pages(1, 0)
+    page.repeat_rows(0)
+
+
+def _width(title: str, cells: Iterable[Cell]) -> int:
+    """Return a width in characters that most cells fit in; a title breaks into lines, and has its filter's arrow."""
+    longest = max(map(len, title.split()), default=0) + 3
+    for cell in cells:
+        longest = max(longest, len(cell) if isinstance(cell, str) else 9 if isinstance(cell, float) else 6)
+    return min(max(longest + 1, NARROWEST), WIDEST)
