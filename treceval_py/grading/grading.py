@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
-from treceval_py.errors import EvaluationError, OutputError
-from treceval_py.formats.target import written_whole
+from treceval_py.errors import EvaluationError
 from treceval_py.grading.claims import Claimed, claims_of_class
+from treceval_py.grading.folder import KEPT, check_folder, write_all
 from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.intake import one, safe_name, submissions
 from treceval_py.grading.kept import forget
@@ -28,14 +26,6 @@ from treceval_py.tables import encode
 from treceval_py.version import __version__
 
 __all__ = ["Graded", "Grades", "grade", "grade_one"]
-
-KEPT = ".grades"
-"""The folder of records within the output; that it is there says that a folder is one of ours."""
-
-MANIFEST = "files.json"
-"""What was written, within the folder of records."""
-
-FEEDBACK = "feedback"
 
 
 def grade(
@@ -90,7 +80,7 @@ def grade(
     others: list[FileRead] = []
     handed_in = submissions(os.fspath(submitted), limits_of(rules), without=aside, others=others)
     claimed, strays = _claimed(claims, [each.student for each in handed_in])
-    _check_folder(target)
+    check_folder(target)
     os.makedirs(os.path.join(target, KEPT), exist_ok=True)
     setup = _setup(assignment, grader, os.path.join(target, KEPT))
     jobs = [Job(each, tuple(claimed.get(each.student, ()))) for each in handed_in]
@@ -104,7 +94,7 @@ def grade(
         assignment = assignment._replace(rules=rules._replace(points_claims=0.0))
         notes.append("nobody claims a number, so points are given for runs alone")
     book = _grades(assignment, grader, os.fspath(submitted), records, strays)._replace(notes=tuple(notes))
-    _write(target, book)
+    write_all(target, book)
     forget(os.path.join(target, KEPT), {each.kept for each in replies if each.kept})
     return book
 
@@ -193,78 +183,3 @@ def _grades(
     return Grades(
         assignment.qrels, submitted, assignment.baseline, rules, measures, means, entries, pairs, tuple(strays)
     )
-
-
-def _check_folder(target: str) -> None:
-    """Refuse a folder with files of somebody else.
-
-    Raises
-    ------
-    OutputError
-        It is no folder, or one that grading did not write.
-    """
-    if not os.path.lexists(target):
-        return
-    if not os.path.isdir(target):
-        raise OutputError("is no folder", "Name a new one.", file=target)
-    if os.listdir(target) and not os.path.isdir(os.path.join(target, KEPT)):
-        raise OutputError(
-            "the folder has files that grading did not write", "Name a new or an empty folder.", file=target
-        )
-
-
-def _write(target: str, book: Grades) -> None:
-    """Write everything about a class, and remove what an earlier grading wrote and this one does not."""
-    written = {each.name: each.data for each in _outputs(book)}
-    known = _written_before(target)
-    os.makedirs(os.path.join(target, FEEDBACK), exist_ok=True)
-    for name, data in written.items():
-        with written_whole(os.path.join(target, name)) as stream:
-            stream.write(data)
-    for name in known:
-        path = os.path.join(target, name)
-        if name not in written and os.path.isfile(path) and not os.path.islink(path):
-            os.unlink(path)
-    with written_whole(os.path.join(target, KEPT, MANIFEST)) as stream:
-        stream.write(json.dumps(sorted(written)).encode())
-
-
-def _written_before(target: str) -> list[str]:
-    """Return the names that an earlier grading wrote, those within the folder only."""
-    try:
-        with open(os.path.join(target, KEPT, MANIFEST), "rb") as stream:
-            names = json.load(stream)
-    except (OSError, ValueError):
-        return []
-    ours = ("gradebook.csv", "gradebook.xlsx", "overview.html", "grades.json")
-    return [
-        name
-        for name in names
-        if isinstance(name, str)
-        and (name in ours or (os.path.dirname(name) == FEEDBACK and os.path.basename(name) not in ("", ".", "..")))
-    ]
-
-
-class _Output(NamedTuple):
-    name: str
-    data: bytes
-
-
-def _outputs(book: Grades) -> list[_Output]:
-    """Make all files; those that need a package of the extra only where it is installed."""
-    from importlib.util import find_spec
-
-    from treceval_py.grading.feedback import feedback
-    from treceval_py.grading.gradebook import gradebook_csv
-    from treceval_py.grading.overview import graded_json, overview
-    from treceval_py.grading.workbook import gradebook_xlsx
-
-    made = [_Output("gradebook.csv", encode(gradebook_csv(book)))]
-    if find_spec("xlsxwriter") is not None:
-        made.append(_Output("gradebook.xlsx", gradebook_xlsx(book)))
-    if find_spec("jinja2") is not None:
-        made.append(_Output("overview.html", encode(overview(book))))
-    every = [graded_json(entry, book) for entry in book.entries]
-    made.append(_Output("grades.json", (json.dumps(every, indent=1, allow_nan=False) + "\n").encode()))
-    made += [_Output(f"{FEEDBACK}/{entry.name}.txt", encode(feedback(entry, book))) for entry in book.entries]
-    return made

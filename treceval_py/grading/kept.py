@@ -7,7 +7,7 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from treceval_py.formats.target import written_whole
 from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument
 from treceval_py.lint.findings import Finding
 
-__all__ = ["SUFFIX", "forget", "from_plain", "plain", "read_record", "write_record"]
+__all__ = ["SUFFIX", "forget", "forget_unfinished", "from_plain", "plain", "read_record", "remove", "write_record"]
 
 SUFFIX = ".json.gz"
 
@@ -92,7 +92,7 @@ def write_record(path: str, graded: Graded) -> None:
         It cannot be written.
     """
     # Surrogates, which names of files may have, are written as escapes.
-    text = json.dumps({"version": VERSION, "graded": plain(graded)}, ensure_ascii=True, sort_keys=True)
+    text = json.dumps({"version": VERSION, "graded": plain(graded)}, ensure_ascii=True)
     with written_whole(path) as stream:  # compressed, as its name ends in .gz
         stream.write(text.encode("ascii"))
 
@@ -110,7 +110,7 @@ def read_record(path: str) -> Graded | None:
 
 
 def forget(folder: str, keep: set[str]) -> None:
-    """Remove the records of a folder that are not among those to keep.
+    """Remove the records of a folder that are not among those to keep, and what a killed process left half written.
 
     Raises
     ------
@@ -118,8 +118,21 @@ def forget(folder: str, keep: set[str]) -> None:
         One cannot be removed.
     """
     for name in sorted(os.listdir(folder)):
-        if name.endswith(SUFFIX) and name not in keep:
-            try:
-                os.unlink(os.path.join(folder, name))
-            except OSError as error:
-                raise OutputError(f"cannot be removed: {error.strerror or error}", file=name) from None
+        if SUFFIX in name and name not in keep:
+            remove(os.path.join(folder, name))
+
+
+def forget_unfinished(folder: str, names: Collection[str]) -> None:
+    """Remove what a killed process left half written of files of these names; errors as of `forget`."""
+    for name in sorted(os.listdir(folder)):
+        # As `written_whole` calls a file until it is whole.
+        if name.startswith(".") and name[1:].rpartition(".")[0] in names:
+            remove(os.path.join(folder, name))
+
+
+def remove(path: str) -> None:
+    """Remove a file or a link; errors as of `forget`."""
+    try:
+        os.unlink(path)
+    except OSError as error:
+        raise OutputError(f"cannot be removed: {error.strerror or error}", file=path) from None

@@ -81,7 +81,9 @@ def key_of(job: Job, context: str) -> str:
     """
     digest = hashlib.sha256()
     submission = job.submission
-    head = (context, submission.student, submission.source, submission.refused, job.claimed)
+    # Not the claims themselves: what a measure looks like as text has addresses in memory.
+    claimed = [(each.measure, each.text, each.place, each.fault) for each in job.claimed]
+    head = (context, submission.student, submission.source, submission.refused, claimed)
     digest.update(repr(head).encode("utf-8", "surrogateescape"))
     for item in submission.items:
         digest.update(repr((item.name, item.size)).encode("utf-8", "surrogateescape"))
