@@ -27,7 +27,7 @@ types: $(VENV)/installed-dev
 
 check: test lint types
 
-# docs/measures.md and docs/profiles.md, made from what is declared; a test fails where they are stale.
+# docs/measures.md, profiles.md, codes.md and rules.md, made from what is declared; a test fails where they are stale.
 docs: $(VENV)/installed
 	$(BIN)/python docs/make.py
 

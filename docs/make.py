@@ -1,10 +1,10 @@
-"""Write measures.md, profiles.md and codes.md from what the package declares.
+"""Write measures.md, profiles.md, codes.md and rules.md from what the package declares.
 
     python docs/make.py            write all of them
     python docs/make.py --check    write nothing; exit with 1 where one of them is not what would be written
 
-All that is said of a measure, a parameter, a convention, a profile or a kind of finding stands in the package; here is
-only how it is laid out.
+All that is said of a measure, a parameter, a convention, a profile, a kind of finding or a rule stands in the package;
+here is only how it is laid out.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from treceval_py.conventions import CONVENTIONS, Convention
 from treceval_py.errors import MeasureError, visible
+from treceval_py.grading.rules import RULES, example_rules
 from treceval_py.judging import JudgedGroups, JudgedRun
 from treceval_py.lint.catalogue import CODES
 from treceval_py.lint.findings import Code
@@ -435,7 +436,35 @@ def _of_code(found: Code) -> list[str]:
     return [*lines, f"**What to do:** {prose(todo)}"]
 
 
-PAGES: Mapping[str, Callable[[], str]] = {"measures.md": measures, "profiles.md": profiles, "codes.md": codes}
+# Rules of `treceval grade`.
+
+
+def rules() -> str:
+    """Return the page of the rules of grading."""
+    rows = [[code(key.section or "top"), code(key.name), prose(key.meaning)] for key in RULES]
+    lines = [
+        "# Rules of grading",
+        "",
+        MADE,
+        "",
+        "What a file for `treceval grade --rules` may say. What it leaves out is as in the file below, which has the",
+        "defaults; `treceval grade --example-rules` prints it.",
+        "",
+        *table(["section", "key", "meaning"], rows),
+        "",
+        "```toml",
+        example_rules().rstrip(),
+        "```",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "measures.md": measures,
+    "profiles.md": profiles,
+    "codes.md": codes,
+    "rules.md": rules,
+}
 
 
 def main(arguments: Sequence[str]) -> str | None:

