@@ -140,8 +140,8 @@ class _Process:
         # One thread each: there are as many processes as cores.
         environment = {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")}
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", START],  # noqa: S603 - our own module
+            self._process = subprocess.Popen(  # noqa: S603 - our own module
+                [sys.executable, "-c", START],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
