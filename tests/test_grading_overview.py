@@ -121,7 +121,7 @@ def test_verdicts_are_counted_by_measure() -> None:
 
 
 def test_pairs_are_called_questions() -> None:
-    assert "Each pair is a question to look into, not a verdict" in overview(GRADES)
+    assert "That runs are alike is a question to look into, not a verdict" in overview(GRADES)
 
 
 def test_what_there_is_not_has_no_section() -> None:
@@ -310,3 +310,26 @@ def contrast(one: list[int], other: list[int]) -> float:
 
     lights = sorted((luminance(one), luminance(other)))
     return (lights[1] + 0.05) / (lights[0] + 0.05)
+
+
+def test_a_group_with_the_same_ranking_is_a_sentence_and_no_pairs() -> None:
+    pairs = (
+        Pair(0, 1, "same file", 1.0, 50),
+        Pair(1, 2, "same ranking", 1.0, 50),
+        Pair(2, 3, "nearly the same", 0.97, 50),
+    )
+    entries = tuple(
+        entry._replace(graded=entry.graded._replace(student=name))
+        for entry, name in zip(ENTRIES[:4], ("ann", "ben", "cid", "dan"), strict=True)
+    )
+    page = overview(GRADES._replace(entries=entries, pairs=pairs))
+    assert "The same ranking is that of 3: ann, ben, cid." in page
+    assert page.count('<td class="middle">nearly the same</td>') == 1
+    assert '<td class="middle">same file</td>' not in page
+
+
+def test_a_judged_ranking_is_marked_in_the_table() -> None:
+    entry = ENTRIES[0]._replace(graded=ENTRIES[0].graded._replace(kind="judged-ranking"))
+    page = overview(GRADES._replace(entries=(entry,), pairs=()))
+    assert '<span class="tag">own labels</span>' in page
+    assert '<span class="tag">own labels</span>' not in overview(GRADES._replace(entries=ENTRIES[1:2], pairs=()))

@@ -12,9 +12,9 @@ from treceval_py.grading.choosing import choose, head_of
 from treceval_py.grading.claims import MOST_BYTES, Claimed, claims_in
 from treceval_py.grading.intake import IntakeError, Item, Limits, Submission
 from treceval_py.grading.reconciling import reconcile
-from treceval_py.grading.records import MISSING, REFUSED, REPAIRED, SCORED, Checked, FileRead, Graded
+from treceval_py.grading.records import JUDGED, MISSING, REFUSED, REPAIRED, SCORED, Checked, FileRead, Graded
 from treceval_py.grading.rules import Rules
-from treceval_py.grading.scoring import JUDGED, Assignment, Named, Scored, Scoring, against
+from treceval_py.grading.scoring import Assignment, Named, Scored, Scoring, against
 from treceval_py.grading.similarity import hash_of_ranking, tops_of
 from treceval_py.lint.checking import Checked as CheckedFile
 from treceval_py.lint.checking import check

@@ -16,8 +16,19 @@ from treceval_py.errors import OutputError
 from treceval_py.grading.feedback import score_of
 from treceval_py.grading.gradebook import BASELINE, QUESTION, by_severity, graded_json, shown
 from treceval_py.grading.grades import Entry, Grades
-from treceval_py.grading.records import CORRECT, NO_CLAIM, REPAIRED, ROUNDING, SCORED, STATUSES, VERDICTS, Graded
+from treceval_py.grading.records import (
+    CORRECT,
+    JUDGED,
+    NO_CLAIM,
+    REPAIRED,
+    ROUNDING,
+    SCORED,
+    STATUSES,
+    VERDICTS,
+    Graded,
+)
 from treceval_py.grading.rules import Rules
+from treceval_py.grading.similarity import NEARLY
 from treceval_py.grading.workbook import INSTALL
 from treceval_py.lint.catalogue import CODES
 from treceval_py.lint.findings import ERROR, SEVERITIES, WARNING
@@ -28,7 +39,7 @@ __all__ = ["Bar", "Histogram", "graded_json", "histogram", "overview"]
 
 FOLDER = Path(__file__).parent
 # How many of a list are shown; the gradebook has all.
-PAIRS, CLAIMS, MEASURES, NOTES = 200, 500, 30, 100
+PAIRS, GROUP, CLAIMS, MEASURES, NOTES = 200, 100, 500, 30, 100
 NAME, SENTENCE = 80, 300
 # A histogram has these sizes and margins, in units of its own.
 WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM = 460, 190, 18, 18, 26, 42
@@ -117,6 +128,7 @@ def overview(grades: Grades) -> str:
         wrong=_wrong(grades.entries),
         findings=_findings(grades.entries),
         pairs=_pairs(grades),
+        groups=[[_named(grades, place) for place in sorted(group)] for group in _groups(grades)],
         question=QUESTION,
         rules=_rules(grades.rules),
         statuses=STATUSES,
@@ -124,7 +136,7 @@ def overview(grades: Grades) -> str:
         wide=WIDE,
         high=HIGH,
         foot=HIGH - BOTTOM,
-        most={"pairs": PAIRS, "claims": CLAIMS, "measures": MEASURES, "notes": NOTES},
+        most={"pairs": PAIRS, "group": GROUP, "claims": CLAIMS, "measures": MEASURES, "notes": NOTES},
         version=__version__,
     )
     return made
@@ -239,6 +251,7 @@ def _row(entry: Entry, grades: Grades, alike: bool) -> dict[str, Any]:
         "total": entry.marks.total,
         "passed": entry.marks.passed,
         "status": graded.status,
+        "own": graded.kind == JUDGED,
         "values": [graded.measures.get(name) for name in grades.measures],
         "right": right,
         "claims": len(graded.claims),
@@ -306,11 +319,29 @@ def _rules(rules: Rules) -> list[str]:
     return said
 
 
-def _pairs(grades: Grades) -> list[tuple[str, str, Any]]:
-    def name(place: int) -> str:
-        return shown(grades.entries[place].graded.student, NAME) if place >= 0 else BASELINE
+def _named(grades: Grades, place: int) -> str:
+    return shown(grades.entries[place].graded.student, NAME) if place >= 0 else BASELINE
 
-    return [(name(pair.first), name(pair.second), pair) for pair in grades.pairs]
+
+def _groups(grades: Grades) -> list[frozenset[int]]:
+    """Return groups of three and more that have the same ranking, the largest first."""
+    group: dict[int, set[int]] = {}
+    for pair in grades.pairs:
+        if pair.kind != NEARLY:
+            joined = group.get(pair.first, {pair.first}) | group.get(pair.second, {pair.second})
+            group.update(dict.fromkeys(joined, joined))
+    found = {frozenset(each) for each in group.values() if len(each) > 2}
+    return sorted(found, key=lambda each: (-len(each), sorted(each)))
+
+
+def _pairs(grades: Grades) -> list[tuple[str, str, Any]]:
+    """Return the pairs that are in no group."""
+    together = {place: number for number, group in enumerate(_groups(grades)) for place in group}
+    return [
+        (_named(grades, pair.first), _named(grades, pair.second), pair)
+        for pair in grades.pairs
+        if together.get(pair.first, -1) != together.get(pair.second, -2)
+    ]
 
 
 # The page -----------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ __all__ = [
     "CONVENTION",
     "CORRECT",
     "FAILED",
+    "JUDGED",
     "MISSING",
     "MISTAKE",
     "NOT_REPRODUCED",
@@ -29,6 +30,9 @@ __all__ = [
     "Loss",
     "LostDocument",
 ]
+
+JUDGED = "judged-ranking"
+"""The kind of file that is ranking and judgments at once."""
 
 SCORED, REPAIRED, REFUSED, MISSING, FAILED = "scored", "repaired", "refused", "missing", "failed"
 

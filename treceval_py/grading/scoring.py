@@ -14,7 +14,7 @@ from treceval_py.evaluation import evaluate, load_judgments, load_run
 from treceval_py.explaining.terms import dissected, task_of_signature
 from treceval_py.formats.judged_ranking import read_judged_ranking
 from treceval_py.formats.source import whole
-from treceval_py.grading.records import AgainstBaseline, Loss, LostDocument
+from treceval_py.grading.records import JUDGED, AgainstBaseline, Loss, LostDocument
 from treceval_py.grading.rules import Rules
 from treceval_py.lint.checking import check
 from treceval_py.lint.findings import ERROR
@@ -23,10 +23,7 @@ from treceval_py.results import Results
 from treceval_py.signatures import Signature
 from treceval_py.tables import Qrels, Run, encode
 
-__all__ = ["JUDGED", "Assignment", "Named", "Scored", "Scoring", "against"]
-
-JUDGED = "judged-ranking"
-"""The kind of file that is ranking and judgments at once."""
+__all__ = ["Assignment", "Named", "Scored", "Scoring", "against"]
 
 JUDGED_PROFILE = "coursework"
 """The profile that such files are scored under."""
