@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -99,6 +103,28 @@ def test_codes_are_selected(home: Path, chosen: str) -> None:
     assert codes(check(home, "nan.txt", "--select", chosen, "--format", "json")) == ["R104"]
 
 
+@pytest.mark.parametrize("chosen", ["R104,", ",R104", "R104,,F"])
+def test_a_comma_too_many_between_codes_means_nothing(home: Path, chosen: str) -> None:
+    assert codes(check(home, "nan.txt", "--select", chosen, "--format", "json")) == ["R104"]
+
+
+def test_a_file_that_is_not_there_is_told_whatever_is_selected(home: Path) -> None:
+    done = check(home, "gone.txt", "--select", "R1")
+    assert (done.status, done.out) == (1, b"gone.txt: error F002: no such file. Check the name.\n1 error in 1 file\n")
+
+
+def test_that_nothing_could_be_read_is_told_and_a_failure_where_its_code_is_left_out(home: Path) -> None:
+    (home / "commas.csv").write_text("1,Q0,a,1,2.5,t\n")
+    done = check(home, "commas.csv", "--ignore", "R112")
+    assert (done.status, done.out) == (1, b"nothing found in 1 file; 1 file not looked at to the end (R112)\n")
+
+
+def test_that_nothing_could_be_read_is_told_beside_json(home: Path) -> None:
+    (home / "commas.csv").write_text("1,Q0,a,1,2.5,t\n")
+    done = check(home, "commas.csv", "--ignore", "R112", "--format", "json")
+    assert (codes(done), done.err) == ([], b"note: 1 file not looked at to the end (R112)\n")
+
+
 def test_codes_are_left_out(home: Path) -> None:
     done = check(home, "nan.txt", "--ignore", "R104")
     assert done.status == 0
@@ -129,8 +155,40 @@ def test_judgments_are_checked_too(home: Path) -> None:
     assert codes(done)[0] == "Q302"
     assert done.status == 1
     assert done.err.startswith(
-        b"note: the judgments cannot be read, so no file is looked at beside them: qrels.txt:2: "
+        b"note: the judgments cannot be read, so no file is looked at beside them, and the exit status is 1: qrels.txt:2: "
     )
+
+
+def test_judgments_of_groups_that_cannot_be_read_as_others_are_a_failure(home: Path) -> None:
+    # That they are of groups is a warning; but nothing can be scored with them as they are given.
+    (home / "qrels.txt").write_text("1 0 a 1\n1 1 a 0\n")
+    done = check(home, "--qrels", "qrels.txt", "clean.txt", "--format", "json")
+    assert (codes(done), done.status) == (["Q317"], 1)
+    said = b"note: the judgments cannot be read, so no file is looked at beside them, and the exit status is 1: qrels.txt:2: "
+    assert done.err.startswith(said)
+
+
+SWAPPED = (
+    "qrels.txt:1: error R114: these are judgments, not a run. Are the two files swapped? A ranking with labels is checked "
+    "--as judged-ranking.\n1 error in 2 files\n"
+)
+
+
+def test_judgments_in_the_place_of_a_run_are_told(home: Path) -> None:
+    assert check(home, "--qrels", "qrels.txt", "qrels.txt") == (1, SWAPPED.encode(), b"")
+
+
+def test_judgments_in_the_place_of_a_run_are_told_where_those_beside_them_cannot_be_read(home: Path) -> None:
+    (home / "bad.txt").write_text("1 0 a 1\n1 0 b 0.5\n")
+    assert codes(check(home, "--qrels", "bad.txt", "qrels.txt", "--format", "json")) == ["Q302", "R114"]
+
+
+def test_a_file_that_is_said_to_be_judgments_is_no_run(home: Path) -> None:
+    assert check(home, "--qrels", "qrels.txt", "qrels.txt", "--as", "qrels").status == 0
+
+
+def test_judgments_alone_are_recognised(home: Path) -> None:
+    assert check(home, "qrels.txt") == (0, b"nothing found in 1 file\n", b"")
 
 
 def test_judgments_can_be_checked_alone(home: Path) -> None:
@@ -144,11 +202,53 @@ def test_a_run_is_looked_at_beside_judgments(home: Path) -> None:
 
 
 def test_judgments_can_come_from_standard_input(home: Path) -> None:
-    done = check(home, "--qrels", "-", "other.txt", "--select", "X201", stdin=QRELS.encode())
-    assert done.status == 0
     (home / "other.txt").write_text("7 Q0 a 1 1 t\n8 Q0 c 1 1 t\n")
     done = check(home, "--qrels", "-", "other.txt", "--select", "X201", "--format", "json", stdin=QRELS.encode())
     assert codes(done) == ["X201"]
+
+
+@pytest.fixture
+def pipe(home: Path) -> Iterator[Callable[[str, bytes], None]]:
+    """What makes a named pipe, into which data are written as soon as somebody reads."""
+    writers = []
+
+    def made(name: str, data: bytes) -> None:
+        os.mkfifo(home / name)
+        writers.append(threading.Thread(target=(home / name).write_bytes, args=(data,), daemon=True))
+        writers[-1].start()
+
+    yield made
+    for writer in writers:
+        writer.join(timeout=60)
+
+
+needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+
+
+@needs_pipes
+def test_judgments_can_come_from_a_pipe(home: Path, pipe: Callable[[str, bytes], None]) -> None:
+    pipe("judgments", gzip.compress(b"7 0 a 1\n"))
+    done = check(home, "--qrels", "judgments", "clean.txt", "--select", "X201", "--format", "json")
+    assert (codes(done), done.err) == (["X201"], b"")
+
+
+@needs_pipes
+def test_what_comes_from_a_pipe_is_mended(home: Path, pipe: Callable[[str, bytes], None]) -> None:
+    pipe("run", TWICE.encode())
+    done = check(home, "run", "--fix", "mended.txt")
+    assert done.err == b"note: mended.txt: 1 exact duplicate was removed (line 2)\n"
+    assert (home / "mended.txt").read_text() == "1 Q0 a 1 2.5 t\n2 Q0 c 1 3 t\n"
+
+
+@needs_pipes
+def test_a_pipe_is_not_mended_in_place(home: Path) -> None:
+    os.mkfifo(home / "run")
+    said = "treceval: run is no file, and cannot be mended in place; use --fix OUT."
+    assert usage(home, "run", "--in-place") == said
+
+
+def test_a_folder_in_the_place_of_a_file_is_a_finding(home: Path) -> None:
+    assert check(home, ".").out == b".: error F002: is a directory. Give a file.\n1 error in 1 file\n"
 
 
 def test_labels_are_held_to_a_scale(home: Path) -> None:
@@ -174,6 +274,11 @@ def test_a_code_is_explained(home: Path) -> None:
 
 def test_a_code_is_explained_by_its_name(home: Path) -> None:
     assert check(home, "--explain", "Score-NaN").out == check(home, "--explain", "r104").out
+
+
+def test_a_name_of_two_codes_explains_both(home: Path) -> None:
+    out = check(home, "--explain", "queries-interleaved").out
+    assert out == check(home, "--explain", "R122").out + b"\n\n" + check(home, "--explain", "Q315").out
 
 
 def test_all_codes_are_explained(home: Path) -> None:
@@ -281,6 +386,7 @@ def test_what_cannot_be_mended_leaves_no_file_and_the_others_are_mended(home: Pa
             "treceval: --select: there is no code 'R999'. 'treceval check --explain all' has all of them.",
         ),
         (["--ignore", "", "clean.txt"], "treceval: --ignore: there is no code ''."),
+        (["--ignore", ",", "clean.txt"], "treceval: --ignore: there is no code ''."),
         (["--explain", "score-nam"], "treceval: --explain: there is no code 'score-nam'. Did you mean score-nan?"),
         (["--explain", "R104", "clean.txt"], "treceval: --explain says what a code means; give it without files."),
         (

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -187,6 +189,42 @@ def test_a_json_run_is_left_to_its_reader() -> None:
     assert [each.code for each in checked(b'{"1": {"a": "high"}}').findings] == ["F002"]
 
 
+def test_json_judgments_become_judgments_of_lines() -> None:
+    (found,) = check(io.BytesIO(b'{"1": {"a": 1}}'), kind="qrels").findings
+    assert str(found) == (
+        "<file>: note F018: json has no lines of fields, so only its reader looked at it, which reads it. Use treceval "
+        "convert to make judgments of lines, and check those."
+    )
+
+
+BEIR = b"query-id\tcorpus-id\tscore\n1\ta\t1\n1\tb\t7\n"
+
+
+def test_beir_s_judgments_are_left_to_their_reader() -> None:
+    (found,) = checked(BEIR).findings
+    assert str(found) == (
+        "<file>: note F018: these are BEIR's judgments (query-id corpus-id score), which only their reader looked at, and "
+        "can read. Use treceval convert to make judgments of lines, and check those."
+    )
+
+
+def test_labels_of_beir_s_judgments_are_held_to_a_scale() -> None:
+    found = check(io.BytesIO(BEIR), scale=(0, 3))
+    (label,) = [each for each in found.findings if each.code == "Q312"]
+    assert str(label) == (
+        "<file>: warning Q312: 1 of 2 labels is outside the scale from 0 to 3: 7 of document 'b' of query '1'. Correct "
+        "the label, or the scale."
+    )
+
+
+def test_beir_s_judgments_in_the_place_of_a_run_are_told() -> None:
+    (found,) = checked(BEIR, b"1 0 a 1\n").findings
+    assert str(found) == (
+        "<file>:1: error R113: this is a file of BEIR's judgments (query-id corpus-id score), not a run. treceval convert "
+        "makes judgments of four columns of it."
+    )
+
+
 def test_what_is_the_same_on_each_line_is_told_once() -> None:
     found = checked(b"1,Q0,a,1,2.5,t\n" * 100_000)
     assert [each.code for each in found.findings] == ["R112"]
@@ -206,6 +244,107 @@ def test_codes_are_selected_and_ignored_by_their_beginnings() -> None:
     assert set(check(io.BytesIO(lines), ignore=["R10"]).counts) == set()
 
 
+# --- what is looked for ---
+
+COMMAS = b"1,Q0,a,1,2.5,t\n" * 3
+
+
+@pytest.mark.parametrize(
+    ("lines", "kind", "code"),
+    [
+        (b"", None, "F001"),
+        (b"1 Q0 d\x001 1 2 t\n" * 3, None, "F005"),
+        (b"PK\x03\x04", None, "F006"),
+        (gzip.compress(b"1 Q0 a 1 2 t\n" * 100)[:-9], None, "F007"),
+        (b"# nothing\n", None, "F017"),
+        (COMMAS, None, "R112"),
+        (b"<html>\n<body>\n", None, "R113"),
+        (b"1 0 a 1\n", "run", "R114"),
+        (b"0 1 Q0 a 1 2 t\n1 1 Q0 b 2 1 t\n", None, "R116"),
+    ],
+)
+def test_what_ends_reading_is_told_whatever_is_selected(lines: bytes, kind: str | None, code: str) -> None:
+    assert set(check(io.BytesIO(lines), kind=kind, select=["Q310"]).counts) == {code}
+
+
+def test_a_file_that_is_not_there_is_told_whatever_is_selected(tmp_path: Path) -> None:
+    assert set(check(tmp_path / "none.txt", select=["R1"]).counts) == {"F002"}
+
+
+def test_a_beginning_does_not_leave_out_what_ends_reading() -> None:
+    assert set(check(io.BytesIO(COMMAS), ignore=["R", "R11"]).counts) == {"R112"}
+
+
+def test_its_very_code_leaves_out_what_ends_reading() -> None:
+    found = check(io.BytesIO(COMMAS), ignore=["R112"])
+    assert (found.findings, found.unread) == ([], "R112")
+
+
+def test_the_name_of_a_code_leaves_out_what_ends_reading() -> None:
+    assert check(io.BytesIO(COMMAS), ignore=["separated-by-commas"]).findings == []
+
+
+def test_judgments_without_iterations_that_are_not_selected_are_known_as_not_read() -> None:
+    found = check(io.BytesIO(b"1 a 1\n" * 3), kind="qrels", select=["Q31"])
+    assert (found.findings, found.unread) == ([], "Q305")
+
+
+@pytest.mark.parametrize("lines", [b"1 Q0 a 1 nan t\n", b"1 Q0 a 1 2 t\n1 Q0 b\x00 2 1 t\n"])
+def test_of_a_file_with_errors_that_was_looked_at_to_its_end_nothing_is_not_read(lines: bytes) -> None:
+    assert checked(lines).unread == ""
+
+
+def test_codes_are_taken_in_any_case_and_by_name() -> None:
+    lines = b"1 Q0 a 1 nan t\n1 Q0 b 2 high t\n"
+    assert set(check(io.BytesIO(lines), select=["r104"]).counts) == {"R104"}
+    assert set(check(io.BytesIO(lines), ignore=["Score-NaN"]).counts) == {"R103"}
+
+
+def test_a_name_of_two_codes_means_both() -> None:
+    for lines, code in (
+        (b"1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 b 2 2 t\n", "R122"),
+        (b"1 0 a 1\n2 0 a 1\n1 0 b 1\n", "Q315"),
+    ):
+        assert set(check(io.BytesIO(lines), select=["queries-interleaved"]).counts) == {code}
+
+
+HAVE = "'treceval check --explain all' has all of them."
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"select": "R2"}, "select is the text 'R2', and not a collection of codes. Give ['R2']."),
+        ({"ignore": "R104"}, "ignore is the text 'R104', and not a collection of codes. Give ['R104']."),
+        ({"select": ["Z9"]}, f"select: there is no code 'Z9'. {HAVE}"),
+        ({"ignore": [104]}, f"ignore: there is no code '104'. Did you mean R104? {HAVE}"),
+        ({"select": [""]}, f"select: there is no code ''. {HAVE}"),
+        ({"ignore": ["score-nam"]}, f"ignore: there is no code 'score-nam'. Did you mean score-nan? {HAVE}"),
+        ({"most": -1}, "most is -1, which is no number of findings. Give a whole number from 1, or 0 to keep all."),
+        ({"most": 1.5}, "most is 1.5, which is no number of findings. Give a whole number from 1, or 0 to keep all."),
+        (
+            {"scale": (0,)},
+            "scale is (0,), and not the least and the highest label. Give two whole numbers, such as (0, 3).",
+        ),
+        (
+            {"scale": "0-3"},
+            "scale is '0-3', and not the least and the highest label. Give two whole numbers, such as (0, 3).",
+        ),
+        (
+            {"scale": (3, 0)},
+            "scale is (3, 0), and not the least and the highest label. Give two whole numbers, such as (0, 3).",
+        ),
+        (
+            {"scale": (0, "3")},
+            "scale is (0, '3'), and not the least and the highest label. Give two whole numbers, such as (0, 3).",
+        ),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(te.EvaluationError, match=f"^{re.escape(said)}$"):
+        check(io.BytesIO(b"1 Q0 a 1 2 t\n"), **options)
+
+
 def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(te.EvaluationError, match="unknown kind of file 'runs'"):
         check(io.BytesIO(b"1 Q0 a 1 2 t\n"), kind="runs")
@@ -215,6 +354,23 @@ def test_a_duplicate_is_found_where_the_lines_of_a_query_do_not_stand_together()
     lines = b"1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 b 2 2 t\n2 Q0 b 2 2 t\n1 Q0 a 3 1 t\n"
     assert (5, 6, "R121") in told(checked(lines))
     assert (3, 1, "R122") in told(checked(lines))
+
+
+def test_a_judgment_that_comes_twice_is_found_where_the_lines_of_a_query_do_not_stand_together() -> None:
+    lines = b"1 0 a 1\n2 0 a 1\n1 0 b 1\n2 0 a 0\n"
+    assert told(checked(lines)) == [(3, 0, "Q315"), (4, 7, "Q311")]
+
+
+def test_what_is_said_of_labels_and_ids_is_said_once_where_judgments_are_read_again() -> None:
+    lines = b"37.1 0 a 1\n37_1 0 a -1\n37.1 0 b -3\n"
+    assert checked(lines).counts == {"Q312": 1, "Q313": 1, "Q314": 1, "Q315": 1, "Q316": 1}
+
+
+def test_a_judged_ranking_whose_lines_do_not_stand_together_is_looked_at_once_beside_judgments() -> None:
+    found = check(
+        io.BytesIO(b"1 Q0 a 1\n2 Q0 a 1\n1 Q0 b 1\n"), io.BytesIO(b"1 0 a 1\n1 0 b 0\n2 0 a 1\n"), kind="judged-ranking"
+    )
+    assert told(found) == [(3, 0, "Q315"), (3, 8, "X210")]
 
 
 def test_a_compressed_run_from_a_pipe_is_checked_like_any_other() -> None:
@@ -242,3 +398,80 @@ def test_it_says_what_distances_would_score_the_other_way_round() -> None:
     found = checked(lines, b"1 0 a 1\n")
     (would,) = [each for each in found.findings if each.code == "X209"]
     assert would.what == "AP is 0.2500, and would be 1.0000 if the lowest score stood first"
+
+
+DISTANCES = b"".join(b"1 Q0 %c %d %d.5 t\n" % (97 + rank, rank + 1, rank) for rank in range(4))
+CONTRADICTING = b"1 Q0 a 2 9 t\n1 Q0 b 1 8 t\n"
+
+
+def codes_of(lines: bytes, qrels: bytes, **options: Any) -> set[str]:
+    return {each.code for each in check(io.BytesIO(lines), io.BytesIO(qrels), **options).findings}
+
+
+def test_ranks_that_change_no_value_that_is_printed_are_told_without_values() -> None:
+    # The relevant c is third by the scores and by the ranks.
+    assert codes_of(CONTRADICTING + b"1 Q0 c 3 7 t\n", b"1 0 c 1\n") == {"R123"}
+
+
+@pytest.mark.parametrize("relevant", [b"d", b"x"])
+def test_scores_that_the_other_way_round_give_no_more_are_told_without_values(relevant: bytes) -> None:
+    # The relevant d is first by score; x was not retrieved.
+    assert "X209" not in codes_of(DISTANCES, b"1 0 a 0\n1 0 " + relevant + b" 1\n")
+
+
+@pytest.mark.parametrize(("select", "codes"), [("X209", {"X209"}), ("X", {"X208", "X209"})])
+def test_what_distances_would_score_is_told_where_only_values_are_selected(select: str, codes: set[str]) -> None:
+    assert codes_of(DISTANCES, b"1 0 a 1\n", select=[select]) == codes
+
+
+def test_what_contradicting_ranks_would_score_is_told_where_it_alone_is_selected() -> None:
+    assert codes_of(CONTRADICTING, b"1 0 b 1\n", select=["X208"]) == {"X208"}
+
+
+@pytest.mark.parametrize("options", [{"ignore": ["R120"]}, {"select": ["X"]}])
+def test_a_run_that_cannot_be_scored_is_not_even_where_its_error_is_left_out(options: dict[str, Any]) -> None:
+    lines = b"".join(b"1 Q0 %c 0 %d t\n" % (97 + rank, rank) for rank in range(6)) + b"1 Q0 f 0 5 t\n"
+    found = check(io.BytesIO(lines), io.BytesIO(b"1 0 a 1\n"), **options)
+    assert found.errors == 0
+    assert not any(each.code in ("F002", "X209") for each in found.findings)
+
+
+# --- the examples of all codes ---
+
+SYMBOLS = {"\u240d": b"\r", "\u2400": b"\0", "\u241b": b"\x1b", "\u2403": b"\x03", "\u2404": b"\x04", "\\xe9": b"\xe9"}
+"""How examples show what cannot be seen, and what it is."""
+
+KIND_OF = {"R115": "msmarco", "R133": "msmarco", "R134": "msmarco", "R114": "run", "X210": "judged-ranking"}
+"""What the examples are that are not recognised as what they are about."""
+
+NOT_RUN = {"X206", "X207"}
+"""They are described, as they have a hundred lines."""
+
+
+def bytes_of(example: str) -> bytes:
+    data = example.encode()
+    for shown, meant in SYMBOLS.items():
+        data = data.replace(shown.encode(), meant)
+    return data if b"\0" in data and b"\0Q" in data else data + b"\n"
+
+
+def parts_of(example: str) -> tuple[bytes, bytes | None]:
+    """Return the lines of an example, and the judgments beside them where it has some."""
+    if not example.startswith("QRELS:"):
+        return bytes_of(example), None
+    parts: dict[str, list[str]] = {}
+    name = ""
+    for line in example.splitlines():
+        label, colon, rest = line.partition(":")
+        name, rest = (label, rest) if colon and label.isalpha() else (name, line)
+        parts.setdefault(name, []).append(rest.strip())
+    judgments, lines = ("\n".join(every) for every in parts.values())
+    return bytes_of(lines), bytes_of(judgments)
+
+
+@pytest.mark.parametrize("code", [code for code, each in CODES.items() if each.example and code not in NOT_RUN])
+def test_the_example_of_a_code_gives_its_finding(code: str) -> None:
+    lines, qrels = parts_of(CODES[code].example)
+    kind = KIND_OF.get(code, "qrels" if code.startswith("Q") else None)
+    found = check(io.BytesIO(lines), None if qrels is None else io.BytesIO(qrels), kind=kind)
+    assert code in found.counts

@@ -17,6 +17,7 @@ from treceval_py.errors import InputError
 from treceval_py.lint import fixing
 from treceval_py.lint.fixing import Fixed, fix
 from treceval_py.lint.rows import KINDS
+from treceval_py.scanner import scanner
 
 SHARED = Path(__file__).parent.parent / ".." / "shared"
 SAMPLE = Path(__file__).parent.parent / "data"
@@ -57,8 +58,26 @@ CASES = {
         "run", "1\u00a0Q0 a 1 2.5 t\n1 Q0 b\u00a02 1.5 t\n".encode(), b"1 Q0 a 1 2.5 t\n1 Q0 b 2 1.5 t\n",
         ("spaces of an odd kind on 2 lines were replaced (first: line 1)",),
     ),
-    "zero-width space before a docid": (
-        "qrels", "1 0 \u200ba 1\n".encode(), b"1 0 a 1\n", ("spaces of an odd kind on 1 line were replaced (line 1)",),
+    "no-break space before a label": (
+        "qrels", "1 0 a\u00a01\n".encode(), b"1 0 a 1\n", ("spaces of an odd kind on 1 line were replaced (line 1)",),
+    ),
+    "two byte-order marks": (
+        "run", b"\xef\xbb\xbf\xef\xbb\xbf# c\n" + CLEAN, b"# c\n" + CLEAN, ("the byte-order mark was removed",),
+    ),
+    "a byte-order mark after a blank line": (
+        "run", b"\n \xef\xbb\xbf" + CLEAN, CLEAN,
+        (
+            "the byte-order mark was removed", "superfluous white space on 1 line was removed (line 2)",
+            "1 blank line was removed (line 1)",
+        ),
+    ),
+    "old Macintosh with a newline at the end": (
+        "run", CLEAN[:-1].replace(b"\n", b"\r") + b"\n", CLEAN,
+        ("carriage returns that end lines were replaced with newlines",),
+    ),
+    "a carriage return between the fields of the only line": (
+        "run", b"1 Q0 a\r1 2.5 t\n", b"1 Q0 a 1 2.5 t\n",
+        ("superfluous white space on 1 line was removed (line 1)",),
     ),
     "white space around and between": (
         "run", b"  1  Q0\t a 1 2.5 t \n1 Q0 b 2 1.5 t\n", b"1 Q0\ta 1 2.5 t\n1 Q0 b 2 1.5 t\n",
@@ -173,6 +192,14 @@ KEPT = {
     "white space of a line that lacks a field": ("run", b"1  Q0 a 2 t \n" + CLEAN),
     "a no-break space within an id": ("run", "1 Q0 a\u00a0b 1 2 t\n".encode()),
     "a no-break space within a tag": ("run", "1 Q0 a 1 2 my\u00a0run\n".encode()),
+    "a zero-width space before an id": ("qrels", "1 0 \u200ba 1\n".encode()),
+    "a no-break space in the place of Q0": ("run", "37_5 \u00a0 d56 1 9.400 tag more\n".encode()),
+    "a no-break space in the id of a line that lacks its tag": ("run", "1 Q0 d\u00a07 3 9.4\n".encode()),
+    "a no-break space in the id of a line that lacks its iteration": ("qrels", "1 d\u00a07 1\n".encode()),
+    "a no-break space in a line whose score is none": ("run", "1\u00a0Q0 a 1 x t\n".encode()),
+    "an invisible character": ("run", "1 Q0 a\u00ad1 2.5 t\n".encode()),
+    "lines in one line that look like duplicates": ("run", b"1 Q0 a 1 9 t\r1 Q0 b 2 8 t\n1 Q0 a 1 9 t\r1 Q0 c 3 7 t\n"),
+    "ranks of a query with a line that may be several": ("run", b"1 Q0 a 5 9 t\n1 Q0 b 6 8 t\n1\rQ0 c 7 7 t x\n"),
     "a carriage return that may end a line": ("run", b"1 Q0 a 1 2 t\r1 Q0 b 2 1 t\n2 Q0 c 1 3 t\n"),
     "bytes that are no UTF-8": ("run", b"1 Q0 \xff\xe9 1 2 t\n"),
     "both labels of a document": ("qrels", b"1 0 a 1\n1 0 a 0\n"),
@@ -230,6 +257,34 @@ def test_duplicates_and_ranks_of_scattered_queries_are_mended(monkeypatch: pytes
     )
 
 
+@pytest.mark.parametrize("reader", ["", "python"], ids=["compiled", "Python"])
+@pytest.mark.parametrize("kind", ["run", "qrels", "msmarco"])
+def test_a_sound_file_of_scattered_queries_stays_byte_for_byte(
+    kind: str, reader: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRECEVAL_READER", reader)
+    monkeypatch.setattr(fixing, "PART_SIZE", 40)
+    monkeypatch.setattr(fixing, "chunks", _line_by_line(fixing.chunks))
+    form = {"run": "{0} Q0 d{1} {1} -{1} t", "qrels": "{0} 0 d{1} 1", "msmarco": "{0}\td{1}\t{1}"}[kind]
+    lines = [form.format(query, rank) for rank in (1, 2, 3) for query in "abc"]
+    data = "\n".join(["# c", *lines, ""]).encode()
+    assert mended(data, kind) == (data, Fixed((), 10, 10))
+
+
+def test_a_sound_part_of_scattered_queries_is_not_cut_into_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRECEVAL_READER", "")
+    if scanner() is None:
+        pytest.skip("there is no compiled reader")
+    monkeypatch.setattr(fixing, "chunks", _line_by_line(fixing.chunks))
+    monkeypatch.setattr(fixing, "_fields", None)
+    data = b"1 Q0 a 1 3 t\n2 Q0 c 1 3 t\n1 Q0 b 2 2 t\n"
+    assert after(data) == data
+
+
+def test_a_rank_with_thousands_of_zeros_is_numbered() -> None:
+    assert after(b"1 Q0 a " + b"0" * 5000 + b"5 2 t\n") == b"1 Q0 a 1 2 t\n"
+
+
 def _line_by_line(chunks):  # type: ignore[no-untyped-def]
     """Make chunks of a line each, as a file with queries of megabytes would have them."""
 
@@ -253,8 +308,9 @@ def _line_by_line(chunks):  # type: ignore[no-untyped-def]
         b"%PDF-1.4 1 Q0 a 1 2 t\n",
         b"1 Q0 a\0 1 2 t\n" + CLEAN,
         gzip.compress(CLEAN.decode().encode("utf-16")),
+        b"\xef\xbb\xbf\xef\xbb\xbf\n",
     ],
-    ids=["empty", "no data", "cut off", "PDF", "NUL", "UTF-16, compressed"],
+    ids=["empty", "no data", "cut off", "PDF", "NUL", "UTF-16, compressed", "only byte-order marks"],
 )
 def test_what_is_not_all_text_is_refused_and_nothing_written(data: bytes) -> None:
     target = io.BytesIO()

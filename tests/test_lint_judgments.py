@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +14,12 @@ from treceval_py.formats.rows import read_part
 from treceval_py.formats.source import numbered
 from treceval_py.lint.catalogue.judgments import CODES
 from treceval_py.lint.findings import Collector
-from treceval_py.lint.judgments import JudgmentChecks
+from treceval_py.lint.judgments import JudgmentChecks, tell_labels
 from treceval_py.lint.queries import Shape
+from treceval_py.lint.repetitions import Repetitions
 from treceval_py.lint.rows import KINDS, Rows
+from treceval_py.lint.scattered import grouped
+from treceval_py.tables import Qrels
 
 SHARED = Path(__file__).parents[1] / ".." / "shared" / "data"
 
@@ -41,6 +45,12 @@ def checked(
         checks.take(rows_of(text, line))
         line += text.count(b"\n")
     shape = checks.finish()
+    if shape.scattered:
+        whole = b"".join(chunk.encode() if isinstance(chunk, str) else chunk for chunk in chunks)
+        repetitions = Repetitions(KINDS[kind], collector)
+        for rows in grouped(lambda: io.BytesIO(whole), KINDS[kind], size=50):
+            repetitions.take(rows)
+        repetitions.finish()
     return [str(finding) for finding in collector.sorted()], shape, collector
 
 
@@ -118,6 +128,33 @@ def test_a_duplicate_in_a_query_whose_lines_do_not_stand_together_is_found() -> 
     assert shape.counts == {b"1": 2, b"2": 2}
 
 
+def test_what_is_told_of_documents_is_left_to_a_second_reading_where_lines_do_not_stand_together() -> None:
+    collector = Collector("qrels", {code.code: code for code in CODES})
+    checks = JudgmentChecks(KINDS["qrels"], collector)
+    for line, text in ((1, b"1 0 a 1\n1 0 a 1\n"), (3, b"2 0 a 1\n1 0 a 0\n")):
+        checks.take(rows_of(text, line))
+    assert checks.finish().scattered
+    assert collector.counts == {"Q315": 1}
+
+
+def test_of_documents_no_more_than_those_of_the_last_query_are_held() -> None:
+    checks = Repetitions(KINDS["qrels"], Collector("qrels", {code.code: code for code in CODES}))
+    for number in range(1, 4):
+        checks.take(rows_of(b"%d 0 a 1\n" % number, number))
+    assert [stretch.docids.raw() for stretch in checks._stretches] == [[b"a"]]
+
+
+def test_the_first_line_of_a_group_is_told_in_whatever_order_queries_are_read() -> None:
+    # In the second reading the parts of the queries may come in another order than the lines.
+    (found,) = [
+        each for each in findings(*(f"{qid} {group} a 1\n" for group in "01" for qid in "54321")) if "Q317" in each
+    ]
+    assert found.startswith(
+        "qrels:6:3: warning Q317: document 'a' of query '5' has a judgment of group '1' here, and one"
+    )
+    assert "so it is of 5 lines" in found
+
+
 def test_a_query_that_goes_on_in_the_next_chunk_stands_together() -> None:
     found, shape, _ = checked("1 0 a 1\n", "1 0 b 1\n2 0 a 1\n")
     assert found == []
@@ -165,6 +202,34 @@ def test_a_label_below_the_scale_is_told() -> None:
 
 def test_labels_that_mark_what_is_not_judged_are_within_every_scale() -> None:
     assert [found[:19] for found in findings("1 0 a 3\n1 0 b -1\n1 0 c -2\n", scale=(0, 3))] == ["qrels:2: note Q313:"]
+
+
+def told_of_table(judgments: dict[str, dict[str, int]], scale: tuple[int, int] | None) -> list[str]:
+    collector = Collector("qrels", {code.code: code for code in CODES})
+    tell_labels(Qrels(judgments), collector, scale)
+    return [str(finding) for finding in collector.sorted()]
+
+
+def test_labels_of_judgments_without_lines_are_told_once_with_the_first_outside_the_scale() -> None:
+    assert told_of_table({"1": {"a": 3, "b": 4}, "2": {"c": 9, "d": -1}}, (0, 3)) == [
+        (
+            "qrels: warning Q312: 2 of 4 labels are outside the scale from 0 to 3: the first is 4 of document 'b' of query "
+            "'1'. Correct the label, or the scale."
+        )
+    ]
+
+
+def test_a_single_label_of_judgments_without_lines_is_named() -> None:
+    assert told_of_table({"1": {"a": 3}, "2": {"c": -3}}, None) == [
+        (
+            "qrels: warning Q312: 1 of 2 labels is below -2, the lowest in use: -3 of document 'c' of query '2'. "
+            "Give --scale if it is meant."
+        )
+    ]
+
+
+def test_labels_of_judgments_without_lines_that_are_within_the_scale_give_nothing() -> None:
+    assert told_of_table({"1": {"a": 3, "b": -2}}, (0, 3)) == []
 
 
 def test_without_a_scale_a_label_below_minus_two_is_told() -> None:
@@ -345,9 +410,3 @@ def test_every_code_says_all_that_is_shown_of_it() -> None:
         assert not code.title.endswith("."), code.code
         assert code.why.endswith("."), code.code
         assert code.todo.endswith("."), code.code
-
-
-@pytest.mark.parametrize("code", [code.code for code in CODES if code.code != "Q312"])
-def test_the_example_of_a_code_gives_it(code: str) -> None:
-    (example,) = (each.example for each in CODES if each.code == code)
-    assert code in checked(example + "\n")[2].counts

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import treceval_py as te
+from treceval_py.errors import InputError
 from treceval_py.lint.catalogue import files
 from treceval_py.lint.catalogue import lines as line_codes
 from treceval_py.lint.findings import Collector
@@ -195,6 +197,29 @@ def test_a_score_that_is_no_plain_number(score: str, finding: str) -> None:
     assert found(GOOD + f"1 Q0 ä 2 {score} t\n".encode()) == [f"f:2:10: {finding}"]
 
 
+# What C reads of them is what glibc's strtod gives, printed with %.15g.
+@pytest.mark.parametrize(
+    ("score", "read"),
+    [
+        ("infinite", "inf"),
+        ("info", "inf"),
+        ("-infx", "-inf"),
+        ("inf,5", "inf"),
+        ("nano", "nan"),
+        ("nan(1)", "nan"),
+        ("0x1Az", "26"),
+        ("-0x.8p1q", "-1"),
+        ("0x1p99999x", "inf"),
+        ("0x", "0"),
+        ("1e+", "1"),
+    ],
+)
+def test_of_a_score_that_is_no_number_it_is_said_what_c_reads(score: str, read: str) -> None:
+    assert found(GOOD + f"1 Q0 b 2 {score} t\n".encode()) == [
+        f"f:2:10: error R103: score '{score}' is no number, and trec_eval reads {read}. Write it as 12, 12.5 or 1.25e1."
+    ]
+
+
 def test_an_infinite_score_is_kept() -> None:
     rows = some(check(GOOD + b"1 Q0 b 2 -inf t\n")[0])
     assert rows.scores is not None
@@ -215,7 +240,10 @@ RANK = "Ranks are whole numbers from 1; the order comes from scores, but not in 
 def test_a_rank_that_is_no_whole_number(rank: str, what: str) -> None:
     rows, findings = check(GOOD + f"1 Q0 b {rank} 2 t\n".encode() + GOOD)
     assert findings == [f"f:2:8: warning R109: rank '{rank}' {what}. {RANK}"]
-    assert (len(some(rows).docids), some(rows).ranks) == (3, None)
+    rows = some(rows)
+    assert rows.ranks is not None
+    assert rows.unranked is not None
+    assert (rows.ranks.tolist(), rows.unranked.tolist()) == ([1, 0, 1], [False, True, False])
 
 
 def test_a_header_line() -> None:
@@ -224,12 +252,56 @@ def test_a_header_line() -> None:
     assert list(some(rows).lines) == [3]
 
 
-def test_names_of_columns_further_down_are_no_header() -> None:
-    assert [line[:19] for line in found(GOOD + b"qid Q0 docid rank score tag\n")] == [
-        "f:2:14: warning R10",
-        "f:2:19: error R103:",
-        "f:2:25: warning R11",
+@pytest.mark.parametrize(
+    ("header", "line", "kind", "code"),
+    [
+        (b"qid Q0 docid rank score tag\n", GOOD, "run", "R110"),
+        (b"qid docid rank score tag\n", GOOD, "run", "R110"),
+        (b"qid iteration docid rel\n", JUDGED, "qrels", "Q304"),
+        (b"qid\tdocid\trank\n", b"1\ta\t1\n", "msmarco", "R110"),
+    ],
+)
+def test_a_header_line_in_the_middle(header: bytes, line: bytes, kind: str, code: str) -> None:
+    assert found(line + header + line, kind) == [
+        (
+            f"f:2:1: error {code}: a header line in the middle of the file. "
+            "Delete it: two files may have been put into one."
+        )
     ]
+
+
+@both_readers
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"0 1 Q0 d1 1 2.5 tag\n1 1 Q0 d2 2 1.5 tag\n",
+        b"0 1 Q0 77 1 2.5 tag\n1 1 Q0 78 2 1.5 tag\n",
+        b"0 1 Q0 77 1 2.5\n1 1 Q0 78 2 2.5\n",
+        b"0\t1\tq0\t77\t1\t2.5\ttag\n",
+    ],
+    ids=["names", "numbers", "no tag", "tabs"],
+)
+def test_shifted_columns_are_told_once(reader: str, text: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRECEVAL_READER", reader)
+    assert found(text) == [
+        (
+            "f:1: error R116: all columns are shifted by one: Q0 is the third field, and in a run it is the second. "
+            "Delete the first column, likely an index; with pandas write index=False."
+        )
+    ]
+
+
+def test_columns_shifted_under_a_header_are_told_where_the_header_stands() -> None:
+    assert [line[:16] for line in found(b" query q0 docid rank score tag\n0 1 Q0 77 1 2.5 tag\n")] == [
+        "f:1: error R116:"
+    ]
+
+
+@both_readers
+def test_a_document_named_q0_shifts_nothing(reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRECEVAL_READER", reader)
+    rows, findings = check(b"1 Q0 Q0 1 2.5 t\n2 0 Q0 1 2.5 t\n")
+    assert (some(rows).docids.text(), findings) == (["Q0", "Q0"], [])
 
 
 TAG = "A run has one tag: were two runs put into one file?"
@@ -340,6 +412,62 @@ def test_a_rank_of_an_ms_marco_run_that_is_no_whole_number() -> None:
     ]
 
 
+@both_readers
+@pytest.mark.parametrize("white", [b"\v", b"\f", b"\r"])
+def test_white_space_of_any_kind_counts_where_the_tag_has_spaces(
+    reader: str, white: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Seven fields with six spaces, and six with four: five a line, as if both had six fields.
+    monkeypatch.setenv("TRECEVAL_READER", reader)
+    text = GOOD + b"1 Q0 b 2 2 x t\n" + b"1 Q0 c" + white + b"3 1 t\n"
+    assert [line[:21] for line in found(text)] == ["f:2:12: warning R111:", "f:2:14: warning R102:"]
+
+
+ZEROS = b"0" * 5000
+
+
+@both_readers
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [(b"1 Q0 a %b1 9 t\n", "run"), (b"1 a %b1\n", "msmarco"), (b"1 0 a %b1\n", "qrels")],
+    ids=["run", "msmarco", "qrels"],
+)
+def test_a_number_with_thousands_of_zeros_is_that_number(
+    reader: str, line: bytes, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # int() refuses more than 4,300 digits.
+    monkeypatch.setenv("TRECEVAL_READER", reader)
+    rows, findings = check(line % ZEROS, kind)
+    numbers = some(rows).rels if kind == "qrels" else some(rows).ranks
+    assert numbers is not None
+    assert (numbers.tolist(), findings) == ([1], [])
+
+
+@pytest.mark.parametrize("reader", ["", "python"], ids=["compiled", "Python"])
+@pytest.mark.parametrize(
+    ("line", "read", "expected"),
+    [
+        (b"1 0 a %b1\n", te.read_qrels, {"1": {"a": 1}}),
+        (b"1 0 a -%b7\n", te.read_qrels, {"1": {"a": -7}}),
+        (b"1 Q0 a %b1 9 t\n", te.read_run, {"1": {"a": 9.0}}),
+        (b"1\ta\t%b3\n", te.read_run, {"1": {"a": -3.0}}),  # the negative rank
+    ],
+    ids=["judgments", "a negative label", "run", "msmarco"],
+)
+def test_a_number_with_thousands_of_zeros_is_read(
+    reader: str, line: bytes, read: Any, expected: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRECEVAL_READER", reader)
+    assert read(io.BytesIO(line % ZEROS)).to_dict() == expected
+
+
+@pytest.mark.parametrize("reader", ["", "python"], ids=["compiled", "Python"])
+def test_a_label_of_thousands_of_digits_is_refused(reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRECEVAL_READER", reader)
+    with pytest.raises(InputError, match="is beyond 64 bits"):
+        te.read_qrels(io.BytesIO(b"1 0 a " + b"9" * 5000 + b"\n"))
+
+
 def test_several_lines_in_one_are_no_row() -> None:
     rows, findings = check(GOOD + b"1 Q0 b 2 1 t\r1 Q0 c 3 0 t\n")
     assert (some(rows).docids.text(), findings) == (["a"], [])  # the carriage return is a finding of the file
@@ -369,8 +497,19 @@ def test_an_iteration_that_is_missing_everywhere_is_told_once() -> None:
     ]
 
 
-# What trec_eval reads of 0.5, 1.5 and x was tried: 0, 1 and 0.
-@pytest.mark.parametrize(("label", "read"), [("0.5", 0), ("1.5", 1), ("x", 0), ("1_0", 1)])
+# What trec_eval reads of 0.5, 1.5 and x was tried: 0, 1 and 0. The others are what glibc's strtol gives.
+@pytest.mark.parametrize(
+    ("label", "read"),
+    [
+        ("0.5", 0),
+        ("1.5", 1),
+        ("x", 0),
+        ("1_0", 1),
+        ("-0003x", -3),
+        ("99999999999999999999x", 9223372036854775807),
+        ("-99999999999999999999x", -9223372036854775808),
+    ],
+)
 def test_a_label_that_is_no_whole_number(label: str, read: int) -> None:
     rows, findings = check(JUDGED + f"1 0 b {label}\n".encode(), "qrels")
     assert findings == [

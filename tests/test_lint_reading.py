@@ -185,6 +185,27 @@ def test_carriage_returns_alone_are_found_and_become_newlines(pack: Callable[[by
     assert read(pack(b"1 Q0 a 1 2.5 t\r" * 3)) == (LINE * 3, [MACINTOSH])
 
 
+def test_carriage_returns_alone_are_found_where_a_newline_ends_the_file() -> None:
+    assert read(b"1 Q0 a 1 2.5 t\r" * 2 + LINE) == (LINE * 3, [MACINTOSH])
+
+
+def test_carriage_returns_alone_are_found_after_a_blank_line() -> None:
+    assert read(b"\n" + b"1 Q0 a 1 2.5 t\r" * 2) == (
+        b"\n" + LINE * 2,
+        ["run.txt:1: note F014: a blank line. Delete it.", MACINTOSH],
+    )
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"], ids=["no newline", "newline"])
+@pytest.mark.parametrize("line", [b"1 Q0 a\r1 2.5 t", b"1\ra 1", b"1 0 a\r1"], ids=["run", "msmarco", "judgments"])
+def test_a_carriage_return_between_the_fields_of_the_only_line_ends_none(line: bytes, end: bytes) -> None:
+    text, found = read(line + end)
+    assert text == line + b"\n"
+    assert found == [
+        f"run.txt:1:{line.index(13) + 1}: error F008: a carriage return in the middle of the line. End lines with newlines."
+    ]
+
+
 def test_carriage_returns_before_newlines_further_on_do_not_make_blank_lines() -> None:
     # Beyond the first 65,536 bytes, by which the file is judged, so that the two come one after the other.
     start = b"1 Q0 a 1 2.5 t\r" * 4370 + b"1 Q0 a 1 2.5 xx"
@@ -259,6 +280,23 @@ def test_odd_spaces_are_found(character: str, what: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("character", "what"),
+    [
+        ("\u00ad", "soft hyphen (U+00AD)"),
+        ("\u200c", "zero width non-joiner (U+200C)"),
+        ("\u200f", "right-to-left mark (U+200F)"),
+        ("\u202a", "left-to-right embedding (U+202A)"),
+        ("\u202e", "right-to-left override (U+202E)"),
+    ],
+)
+def test_invisible_characters_are_found(character: str, what: str) -> None:
+    text = LINE + f"1 Q0 a{character} 1 2 t\n".encode()
+    assert read(text)[1] == [
+        f"run.txt:2:7: warning F013: {what}, which nobody sees. Delete it, unless the same id has it elsewhere."
+    ]
+
+
 def test_text_in_other_scripts_gives_nothing() -> None:
     assert read("1 Q0 文書ä 1 2 t\n".encode())[1] == []
 
@@ -271,6 +309,39 @@ def test_blank_lines_are_counted() -> None:
 
 def test_comments_are_found() -> None:
     assert read(LINE + b"  # c\n")[1] == ["run.txt:2: note F015: a comment. Delete it."]
+
+
+ABOUT_DATA = "Lines that begin with # are left out: if they are meant, give their queries other ids."
+
+
+@pytest.mark.parametrize(
+    "line", [b"#301 Q0 a 1 9 t", b"\t#301\tQ0\ta\t-1\t.5e3\tmy tag", b"#301 0 a 1", b"##x q0 a +2\r"]
+)
+def test_a_comment_that_looks_like_data_is_found(line: bytes) -> None:
+    assert read(LINE + line + b"\n")[1][-1:] == [
+        f"run.txt:2: warning F019: a comment that looks like data. {ABOUT_DATA}"
+    ]
+
+
+def test_comments_that_look_like_data_are_counted_apart_from_others() -> None:
+    assert read(LINE + b"#301 Q0 a 1 9 t\n# c\n#302 Q0 a 1 9 t\n")[1] == [
+        f"run.txt:2: warning F019: 2 comments that look like data, of which this is the first. {ABOUT_DATA}",
+        "run.txt:3: note F015: a comment. Delete it.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "line", [b"# 301 Q0 a 1 9 t", b"#Written on May 5", b"#one of its 5 runs t", b"#301 Q0 a 1 x t"]
+)
+def test_a_comment_of_words_is_a_comment(line: bytes) -> None:
+    assert read(LINE + line + b"\n")[1] == ["run.txt:2: note F015: a comment. Delete it."]
+
+
+def test_a_file_of_comments_that_look_like_data_has_no_data() -> None:
+    assert read(b"#301 Q0 a 1 9 t\n")[1] == [
+        f"run.txt:1: warning F019: a comment that looks like data. {ABOUT_DATA}",
+        "run.txt: error F017: no line with data, only blank lines or comments. Is it the right file?",
+    ]
 
 
 def test_a_file_without_data_is_found() -> None:

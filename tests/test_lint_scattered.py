@@ -134,6 +134,12 @@ def test_lines_that_cannot_be_read_are_left_out_and_counted():
     assert set(found) == ROWS - {(b"22", "d3", 7.5, 1, 3)}
 
 
+def test_ranks_that_are_no_whole_numbers_are_marked():
+    (rows,) = read(RUN.replace("1 Q0 d2 2", "1 Q0 d2 x"))
+    assert rows.unranked is not None
+    assert [line for line, odd in zip(rows.lines, rows.unranked.tolist(), strict=True) if odd] == [4]
+
+
 def test_judgments_can_be_read_so():
     text = "1 0 d7 1\n2 0 d3 0\n1 0 d2 -1\n"
     found = triples(read(text, "qrels"), lambda rows: list(zip(rows.rels.tolist(), rows.lines, strict=True)))

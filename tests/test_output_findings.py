@@ -11,7 +11,7 @@ from treceval_py.lint.catalogue import CODES
 from treceval_py.lint.checking import Checked
 from treceval_py.lint.findings import SEVERITIES, Code, Finding
 from treceval_py.lint.rows import KINDS
-from treceval_py.output.findings import CHECK_FORMATS, by_severity, explained, summary, withheld
+from treceval_py.output.findings import CHECK_FORMATS, by_severity, explained, left_out, summary
 
 NAN = Finding("R104", "error", "run.txt", 2, 10, "score 'nan' is not a number", "Find out where it comes from.")
 DISTANCES = Finding("R129", "warning", "run.txt", 0, 0, "scores grow with ranks", "Change their sign.")
@@ -137,11 +137,20 @@ def test_severities_are_counted_from_all_findings() -> None:
 
 
 def test_nothing_is_withheld_where_all_are_shown() -> None:
-    assert withheld([checked(NAN, DISTANCES)]) == ""
+    assert left_out([checked(NAN, DISTANCES)]) == ""
 
 
 def test_a_single_one_is_withheld_too() -> None:
-    assert withheld([checked(NAN, more={"R104": 1})]) == "1 more of R104 not shown (--max)"
+    assert left_out([checked(NAN, more={"R104": 1})]) == "1 more of R104 not shown (--max)"
+
+
+def test_files_that_were_not_looked_at_are_counted_where_nothing_else_says_so() -> None:
+    files = [checked()._replace(unread="R112"), checked()._replace(unread="F007"), checked()]
+    assert summary(files) == "nothing found in 3 files; 2 files not looked at to the end (F007, R112)"
+
+
+def test_a_file_that_was_not_looked_at_is_not_counted_where_a_finding_says_so() -> None:
+    assert left_out([checked(NAN._replace(code="R112"))._replace(unread="R112")]) == ""
 
 
 def test_an_explanation_has_everything() -> None:

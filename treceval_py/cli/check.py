@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +12,7 @@ import click
 
 from treceval_py.cli.options import flag, number
 from treceval_py.cli.printing import check_targets, coloured, note, put, say
-from treceval_py.errors import InputError, OutputError, TrecevalError, visible
+from treceval_py.errors import EvaluationError, InputError, OutputError, TrecevalError, visible
 
 if TYPE_CHECKING:
     from treceval_py._types import Source
@@ -69,7 +68,9 @@ class Settings(NamedTuple):
 @click.option("--ignore", multiple=True, metavar="CODES", help="Leave these out.")
 @flag("--strict", help="Warnings make the exit status 1, too.")
 @number("--max", "most", default=100, help="Show at most N findings of each code and file; 0 shows all [100].")
-@click.option("--scale", metavar="LOW-HIGH", help="The labels that judgments may have, such as 0-3.")
+@click.option(
+    "--scale", metavar="LOW-HIGH", help="The labels that judgments may have, such as 0-3 (and -1, -2: not judged)."
+)
 @click.option("--fix", metavar="OUT", help="Write a mended copy to OUT; of several files, into the folder OUT.")
 @flag("--in-place", help="Mend the files themselves.")
 @click.option("-o", "--output", metavar="FILE", help="Write the findings to FILE, whole or not at all.")
@@ -98,47 +99,64 @@ def check(
         return
     if not files and qrels is None:
         raise click.UsageError("Name a FILE to check, or --qrels QRELS.")
-    from treceval_py.output.findings import CHECK_FORMATS, withheld
+    from treceval_py.output.findings import CHECK_FORMATS, left_out
 
     settings = Settings(most, _codes(select, "--select"), _codes(ignore, "--ignore"), _labels(scale))
     targets = _targets(files, fix, in_place)
     read = [each for each in (qrels, *files) if each is not None]
     check_targets([output, *(() if in_place else targets)], read)
-    if in_place and output is not None:
-        check_targets([output, *dict.fromkeys(targets)], [])
+    if in_place:
+        check_targets([output, *targets], [])
     if read.count("-") > 1:
         raise click.UsageError("Standard input (-) can be read only once.")
     with ExitStack() as opened:
         checked, judgments = _judgments(qrels, settings, opened)
+        failed = qrels is not None and judgments is None
         sources = [_repeatable(each, opened) for each in files]
-        checked += [_checked(source(), judgments, kind, settings) for source in sources]
+        looked_at = _checked if qrels is None else _as_run
+        checked += [looked_at(source, judgments, kind, settings) for source in sources]
         put(CHECK_FORMATS[output_format](checked, coloured(output)), output)
-        if output_format != "text" and (hidden := withheld(checked)):
+        if output_format != "text" and (hidden := left_out(checked)):
             note(hidden)
         if targets:
             mending = _Mending(judgments, settings, in_place)
             before = checked[-len(files) :]
             checked[-len(files) :] = map(mending.remains, sources, targets, before)
-            if mending.failed:
-                ctx.exit(1)
-    if any(each.errors or (strict and each.warnings) for each in checked):
+            failed = failed or mending.failed
+    if failed or any(each.errors or each.unread or (strict and each.warnings) for each in checked):
         ctx.exit(1)
 
 
 def _repeatable(path: str, opened: ExitStack) -> Callable[[], Source]:
-    """Return what gives a source for one more reading; of standard input a copy is kept."""
-    if path != "-":
+    """Return what gives a source for one more reading; of standard input and of pipes a copy is kept."""
+    if not _is_stream(path):
         return lambda: path
     from treceval_py.formats.source import kept
 
-    _, again = opened.enter_context(kept(path))
+    try:
+        _, again = opened.enter_context(kept(path))
+    except InputError:  # the check says why
+        return lambda: path
     return again
 
 
-def _checked(source: Source, judgments: Qrels | None, kind: str | None, settings: Settings) -> Checked:
+def _is_stream(path: str) -> bool:
+    """Tell whether it is standard input, a pipe or the like, which can be read only once."""
+    return path == "-" or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path))
+
+
+def _checked(source: Callable[[], Source], judgments: Qrels | None, kind: str | None, settings: Settings) -> Checked:
     from treceval_py.lint import check as look
 
-    return look(source, judgments, kind=kind, **settings._asdict())
+    return look(source(), judgments, kind=kind, **settings._asdict())
+
+
+def _as_run(source: Callable[[], Source], judgments: Qrels | None, kind: str | None, settings: Settings) -> Checked:
+    """Check a file that is given beside judgments: where others are in its place, say so."""
+    found = _checked(source, judgments, kind, settings)
+    if kind is None and found.kind is not None and found.kind.name == "qrels":
+        return _checked(source, judgments, "run", settings)
+    return found
 
 
 def _judgments(path: str | None, settings: Settings, opened: ExitStack) -> tuple[list[Checked], Qrels | None]:
@@ -148,11 +166,11 @@ def _judgments(path: str | None, settings: Settings, opened: ExitStack) -> tuple
     from treceval_py.formats.named import read_qrels
 
     source = _repeatable(path, opened)
-    checked = [_checked(source(), None, "qrels", settings)]
+    checked = [_checked(source, None, "qrels", settings)]
     try:
         return checked, read_qrels(source())
     except TrecevalError as error:
-        note(f"the judgments cannot be read, so no file is looked at beside them: {error}")
+        note(f"the judgments cannot be read, so no file is looked at beside them, and the exit status is 1: {error}")
         return checked, None
 
 
@@ -168,8 +186,9 @@ def _targets(files: Sequence[str], fix: str | None, in_place: bool) -> list[str]
     if not files:
         raise click.UsageError("Name the FILE to mend; --qrels is only checked.")
     if fix is None:
-        if "-" in files:
-            raise click.UsageError("Standard input (-) cannot be mended in place; use --fix OUT.")
+        for each in filter(_is_stream, files):
+            named = "Standard input (-)" if each == "-" else f"{visible(each)} is no file, and"
+            raise click.UsageError(f"{named} cannot be mended in place; use --fix OUT.")
         return list(files)
     if fix == "-":
         raise click.UsageError("--fix writes a file, as findings go to standard output; name one.")
@@ -217,7 +236,7 @@ class _Mending:
             note(f"{target}: nothing to mend")
             return found
         note(f"{target}: {'; '.join(done.repairs) or 'nothing to mend, so this is a copy'}")
-        again = _checked(target, self._judgments, found.kind.name, self._settings)
+        again = _checked(lambda: target, self._judgments, found.kind.name, self._settings)
         told = [_told(again, severity) for severity in ("error", "warning")]
         if any(told):
             note(f"{target}: what remains: {', '.join(filter(None, told))}")
@@ -258,37 +277,27 @@ def _told(checked: Checked, severity: str) -> str:
 
 def _codes(given: Iterable[str], option: str) -> tuple[str, ...]:
     """Return codes, or their beginnings, from what was given: separated by commas, in any case, or by name."""
-    from treceval_py.lint.catalogue import CODES
+    from treceval_py.lint.catalogue import codes_named
 
-    by_name = {code.name: code.code for code in CODES.values()}
     chosen = []
-    for text in (each.strip() for several in given for each in several.split(",")):
-        code = by_name.get(text.lower(), text.upper())
-        if not code or not any(known.startswith(code) for known in CODES):
-            raise click.UsageError(f"{option}: {_unknown(text)}")
-        chosen.append(code)
-    return tuple(chosen)
-
-
-def _unknown(text: str) -> str:
-    from treceval_py.lint.catalogue import CODES
-
-    known = [*CODES, *(code.name for code in CODES.values())]
-    near = difflib.get_close_matches(text.upper(), known, 1) or difflib.get_close_matches(text.lower(), known, 1)
-    meant = f" Did you mean {near[0]}?" if near else ""
-    return f"there is no code '{text}'.{meant} 'treceval check --explain all' has all of them."
+    for several in given:
+        texts = [each.strip() for each in several.split(",")]
+        chosen += list(filter(None, texts)) or [""]  # after the last one may be a comma, but not alone
+    try:
+        return codes_named(chosen, option)
+    except EvaluationError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def _explanation(text: str) -> str:
-    from treceval_py.lint.catalogue import CODES
+    from treceval_py.lint.catalogue import CODES, code_or_name
     from treceval_py.output.findings import explained
 
-    if text.lower() == "all":
-        return "\n\n".join(explained(code) for code in CODES.values())
-    found = [code for code in CODES.values() if text.upper() == code.code or text.lower() == code.name]
-    if not found:
-        raise click.UsageError(f"--explain: {_unknown(text)}")
-    return explained(found[0])
+    try:
+        found = list(CODES.values()) if text.lower() == "all" else code_or_name(text, "--explain")
+    except EvaluationError as error:
+        raise click.UsageError(str(error)) from None
+    return "\n\n".join(map(explained, found))
 
 
 def _labels(scale: str | None) -> tuple[int, int] | None:

@@ -21,7 +21,7 @@ from treceval_py.errors import InputError
 from treceval_py.formats.source import name_of, numbered
 from treceval_py.tables import quoted, shortened
 
-__all__ = ["Block", "Layout", "is_header", "no_data", "read_block", "read_blocks"]
+__all__ = ["Block", "Layout", "integer", "is_header", "no_data", "read_block", "read_blocks"]
 
 
 Column = Sequence[bytes]
@@ -121,8 +121,17 @@ class Block(NamedTuple):
         try:
             values = np.fromiter(map(int, column), dtype=np.int64, count=len(column))
         except (ValueError, OverflowError):
-            return None
+            return self._of_many_digits(column)
         return None if b"_" in b"".join(column) else values  # Python reads 1_0 as 10
+
+    def _of_many_digits(self, column: Column) -> IntArray | None:
+        """Return numbers of which `int` refuses some for their zeros, or None where it is right."""
+        if not all(re.fullmatch(rb"[+-]?\d+", text) for text in column):
+            return None
+        try:
+            return np.fromiter(map(integer, column), dtype=np.int64, count=len(column))
+        except OverflowError:
+            return None
 
     def ranks(self, field: int) -> IntArray:
         """Return a field as int64, each a rank from 1."""
@@ -178,10 +187,16 @@ class Block(NamedTuple):
                         row, f"{shown} is no whole number; this looks like a header line", "Delete the header."
                     )
                 self._refuse(row, f"{shown} is no whole number", todo)
-            digits = text.lstrip(b"+-").lstrip(b"0")
-            if len(digits) > 19 or not -(2**63) <= int(text) < 2**63:
+            if not -(2**63) <= integer(text) < 2**63:
                 self._refuse(row, f"{shown} is beyond 64 bits", f"Use smaller {them}.")
         raise AssertionError("a column that int() refuses has a field that is no integer")
+
+
+def integer(text: bytes) -> int:
+    """Return the number that a sign and digits make; in the place of one of more than 20 digits, one of 20."""
+    # int() refuses more than 4,300 digits, even if all are zeros; 20 others are beyond 64 bits already.
+    size = int(text.lstrip(b"+-").lstrip(b"0")[:20] or b"0")
+    return -size if text.startswith(b"-") else size
 
 
 def _is_number(text: bytes) -> bool:

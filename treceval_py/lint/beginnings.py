@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, BinaryIO, cast
@@ -13,10 +14,17 @@ from treceval_py.formats.named import seen
 from treceval_py.formats.source import BYTE_ORDER_MARK, rewindable
 from treceval_py.lint.findings import Collector
 
-__all__ = ["HEAD", "encoding_of", "text_of"]
+__all__ = ["HEAD", "MACINTOSH", "are_line_ends", "encoding_of", "text_of"]
 
 HEAD = 1 << 16
 """Bytes by which a file is judged before it is read."""
+
+MACINTOSH = ("lines end with carriage returns alone", "Save the file with newlines.")
+"""What is wrong with a file of which all lines end so, and what to do."""
+
+_ONE_LINE = re.compile(
+    rb"\s*\S+\s+(?:[Qq]?0\s+\S+\s+\S+\s+[+-]?(?:\.?[0-9]|inf)\S*\s+\S+|(?:\S+\s+)?\S+\s+[+-]?[0-9]+)\s*"
+)
 
 _BINARY = (
     (b"PK\x03\x04", "a zip archive"),
@@ -119,12 +127,20 @@ def text_of(source: Source, head: bytes, collector: Collector, opened: ExitStack
         what = f"this is {_WITHOUT_LINES[sight.format]}, whose lines cannot be checked one by one"
         collector.add("F018", what, "Its reader says, when it is scored, whether all of it can be used.")
         return None
-    if b"\n" not in head and b"\r" in head:
-        collector.add("F008", "lines end with carriage returns alone", "Save the file with newlines.")
+    if b"\n" not in head and are_line_ends(head):
+        collector.add("F008", *MACINTOSH)
         plain = _plain(source, head, opened)
         # Compressed, such a file is one line, which is cut when it is read.
         return source if plain is None else _converted(plain, _Newlines().convert)
     return source
+
+
+def are_line_ends(text: bytes) -> bool:
+    """Tell whether carriage returns end the lines of a text that has no newline, or none between its lines.
+
+    A line of a run or of judgments that is whole has them between its fields, as readers take it.
+    """
+    return b"\r" in text[:HEAD].strip() and (len(text) > HEAD or not _ONE_LINE.fullmatch(text))
 
 
 _WITHOUT_LINES = {"json": "JSON", "jsonl": "JSON Lines", "parquet": "a Parquet file"}

@@ -86,6 +86,9 @@ def cause_of(text: bytes, kind: Kind) -> Fault | None:
     """
     form = {"judged-ranking": "qrels"}.get(kind.name, kind.name)
     lines = _with_data(text[:ENOUGH].split(b"\n")[:-1])
+    if form == "run" and _is_shifted(lines):
+        what = "all columns are shifted by one: Q0 is the third field, and in a run it is the second"
+        return Fault("R116", what, "Delete the first column, likely an index; with pandas write index=False.")
     forms = Counter(_form(line) for line in lines)
     if forms[form] or (forms["near"] and form == "run"):
         return None
@@ -135,6 +138,14 @@ def _swapped(found: str, kind: Kind) -> Fault:
     else:
         what, todo = "this is a run, not judgments", ""
     return Fault("R114", what, f"Are the two files swapped?{' ' * bool(todo)}{todo}")
+
+
+def _is_shifted(lines: list[bytes]) -> bool:
+    """Tell whether all lines, but for headers, have a Q0 where a run has the document."""
+    rows = [fields for fields in (line.split(None, MOST_FIELDS) for line in lines) if not names_columns(fields)]
+    return bool(rows) and all(
+        len(fields) > 5 and fields[2].upper() == b"Q0" and fields[1].upper() not in (b"Q0", b"0") for fields in rows
+    )
 
 
 def _with_data(lines: list[bytes]) -> list[bytes]:

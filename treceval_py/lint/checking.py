@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
+from itertools import chain
+from numbers import Integral
 from typing import NamedTuple
 
 from treceval_py._types import Source
@@ -13,26 +16,31 @@ from treceval_py.explaining.scoring import Scorer
 from treceval_py.explaining.variants import ASCENDING, Variant, task_of
 from treceval_py.formats.named import QRELS_FORMATS, RUN_FORMATS, seen
 from treceval_py.formats.source import kept, name_of
-from treceval_py.lint.catalogue import CODES
-from treceval_py.lint.findings import Collector, Finding
-from treceval_py.lint.judgments import JudgmentChecks
+from treceval_py.lint.catalogue import CODES, codes_named
+from treceval_py.lint.findings import ENDING, Collector, Finding
+from treceval_py.lint.judgments import JudgmentChecks, tell_labels
 from treceval_py.lint.lines import TagWatch, recognise, rows_of
 from treceval_py.lint.queries import QueryChecks, Shape
 from treceval_py.lint.reading import chunks
+from treceval_py.lint.repetitions import Repetitions
 from treceval_py.lint.rows import KINDS, Kind, Rows
 from treceval_py.lint.scattered import grouped
 from treceval_py.lint.together import Together
 from treceval_py.measures import parse_measures
 from treceval_py.profiles import DEFAULT_PROFILE, profile_named
-from treceval_py.tables import Qrels
+from treceval_py.tables import Qrels, Run
 
 __all__ = ["Checked", "check"]
 
 MOST_LINES_TURNED = 3_000_000
 """Above so many lines a run is not held whole to see what it would score the other way round."""
 
-INTERLEAVED = ("R122", "Q315")
-"""What the first look at the queries tells when their lines do not stand together, so that a second one is needed."""
+INTERLEAVED = ("R122",)
+"""What the first look at the queries of a run tells when their lines do not stand together, so that a second one is
+needed."""
+
+WITHOUT_LINES = ("json", "jsonl", "parquet")
+"""The formats that have no lines of fields."""
 
 
 class Checked(NamedTuple):
@@ -52,6 +60,9 @@ class Checked(NamedTuple):
         The lines that were looked at.
     shape : Shape or None
         Its queries and documents; None where no line could be read.
+    unread : str
+        The code of what kept the file, or the rest of it, from being looked at, whether it was asked for or not; empty
+        where all of it was looked at.
     """
 
     file: str
@@ -60,6 +71,7 @@ class Checked(NamedTuple):
     counts: Counter[str]
     lines: int
     shape: Shape | None
+    unread: str = ""
 
     @property
     def errors(self) -> int:
@@ -96,9 +108,11 @@ def check(
     most : int
         How many findings of each code are kept, the others being counted; 0 keeps all.
     select, ignore : collection of str
-        Codes, or their beginnings such as ``"R1"``, that are looked for or left out.
+        Codes, their beginnings such as ``"R1"``, or names such as ``"score-nan"``, that are looked for or left out.
+        What keeps a file from being looked at to its end is left out only where ``ignore`` has exactly its code.
     scale : (int, int), optional
-        The least and the highest label that judgments may have.
+        The least and the highest label that judgments may have; -1 and -2, which mark what was not judged, are always
+        fine.
 
     Returns
     -------
@@ -110,7 +124,8 @@ def check(
     InputError
         The judgments cannot be read.
     EvaluationError
-        The kind is unknown, or the judgments are no relevance judgments.
+        The kind or a code is unknown, ``most`` is negative, ``scale`` is none, or the judgments are no relevance
+        judgments.
 
     Examples
     --------
@@ -121,6 +136,8 @@ def check(
     """
     if kind is not None and kind not in KINDS:
         raise EvaluationError(f"unknown kind of file '{kind}'", f"There are {', '.join(KINDS)}.")
+    select, ignore = codes_named(select, "select"), codes_named(ignore, "ignore")
+    _refuse_numbers(most, scale)
     judgments = None if qrels is None else load_judgments(qrels)
     if judgments is not None and not isinstance(judgments, Qrels):
         raise EvaluationError("only relevance judgments (qrels) can be looked at beside a run", file=judgments.name)
@@ -130,7 +147,20 @@ def check(
             return _Check(collector, judgments, kind, scale).checked(first, again)
     except InputError as error:  # it cannot even be opened
         collector.add("F002", error.what, error.todo, line=error.line or 0)
-        return Checked(collector.file, None, collector.sorted(), collector.counts, 0, None)
+        return Checked(collector.file, None, collector.sorted(), collector.counts, 0, None, "F002")
+
+
+def _refuse_numbers(most: object, scale: object) -> None:
+    """Raise for what is no number of findings, or no scale."""
+    if not isinstance(most, Integral) or most < 0:
+        what = f"most is {most!r}, which is no number of findings"
+        raise EvaluationError(what, "Give a whole number from 1, or 0 to keep all.")
+    labels = list(scale) if isinstance(scale, (tuple, list)) else []
+    if scale is not None and (
+        len(labels) != 2 or not all(isinstance(each, Integral) for each in labels) or labels[0] > labels[1]
+    ):
+        what = f"scale is {scale!r}, and not the least and the highest label"
+        raise EvaluationError(what, "Give two whole numbers, such as (0, 3).")
 
 
 class _Check:
@@ -145,51 +175,70 @@ class _Check:
         self._scale = scale
         self._kind: Kind | None = None
         self._lines = 0
+        self._over = False
 
     def checked(self, source: Source, again: Callable[[], Source]) -> Checked:
         """Check the file."""
         source, ended = self._other_format(source)
         shape = None if ended else self._of_lines(source, again)
-        if shape is not None and self._qrels is not None and self._kind is not None and not self._collector.errors:
+        if shape is not None and not self._collector.errors:
             self._what_would_be(again, shape)
         found = self._collector
-        return Checked(found.file, self._kind, found.sorted(), found.counts, self._lines, shape)
+        return Checked(found.file, self._kind, found.sorted(), found.counts, self._lines, shape, self._unread())
+
+    def _unread(self) -> str:
+        """Return the code of what ended reading; NUL bytes within the text do not."""
+        every = self._collector.every
+        ending = [code for code in ENDING if every[code] and not (code == "F005" and self._lines)]
+        return next(iter(ending), "Q305" if self._over else "")
 
     def _other_format(self, source: Source) -> tuple[Source, bool]:
-        """Leave what is no text of lines to its reader; say whether it was such a file."""
+        """Leave what is no text of TREC's lines to its reader; say whether it was such a file."""
         try:
             sight, source = seen(source)
         except InputError:  # chunks says why
             return source, False
-        judged = self._wanted == "qrels" or sight.format == "beir"
-        if sight.format not in ("json", "jsonl", "parquet") and not (sight.format == "beir" and self._wanted != "run"):
+        # Beside judgments, others are in the place of a run: then it is told as such.
+        beir = sight.format == "beir" and self._wanted in (None, "qrels") and self._qrels is None
+        if sight.format not in WITHOUT_LINES and not beir:
             return source, False
-        reader = (QRELS_FORMATS if judged else RUN_FORMATS)[sight.format]
+        judged = self._wanted == "qrels" or beir
         try:
-            reader(source)
+            table = (QRELS_FORMATS if judged else RUN_FORMATS)[sight.format](source)
         except TrecevalError as error:
             self._collector.add("F002", error.what, error.todo, line=error.line or 0)
-        else:
-            self._collector.add(
-                "F018",
-                f"{sight.format} has no lines of fields, so only its reader looked at it, which reads it",
-                "Use treceval convert to make a run of lines, and check that.",
+            return source, True
+        what = f"{sight.format} has no lines of fields, so only its reader looked at it, which reads it"
+        if beir:
+            what = (
+                "these are BEIR's judgments (query-id corpus-id score), which only their reader looked at, and can read"
             )
+        lines = "judgments of lines, and check those" if judged else "a run of lines, and check that"
+        self._collector.add("F018", what, f"Use treceval convert to make {lines}.")
+        if isinstance(table, Qrels):
+            tell_labels(table, self._collector, self._scale)
         return source, True
 
     def _of_lines(self, source: Source, again: Callable[[], Source]) -> Shape | None:
-        """Look at lines and queries; where the lines of a query do not stand together, at the queries once more."""
+        """Look at lines and queries; where the lines of a query do not stand together, at documents once more."""
         lines = iter(self._rows(source))
         rows = next(lines, None)
-        if rows is None or self._kind is None:
+        kind = self._kind
+        if rows is None or kind is None:
             return None
-        apart = Collector(self._collector.file, CODES, most=self._collector.most)
-        shape = self._examined(_chained(rows, lines), apart)
-        if shape.scattered and self._kind.rel is None:
+        apart = self._collector.empty()
+        shape = self._examined(chain([rows], lines), apart)
+        if not shape.scattered:
+            self._collector.take(apart)
+        elif kind.rel is not None:
+            self._collector.take(apart)
+            repetitions = Repetitions(kind, self._collector)
+            for rows in grouped(again, kind):
+                repetitions.take(rows)
+            repetitions.finish()
+        else:
             self._collector.take(apart, only=INTERLEAVED)
-            apart = Collector(self._collector.file, CODES, most=self._collector.most)
-            shape = self._examined(grouped(again, self._kind), apart)._replace(scattered=True)
-        self._collector.take(apart)
+            shape = self._examined(grouped(again, kind), self._collector)._replace(scattered=True)
         return shape
 
     def _rows(self, source: Source) -> Iterator[Rows]:
@@ -202,6 +251,7 @@ class _Check:
             if rows is not None and len(rows.docids):
                 yield rows
             if tags.over:  # what is wrong is the same on each line, and was said
+                self._over = True
                 return
 
     def _examined(self, every: Iterable[Rows], collector: Collector) -> Shape:
@@ -224,35 +274,40 @@ class _Check:
 
     def _what_would_be(self, again: Callable[[], Source], shape: Shape) -> None:
         """Say what a run would score by its ranks, or the other way round, where these are in question."""
-        found, qrels = self._collector, self._qrels
+        qrels, found = self._qrels, self._collector
         if qrels is None or self._kind is None or self._kind.name != "run":
             return
         if shape.contradicted and found.wants("X208"):
-            try:
-                ours, theirs = (
-                    evaluate(qrels, again(), "RR@10", profile=name, complete=True).mean["RR@10"]
-                    for name in (DEFAULT_PROFILE, "msmarco")
-                )
-            except TrecevalError:  # ranks that the other program cannot take
-                return
-            found.add(
+            with suppress(TrecevalError):  # ranks that the other program cannot take
+                self._by_ranks(qrels, again)
+        if shape.distances and found.wants("X209") and self._lines <= MOST_LINES_TURNED:
+            with suppress(TrecevalError):
+                self._turned(qrels, load_run(again()))
+
+    def _by_ranks(self, qrels: Qrels, again: Callable[[], Source]) -> None:
+        """Say what a run scores by its scores and by its ranks, where that differs."""
+        ours, theirs = (
+            f"{evaluate(qrels, again(), 'RR@10', profile=name, complete=True).mean['RR@10']:.4f}"
+            for name in (DEFAULT_PROFILE, "msmarco")
+        )
+        if ours != theirs:
+            self._collector.add(
                 "X208",
-                f"RR@10 is {ours:.4f} by the scores, and {theirs:.4f} by the rank column, as MS MARCO's script takes "
-                "it",
+                f"RR@10 is {ours} by the scores, and {theirs} by the rank column, as MS MARCO's script takes it",
                 "Find out which of the two the run's author meant.",
             )
-        if found.counts["R129"] and found.wants("X209") and self._lines <= MOST_LINES_TURNED:
-            scorer = Scorer(qrels, load_run(again()))
-            task = task_of(parse_measures("AP")[0], profile_named(DEFAULT_PROFILE), scorer.situation, complete=True)
-            plain, turned = scorer.scored([Variant("", task), Variant("", task, run=ASCENDING)])
-            if plain is not None and turned is not None:
-                found.add(
-                    "X209",
-                    f"AP is {plain.mean:.4f}, and would be {turned.mean:.4f} if the lowest score stood first",
-                    "If scores are distances, write them with the sign changed.",
-                )
 
-
-def _chained(first: Rows, others: Iterator[Rows]) -> Iterator[Rows]:
-    yield first
-    yield from others
+    def _turned(self, qrels: Qrels, run: Run) -> None:
+        """Say what a run would score with the lowest score first, where that is more."""
+        scorer = Scorer(qrels, run)
+        task = task_of(parse_measures("AP")[0], profile_named(DEFAULT_PROFILE), scorer.situation, complete=True)
+        plain, turned = scorer.scored([Variant("", task), Variant("", task, run=ASCENDING)])
+        if plain is None or turned is None:
+            return
+        shown, other = f"{plain.mean:.4f}", f"{turned.mean:.4f}"
+        if turned.mean > plain.mean and shown != other:
+            self._collector.add(
+                "X209",
+                f"AP is {shown}, and would be {other} if the lowest score stood first",
+                "If scores are distances, write them with the sign changed.",
+            )

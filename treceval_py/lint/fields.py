@@ -6,6 +6,7 @@ import math
 import re
 from typing import NamedTuple
 
+from treceval_py.formats.lines import integer
 from treceval_py.lint.reading import ODD_SPACES
 from treceval_py.lint.rows import Kind, column_of
 from treceval_py.tables import decode, quoted, shortened
@@ -20,6 +21,7 @@ __all__ = [
     "is_number",
     "is_whole",
     "names_columns",
+    "whole_number",
 ]
 
 
@@ -42,13 +44,15 @@ class Fault(NamedTuple):
 MOST_FIELDS = 100
 """Fields into which a line is cut; a line may have a million, and what follows so many stays one."""
 
+_LEAST, _MOST = -(2**63), 2**63 - 1
+
 _WHOLE = re.compile(rb"[+-]?[0-9]+")
 _DECIMAL_COMMA = re.compile(rb"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?")
-_HEXADECIMAL = re.compile(rb"[+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*([pP][+-]?[0-9]+)?")
+_HEXADECIMAL = re.compile(rb"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)([pP][+-]?[0-9]+)?")
 _ODD = re.compile(f"[{ODD_SPACES}]")
 
 # What C's strtod and strtol take of a text; where there is nothing to take, programs in C go on with 0.
-_LEADING_NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_LEADING_NUMBER = re.compile(rb"[+-]?(inf|nan|([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?)", re.IGNORECASE)
 _LEADING_WHOLE = re.compile(rb"[+-]?[0-9]+")
 
 _COLUMN_NAMES = re.compile(
@@ -58,14 +62,19 @@ _COLUMN_NAMES = re.compile(
 )
 
 
+def whole_number(text: bytes) -> int | None:
+    """Return a field as a whole number of 64 bits; None where it is none."""
+    if text.isdigit() and len(text) < 19:  # most of all
+        return int(text)
+    if not _WHOLE.fullmatch(text):
+        return None
+    number = integer(text)
+    return number if _LEAST <= number <= _MOST else None
+
+
 def is_whole(text: bytes) -> bool:
     """Tell whether a field is a whole number of 64 bits."""
-    if text.isdigit() and len(text) < 19:  # most of all
-        return True
-    if not _WHOLE.fullmatch(text):
-        return False
-    digits = text.lstrip(b"+-").lstrip(b"0")
-    return len(digits) <= 19 and -(2**63) <= int(text) < 2**63
+    return whole_number(text) is not None
 
 
 def is_number(text: bytes) -> bool:
@@ -130,8 +139,7 @@ def about_label(text: bytes) -> Fault:
     if _WHOLE.fullmatch(text):
         return Fault("Q303", f"{shown} is beyond 64 bits", "Use smaller labels, such as 0, 1, 2.")
     leading = _LEADING_WHOLE.match(text)
-    # At most as many digits as C can take; more would be another number there.
-    read = str(int(leading[0])) if leading is not None and len(leading[0]) < 19 else "0"
+    read = 0 if leading is None else min(max(integer(leading[0]), _LEAST), _MOST)
     what = f"{shown} is no whole number, and trec_eval reads {read}"
     return Fault("Q302", what, "Labels are whole numbers, such as 0, 1, 2.")
 
@@ -181,6 +189,11 @@ def _about_missing(fields: list[bytes]) -> str:
 
 def _as_in_c(text: bytes) -> str:
     """Return what C's strtod makes of a text, which takes as much as it can."""
+    if found := _HEXADECIMAL.match(text):
+        try:
+            return _short(float.fromhex(found[0].decode()))
+        except OverflowError:
+            return "-inf" if text.startswith(b"-") else "inf"
     found = _LEADING_NUMBER.match(text)
     return "0" if found is None else _short(float(found[0]))
 

@@ -8,12 +8,15 @@ from typing import NamedTuple
 
 from treceval_py.errors import visible
 
-__all__ = ["ERROR", "NOTE", "SEVERITIES", "WARNING", "Code", "Collector", "Finding"]
+__all__ = ["ENDING", "ERROR", "NOTE", "SEVERITIES", "WARNING", "Code", "Collector", "Finding"]
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 
 SEVERITIES = (ERROR, WARNING, NOTE)
 """From what cannot be scored, or only by accident, over what is likely a mistake, to what is good to know."""
+
+ENDING = ("F001", "F002", "F005", "F006", "F007", "F010", "F017", "R112", "R113", "R114", "R116")
+"""What keeps a file, or the rest of it, from being looked at: if it were not told, the file would seem clean."""
 
 
 class Code(NamedTuple):
@@ -97,7 +100,15 @@ class Collector:
     most : int
         How many findings of each code are kept; 0 keeps all.
     select, ignore : collection of str
-        Codes, or their beginnings (``R``, ``R1``), that are kept or left out; without ``select`` all are kept.
+        Codes, or their beginnings (``R``, ``R1``), that are kept or left out; without ``select`` all are kept. Those of
+        `ENDING` are left out only where ``ignore`` has exactly them.
+
+    Attributes
+    ----------
+    counts : Counter
+        How many findings there are of each code that is wanted.
+    every : Counter
+        How many there are of each code, wanted or not; of one that is not wanted, checks may have looked for none.
     """
 
     def __init__(
@@ -111,14 +122,21 @@ class Collector:
     ) -> None:
         self.file = file
         self.counts: Counter[str] = Counter()
-        self._codes = codes
+        self.every: Counter[str] = Counter()
         self.most = most
+        self._codes = codes
         self._select = tuple(select)
         self._ignore = tuple(ignore)
         self._findings: dict[str, list[Finding]] = {}
 
+    def empty(self) -> Collector:
+        """Return another collector of the same file, with nothing in it."""
+        return Collector(self.file, self._codes, most=self.most, select=self._select, ignore=self._ignore)
+
     def wants(self, code: str) -> bool:
         """Tell whether findings of a code are kept, so that what is costly to find need not be looked for."""
+        if code in ENDING and code in self._codes:
+            return code not in self._ignore
         chosen = not self._select or code.startswith(self._select)
         return chosen and not (self._ignore and code.startswith(self._ignore))
 
@@ -128,6 +146,7 @@ class Collector:
 
     def add(self, code: str, what: str, todo: str = "", *, line: int = 0, column: int = 0) -> None:
         """Take a finding; ``what`` has no full stop, ``todo`` has."""
+        self.every[code] += 1
         if not self.wants(code):
             return
         self.counts[code] += 1
@@ -137,15 +156,18 @@ class Collector:
 
     def count(self, code: str, number: int = 1) -> None:
         """Count findings that are not kept."""
+        self.every[code] += number
         if self.wants(code):
             self.counts[code] += number
 
     def take(self, other: Collector, *, only: Collection[str] | None = None) -> None:
         """Take the findings of another collector of the same file, or only those of some codes."""
-        for code, number in other.counts.items():
-            if not self.wants(code) or (only is not None and code not in only):
+        for code, number in other.every.items():
+            if only is not None and code not in only:
                 continue
-            self.counts[code] += number
+            self.count(code, number)
+            if not self.wants(code):
+                continue
             mine, found = self._findings.setdefault(code, []), other._findings.get(code, [])
             mine += found if not self.most else found[: max(self.most - len(mine), 0)]
 
@@ -156,5 +178,5 @@ class Collector:
 
     @property
     def errors(self) -> int:
-        """How many findings are errors."""
-        return sum(number for code, number in self.counts.items() if self._codes[code].severity == ERROR)
+        """How many findings are errors, wanted or not."""
+        return sum(number for code, number in self.every.items() if self._codes[code].severity == ERROR)

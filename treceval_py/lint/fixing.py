@@ -8,26 +8,32 @@ of them is found in between, a part of the queries at a time, and kept as number
 from __future__ import annotations
 
 import math
-import zlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import BinaryIO, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
-from treceval_py._types import IntArray, Source
+from treceval_py._types import AnyArray, IntArray, Source
 from treceval_py.errors import InputError
 from treceval_py.formats.lines import QRELS, RUN
 from treceval_py.formats.rows import scanned
-from treceval_py.formats.source import kept, name_of
+from treceval_py.formats.source import BYTE_ORDER_MARK, kept, name_of
 from treceval_py.lint.catalogue import CODES
+from treceval_py.lint.fields import whole_number
 from treceval_py.lint.findings import Collector
-from treceval_py.lint.reading import Chunk, chunks
-from treceval_py.lint.rows import Kind
+from treceval_py.lint.reading import Chunk, chunks, without_data
+from treceval_py.lint.rows import Kind, is_several, span_of
+from treceval_py.lint.scattered import NO_CODE, Codes, lines_of
 from treceval_py.lint.tidying import Tally, tidied
 from treceval_py.tables import repeated
 
 __all__ = ["Fixed", "fix"]
+
+_BEGINNING = re.compile(rb"(?:[\t\n\v\f\r ]|\xef\xbb\xbf)*")
+"""White space and byte-order marks; what follows stands at the beginning when blank lines are removed."""
 
 PART_SIZE = 1 << 24
 """About how many bytes of text of scattered queries are looked at in one reading."""
@@ -66,12 +72,12 @@ def fix(source: Source, target: BinaryIO, kind: Kind) -> Fixed:
     """Write a mended copy of a run or of judgments.
 
     Text becomes UTF-8 without a byte-order mark, lines end with a newline, the last one too, and one space or tab
-    stands between fields; a space of another kind (no-break, zero-width, …) becomes a plain one where the line then
-    has its number of fields. Blank lines and exact duplicates are left out. Ranks of a query that begin at 0, are all
-    the same, come twice or have gaps are numbered from 1 in the order of the scores, equal scores as the ranks were,
-    and else by descending id as trec_eval orders them; never where they contradict the scores. Ranks of an MS MARCO
-    run, which has no scores, are only raised by 1 where a query begins at 0. All else, also what is wrong, stays byte
-    for byte.
+    stands between fields; a space of another kind (no-break, zero-width, …) becomes a plain one where only then the
+    line has its fields, with numbers in their places. Blank lines and exact duplicates are left out. Ranks of a query
+    that begin at 0, are all the same, come twice or have gaps are numbered from 1 in the order of the scores, equal
+    scores as the ranks were, and else by descending id as trec_eval orders them; never where they contradict the
+    scores. Ranks of an MS MARCO run, which has no scores, are only raised by 1 where a query begins at 0. All else,
+    also what is wrong, stays byte for byte.
 
     Parameters
     ----------
@@ -141,20 +147,31 @@ class _Fixing:
         self._kind = kind
         self._name = name
         self._size = 0
+        self._marked = False  # whether byte-order marks were removed
         self._ranked = Tally()
 
     def _chunks(self, source: Source, collector: Collector | None = None) -> Iterator[Chunk]:
         """Yield the text of the file, or refuse a file that cannot be read to its end."""
         if collector is None:
             collector = Collector(self._name, CODES, most=1, select=(*ENDS, *DECODED))
-        empty = True
-        for chunk in chunks(source, collector):
-            empty = False
-            yield chunk
+        empty, begun = True, False
+        for first, raw in chunks(source, collector):
+            empty, text = False, raw
+            if not begun:
+                text, begun = self._without_marks(raw)
+            yield Chunk(first, text)
         for found in collector.sorted():
             # UTF-16 that cannot be decoded on the way gives no text.
             if found.code in ENDS or empty:
                 raise InputError(found.what, found.todo, file=self._name, line=found.line or None)
+        if not begun:
+            raise InputError("no line with data, only byte-order marks", "Is it the right file?", file=self._name)
+
+    def _without_marks(self, text: bytes) -> tuple[bytes, bool]:
+        """Leave out all byte-order marks at the beginning, and tell whether anything follows them."""
+        begins = len(text) - len(_BEGINNING.sub(b"", text, count=1))
+        self._marked = self._marked or BYTE_ORDER_MARK in text[:begins]
+        return text[:begins].replace(BYTE_ORDER_MARK, b"") + text[begins:], begins < len(text)
 
     def survey(self, source: Source) -> bool:
         """Read the file, and tell whether lines of a query stand apart, with other queries between them."""
@@ -171,25 +188,37 @@ class _Fixing:
         part = scanned(memoryview(chunk.text), 1, RUN if self._kind.layout is RUN else QRELS)
         if part is not None:
             return part.qids
-        text, lines = tidied(chunk.text, chunk.first, self._kind.layout, Tally())
-        return {query for query, _, _ in _fields(text, lines, self._kind)}
+        text, lines = tidied(chunk.text, chunk.first, self._kind, Tally())
+        return {query for query, _ in _queries(text, lines)}
 
     def edits_of_scattered(self, again: Callable[[], Source]) -> _Edits:
         """Find what becomes of each line of scattered queries, reading the file once for each part of them."""
         lines: list[IntArray] = []
         ranks: list[IntArray] = []
-        parts = self._size // PART_SIZE + 1
-        for part in range(parts):
-            rows: dict[bytes, list[_Row]] = {}
-            for chunk in self._chunks(again()):
-                text, numbers = tidied(chunk.text, chunk.first, self._kind.layout, Tally())
-                _gather(rows, _fields(text, numbers, self._kind, parts, part), self._kind)
-            found = self._edits(rows)
+        codes = Codes(min(self._size // PART_SIZE + 1, NO_CODE), list(map(self._coded, self._chunks(again()))))
+        for part in range(codes.parts):
+            raw, numbers = lines_of(self._chunks(again()), codes, part)
+            text, at = tidied(raw, 0, self._kind, Tally())
+            found = self._edits_of(text, numbers[np.asarray(at, dtype=np.int64)].tolist())
             lines.append(found.lines)
             ranks.append(found.ranks)
         every = np.concatenate(lines)
         order = np.argsort(every)
         return _Edits(every[order], np.concatenate(ranks)[order])
+
+    def _coded(self, chunk: Chunk) -> AnyArray:
+        """Give each line of a chunk the code of its query."""
+        codes = np.full(chunk.text.count(b"\n"), NO_CODE, dtype=np.uint16)
+        text, lines = tidied(chunk.text, 0, self._kind, Tally())
+        part = scanned(memoryview(text), 0, RUN if self._kind.layout is RUN else QRELS) if text else None
+        if part is None:
+            for query, line in _queries(text, lines):
+                codes[line] = crc32(query) % NO_CODE
+            return codes
+        of_queries = np.array([crc32(query) % NO_CODE for query in part.qids], dtype=np.uint16)
+        rows = np.delete(np.asarray(lines, dtype=np.int64), without_data(text)[1])
+        codes[rows] = np.repeat(of_queries[part.queries], np.diff(part.starts))
+        return codes
 
     def _edits(self, rows: dict[bytes, list[_Row]]) -> _Edits:
         changed: list[tuple[int, int]] = []
@@ -209,8 +238,8 @@ class _Fixing:
         collector = Collector(self._name, CODES, most=1, select=(*ENDS, *DECODED))
         tally, lines_in, lines_out = Tally(), 0, 0
         for chunk in self._chunks(source, collector):
-            text, lines = tidied(chunk.text, chunk.first, self._kind.layout, tally)
-            changed = self._of_chunk(text, lines) if edits is None else edits.within(lines)
+            text, lines = tidied(chunk.text, chunk.first, self._kind, tally)
+            changed = (self._edits_of(text, lines) if edits is None else edits).within(lines)
             if changed:
                 text = _edited(text, lines, changed, self._kind)
             target.write(text)
@@ -218,15 +247,16 @@ class _Fixing:
             lines_out += text.count(b"\n")
         # A carriage return on a line of its own is not what reading mends.
         whole = {found.code for found in collector.sorted() if found.code != "F008" or not found.line}
+        whole |= {"F003"} if self._marked else set()
         decoded = [sentence for code, sentence in DECODED.items() if code in whole]
         return Fixed((*decoded, *tally.sentences(), *self._ranked.sentences()), lines_in, lines_out)
 
-    def _of_chunk(self, text: bytes, lines: Sequence[int]) -> dict[int, int]:
-        if _is_sound(text, self._kind):
-            return {}
+    def _edits_of(self, text: bytes, lines: Sequence[int]) -> _Edits:
+        """Find what becomes of lines, among which are all of their queries."""
         rows: dict[bytes, list[_Row]] = {}
-        _gather(rows, _fields(text, lines, self._kind), self._kind)
-        return self._edits(rows).within(lines)
+        if not _is_sound(text, self._kind):
+            _gather(rows, _fields(text, lines, self._kind), self._kind)
+        return self._edits(rows)
 
 
 def _is_sound(text: bytes, kind: Kind) -> bool:
@@ -234,29 +264,35 @@ def _is_sound(text: bytes, kind: Kind) -> bool:
     if kind.layout not in (RUN, QRELS) or not text:
         return not text
     part = scanned(memoryview(text), 1, kind.layout)
-    if part is None or len(part.qids) != len(part.starts) - 1 or repeated(part.docids, part.starts) is not None:
+    if part is None:
         return False
-    if kind.rank is None:
-        return True
-    if part.ranks is None:
+    query, docids, ranks = np.repeat(part.queries, np.diff(part.starts)), part.docids, part.ranks
+    if len(part.qids) != len(part.starts) - 1:  # lines of a query stand apart
+        order = np.argsort(query, kind="stable")
+        query, docids, ranks = query[order], docids.take(order), None if ranks is None else ranks[order]
+    starts = np.searchsorted(query, np.arange(len(part.qids) + 1)).astype(np.int64)
+    if repeated(docids, starts) is not None:
         return False
-    counts = np.diff(part.starts)
-    places = np.arange(1, len(part.docids) + 1) - np.repeat(part.starts[:-1], counts)
-    if (part.ranks == places).all():
-        return True
-    order = np.lexsort((part.ranks, np.repeat(np.arange(len(counts)), counts)))
-    return bool((part.ranks[order] == places).all())
+    if kind.rank is None or ranks is None:
+        return kind.rank is None
+    places = np.arange(1, len(docids) + 1) - starts[query]
+    return bool((ranks == places).all() or (ranks[np.lexsort((ranks, query))] == places).all())
 
 
-def _fields(
-    text: bytes, lines: Sequence[int], kind: Kind, parts: int = 1, part: int = 0
-) -> Iterator[tuple[bytes, int, list[bytes]]]:
-    """Yield the query, the number and the fields of each data line whose query belongs to one of several parts."""
+def _queries(text: bytes, lines: Sequence[int]) -> Iterator[tuple[bytes, int]]:
+    """Yield the query and the number of each data line."""
     for raw, line in zip(text.split(b"\n"), lines, strict=False):  # nothing follows the last newline
         query = raw.split(None, 1)[:1]
-        if not query or query[0].startswith(b"#") or (parts > 1 and zlib.crc32(query[0]) % parts != part):
-            continue
-        yield query[0], line, kind.layout.cut(raw)
+        if query and not query[0].startswith(b"#"):
+            yield query[0], line
+
+
+def _fields(text: bytes, lines: Sequence[int], kind: Kind) -> Iterator[tuple[bytes, int, list[bytes]]]:
+    """Yield the query, the number and the fields of each data line; no fields of one that is likely several."""
+    for raw, line in zip(text.split(b"\n"), lines, strict=False):
+        fields = kind.layout.cut(raw)
+        if fields and not fields[0].startswith(b"#"):
+            yield fields[0], line, [] if is_several(raw, len(fields), kind.layout) else fields
 
 
 def _gather(rows: dict[bytes, list[_Row]], found: Iterable[tuple[bytes, int, list[bytes]]], kind: Kind) -> None:
@@ -278,8 +314,8 @@ def _row(line: int, fields: list[bytes], kind: Kind) -> _Row:
 
 
 def _whole_number(text: bytes) -> int | None:
-    digits = text[1:] if text[:1] in (b"+", b"-") else text
-    return int(text) if digits.isdigit() and len(digits) <= 18 else None
+    number = whole_number(text)
+    return number if number is not None and abs(number) < 10**18 else None  # so that a rank can grow
 
 
 def _or_text(text: bytes) -> int | bytes:
@@ -348,9 +384,8 @@ def _edited(text: bytes, lines: Sequence[int], changed: dict[int, int], kind: Ki
 
 
 def _with_rank(raw: bytes, rank: int, kind: Kind) -> bytes:
-    """Replace the rank of a tidy line, in which one white byte stands between fields."""
+    """Replace the rank of a line."""
     if kind.rank is None:
         raise AssertionError(f"{kind.what} has no ranks")
-    fields = raw.replace(b"\t", b" ").split(b" ")
-    start = sum(map(len, fields[: kind.rank])) + kind.rank
-    return raw[:start] + str(rank).encode() + raw[start + len(fields[kind.rank]) :]
+    start, end = span_of(raw, kind.rank)
+    return raw[:start] + str(rank).encode() + raw[end:]

@@ -1,25 +1,25 @@
 """Checks of judgments as a whole: lines that say the same or contradict each other, labels, and the ids of queries.
 
-Documents and labels are kept as columns, as scoring keeps them, so that a query whose lines do not stand together is
-checked like any other. A dictionary of documents is made only for queries in which something is repeated.
+Of documents no more than those of one query are held. Where the lines of a query do not stand together, these are
+compared in a second reading, which brings them together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from treceval_py._types import IntArray
+from treceval_py._types import BoolArray, IntArray
 from treceval_py.lint.findings import Collector
 from treceval_py.lint.lookalikes import difference, key
 from treceval_py.lint.queries import Shape
+from treceval_py.lint.repetitions import Repetitions
 from treceval_py.lint.rows import Kind, Rows
-from treceval_py.tables import Ids, quoted, repeated
+from treceval_py.tables import Qrels, encode, quoted
 
-__all__ = ["JudgmentChecks"]
+__all__ = ["JudgmentChecks", "tell_labels"]
 
 LEAST_LABEL = -2
 """The lowest label that tracks have used: junk pages of the Web Track."""
@@ -36,51 +36,11 @@ MOST_LARGE = 200
 SEPARATE = "If they are one query, write its id in one way; if they are two, this is fine."
 
 
-class _Judged(NamedTuple):
-    """The first line of a document in a query: its label, the number of the line, and its second column."""
-
-    rel: int
-    line: int
-    group: bytes
-
-
-class _Stretch(NamedTuple):
-    """Rows of a query that stand together: columns of a chunk, and the part of them."""
-
-    docids: Ids
-    rels: IntArray
-    lines: IntArray
-    groups: Sequence[bytes]
-    start: int
-    stop: int
-
-    def rows(self) -> Iterator[tuple[bytes, _Judged]]:
-        """Yield each document with its judgment."""
-        part = slice(self.start, self.stop)
-        columns = self.rels[part].tolist(), self.lines[part].tolist(), self.groups[part]
-        return zip(self.docids.raw(self.start, self.stop), map(_Judged, *columns), strict=True)
-
-
 class _Place(NamedTuple):
     """Where something stands first."""
 
     line: int
     column: int
-
-
-class _Same(Sequence[bytes]):
-    """A column that has the same field in each row."""
-
-    def __init__(self, field: bytes, count: int) -> None:
-        self._field = field
-        self._count = count
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, index: Any) -> Any:
-        rows = range(self._count)[index]
-        return [self._field] * len(rows) if isinstance(rows, range) else self._field
 
 
 class JudgmentChecks:
@@ -91,7 +51,7 @@ class JudgmentChecks:
     kind : Kind
         Judgments, or a judged ranking.
     collector : Collector
-        Takes the findings.
+        Takes the findings. Where the shape is scattered in the end, those of `Repetitions` are not among them.
     scale : (int, int), optional
         The least and the highest label; -1 and -2, which mark what was not judged, are always fine.
     """
@@ -107,9 +67,8 @@ class JudgmentChecks:
         self._counts: dict[bytes, int] = {}
         self._highest: dict[bytes, int] = {}
         self._spellings: dict[str, bytes] = {}
-        # The documents of each query: as columns, or as a dictionary from when one was needed.
-        self._stretches: dict[bytes, list[_Stretch]] = {}
-        self._labels: dict[bytes, dict[bytes, _Judged]] = {}
+        self._repeated = collector.empty()
+        self._repetitions = Repetitions(kind, self._repeated)
         self._last: bytes | None = None
         self._apart: dict[bytes, int] = {}  # the queries whose lines do not stand together, and where that shows
         self._negative = 0
@@ -118,8 +77,6 @@ class JudgmentChecks:
         self._by_label: dict[int, int] = {}
         self._large: dict[int, _Place] = {}
         self._documents = 0
-        self._groups = 0  # judgments of documents that the query has from another group
-        self._first_group: tuple[_Place, str] | None = None
 
     def take(self, rows: Rows) -> None:
         """Look at the judgments of a chunk."""
@@ -129,8 +86,9 @@ class JudgmentChecks:
         if not len(rels):
             return
         self._documents += len(rels)
-        again = self._look_at_queries(rows, rels)
-        self._look_at_documents(rows, rels, again)
+        self._look_at_queries(rows, rels)
+        if not self._apart:
+            self._repetitions.take(rows)
         self._look_at_labels(rows, rels)
 
     def finish(self) -> Shape:
@@ -139,7 +97,9 @@ class JudgmentChecks:
         self._tell_negative_labels()
         self._tell_queries_without_relevant()
         self._tell_interleaved()
-        self._tell_groups()
+        if not self._apart:
+            self._repetitions.finish()
+            self._collector.take(self._repeated)
         return Shape(
             first_line=self._first_line,
             counts=self._counts,
@@ -149,9 +109,8 @@ class JudgmentChecks:
             scattered=bool(self._apart),
         )
 
-    def _look_at_queries(self, rows: Rows, rels: IntArray) -> set[bytes]:
-        """Take note of the queries of a chunk; return those of which lines were seen before."""
-        again = set()
+    def _look_at_queries(self, rows: Rows, rels: IntArray) -> None:
+        """Take note of the queries of a chunk, and of those whose lines do not stand together."""
         highest = np.maximum.reduceat(rels, rows.starts[:-1]).tolist()
         for stretch, (qid, (start, stop)) in enumerate(zip(rows.qids, pairwise(rows.starts.tolist()), strict=True)):
             if qid not in self._counts:
@@ -159,13 +118,11 @@ class JudgmentChecks:
                 self._counts[qid], self._highest[qid] = stop - start, highest[stretch]
                 self._look_at_spelling(rows, start, qid)
             else:
-                again.add(qid)
                 self._counts[qid] += stop - start
                 self._highest[qid] = max(self._highest[qid], highest[stretch])
                 if qid != self._last:
                     self._apart.setdefault(qid, int(rows.lines[start]))
             self._last = qid
-        return again
 
     def _look_at_spelling(self, rows: Rows, row: int, qid: bytes) -> None:
         if not self._collector.wants("Q316"):
@@ -185,70 +142,13 @@ class JudgmentChecks:
             column=rows.column(row, 0),
         )
 
-    def _look_at_documents(self, rows: Rows, rels: IntArray, again: set[bytes]) -> None:
-        """Look for documents that a query has twice, in this chunk or in one before."""
-        lines, groups = np.asarray(rows.lines, dtype=np.int64), _second_column(rows)
-        twice = repeated(rows.docids, rows.starts) is not None
-        for qid, (start, stop) in zip(rows.qids, pairwise(rows.starts.tolist()), strict=True):
-            stretch = _Stretch(rows.docids, rels, lines, groups, start, stop)
-            known = self._labels.get(qid)
-            if known is None and not self._needs_labels(qid, stretch, twice, again):
-                self._stretches.setdefault(qid, []).append(stretch)
-                continue
-            if known is None:
-                # What was read of the query until now: no document came twice in it.
-                parts = self._stretches.pop(qid, ())
-                known = self._labels[qid] = {docid: judged for part in parts for docid, judged in part.rows()}
-            self._compare(rows, stretch, qid, known)
-
-    def _needs_labels(self, qid: bytes, stretch: _Stretch, twice: bool, again: set[bytes]) -> bool:
-        if qid in again and qid in self._stretches:
-            return True
-        if not twice:
-            return False
-        raw = stretch.docids.raw(stretch.start, stretch.stop)
-        return len(set(raw)) < len(raw)
-
-    def _compare(self, rows: Rows, stretch: _Stretch, qid: bytes, known: dict[bytes, _Judged]) -> None:
-        for row, (docid, judged) in enumerate(stretch.rows(), stretch.start):
-            first = known.setdefault(docid, judged)
-            if first.group != judged.group:
-                if self._first_group is None:
-                    what = f"document {quoted(docid)} of query {quoted(qid)} has a judgment of group"
-                    what += f" {quoted(judged.group)} here, and one of {quoted(first.group)} on line {first.line}"
-                    self._first_group = _Place(judged.line, rows.column(row, 1)), what
-                self._groups += 1
-                # No id has a space.
-                first = known.setdefault(docid + b" " + judged.group, judged)
-            if first.line != judged.line:
-                self._tell_twice(rows, row, f"document {quoted(docid)} of query {quoted(qid)}", first, judged)
-
-    def _tell_twice(self, rows: Rows, row: int, what: str, first: _Judged, judged: _Judged) -> None:
-        code = "Q310" if first.rel == judged.rel else "Q311"
-        if not self._collector.room(code):
-            self._collector.count(code)
-            return
-        if first.rel == judged.rel:
-            column = rows.column(row, self._kind.docid)
-            what += f" comes twice with label {judged.rel} (first on line {first.line})"
-            todo = "Delete one of the two lines."
-        else:
-            column = rows.column(row, self._rel_field)
-            what += f" has label {judged.rel} here and {first.rel} on line {first.line}"
-            todo = "Find out which is meant, and delete the other line."
-        self._collector.add(code, what, todo, line=judged.line, column=column)
-
     def _look_at_labels(self, rows: Rows, rels: IntArray) -> None:
         negative = np.flatnonzero(rels < 0)
         if len(negative):
             self._negative += len(negative)
             self._first_negative = self._first_negative or int(rows.lines[int(negative[0])])
             self._lowest = min(self._lowest, int(rels.min()))
-        lowest, highest = (LEAST_LABEL, None) if self._scale is None else self._scale
-        outside = rels < min(lowest, LEAST_LABEL)
-        if highest is not None:
-            outside |= (rels > highest) | ((rels < lowest) & (rels >= 0))
-        for row in np.flatnonzero(outside).tolist():
+        for row in np.flatnonzero(_outside(rels, self._scale)).tolist():
             self._tell_outside(rows, row, int(rels[row]))
         if self._scale is None and len(self._large) <= MOST_LARGE:
             self._keep_large(rows, rels)
@@ -257,12 +157,9 @@ class JudgmentChecks:
         if not self._collector.room("Q312"):
             self._collector.count("Q312")
             return
-        what, todo = f"label {rel} is below {LEAST_LABEL}, the lowest in use", "Give --scale if it is meant."
-        if self._scale is not None:
-            what = f"label {rel} is outside the scale from {self._scale[0]} to {self._scale[1]}"
-            todo = "Correct the label, or the scale."
+        where, todo = _about_scale(self._scale)
         column = rows.column(row, self._rel_field)
-        self._collector.add("Q312", what, todo, line=int(rows.lines[row]), column=column)
+        self._collector.add("Q312", f"label {rel} is {where}", todo, line=int(rows.lines[row]), column=column)
 
     def _keep_large(self, rows: Rows, rels: IntArray) -> None:
         """Count positive labels, and keep where each large one stands first."""
@@ -339,23 +236,46 @@ class JudgmentChecks:
                 line=line,
             )
 
-    def _tell_groups(self) -> None:
-        if self._first_group is not None:
-            place, what = self._first_group
-            also = "" if self._groups == 1 else f"; so it is of {self._groups:,} lines"
-            todo = "As judgments of groups or subtopics give it with -R qrels_jg; otherwise keep one group."
-            self._collector.add("Q317", what + also, todo, line=place.line, column=place.column)
+
+def tell_labels(qrels: Qrels, collector: Collector, scale: tuple[int, int] | None) -> None:
+    """Tell, once, the labels outside the scale of judgments that are no lines.
+
+    Parameters
+    ----------
+    qrels : Qrels
+        The judgments.
+    collector : Collector
+        Takes the finding.
+    scale : (int, int) or None
+        As of `JudgmentChecks`.
+    """
+    found = np.flatnonzero(_outside(qrels.rels, scale))
+    if not len(found):
+        return
+    row = int(found[0])
+    qid = qrels.qids[int(np.searchsorted(qrels.offsets, row, side="right")) - 1]
+    where, todo = _about_scale(scale)
+    of = _share(len(found), len(qrels.rels), "label", "labels")
+    document = f"document {quoted(qrels.docids.raw(row, row + 1)[0])} of query {quoted(encode(qid))}"
+    which = f"{int(qrels.rels[row])} of {document}"
+    what = f"{of} {'is' if len(found) == 1 else 'are'} {where}: {'' if len(found) == 1 else 'the first is '}{which}"
+    collector.add("Q312", what, todo)
 
 
-def _second_column(rows: Rows) -> Sequence[bytes]:
-    """Return the second column, which says nothing in judgments of one group: mostly it is 0 in all lines."""
-    line = rows.line_text(0)
-    field = line.split(None, 2)[1]
-    at = line.index(field, len(line) - len(line.lstrip()) + len(rows.qids[0]))
-    if rows.text.count(line[at - 1 : at + len(field) + 1]) == len(rows.docids):
-        return _Same(field, len(rows.docids))
-    lines = rows.text.split(b"\n")
-    return [lines[row].split(None, 2)[1] for row in rows.at]
+def _outside(rels: IntArray, scale: tuple[int, int] | None) -> BoolArray:
+    """Return which labels are outside the scale; without one, which are below all that are in use."""
+    lowest, highest = (LEAST_LABEL, None) if scale is None else scale
+    found: BoolArray = rels < min(lowest, LEAST_LABEL)
+    if highest is not None:
+        found |= (rels > highest) | ((rels < lowest) & (rels >= 0))
+    return found
+
+
+def _about_scale(scale: tuple[int, int] | None) -> tuple[str, str]:
+    """Say where such labels are, and what to do about them."""
+    if scale is None:
+        return f"below {LEAST_LABEL}, the lowest in use", "Give --scale if it is meant."
+    return f"outside the scale from {scale[0]} to {scale[1]}", "Correct the label, or the scale."
 
 
 def _share(number: int, total: int, one: str, several: str) -> str:

@@ -24,12 +24,12 @@ from treceval_py.lint.fields import (
     about_label,
     about_rank,
     about_score,
-    is_whole,
     names_columns,
+    whole_number,
 )
 from treceval_py.lint.findings import Collector
 from treceval_py.lint.reading import Chunk, without_data
-from treceval_py.lint.rows import Kind, Rows, column_of
+from treceval_py.lint.rows import Kind, Rows, column_of, is_several
 from treceval_py.tables import Ids, quoted
 
 __all__ = ["TagWatch", "looks_like", "recognise", "rows_of"]
@@ -152,6 +152,8 @@ def _is_plain_run(text: bytes, part: Part, at: Sequence[int], line: int, tags: T
     """Tell whether all scores are finite, all ranks whole, and the tags one word that is the same on all lines."""
     if part.ranks is None or part.scores is None or not np.isfinite(part.scores).all():
         return False
+    if not tags.begun and part.docids.raw(0, 1)[0].upper() == b"Q0":
+        return False  # columns may be shifted
     tag = part.tag if tags.tag is None else tags.tag
     if not (tags.spaced and tags.changed) and not _one_tag(text, tag, len(part.docids)):
         starts, firsts = _fields_of(text)
@@ -172,6 +174,8 @@ def _one_tag(text: bytes, tag: bytes, rows: int) -> bool:
     before = end[: len(end) - len(tag)][-1:]
     # Each line has five separators at least. With five a line on average none has more.
     spaces = np.count_nonzero(raw == ord(" ")) + np.count_nonzero(raw == ord("\t"))
+    if b"\v" in text or b"\f" in text or text.count(b"\r") > text.count(b"\r\n"):
+        return False  # these separate as well
     return bool(spaces == 5 * rows) and text.count(before + tag + text[len(end) :]) == rows
 
 
@@ -215,7 +219,7 @@ class _Careful:
         self._values: list[float] = []
         self._whole: list[int] = []
         self._at: list[int] = []
-        self._ranked = True
+        self._unranked: list[int] = []
 
     def rows(self) -> Rows | None:
         """Collect what is wrong, and return what is not."""
@@ -225,8 +229,9 @@ class _Careful:
             fields = line.split(None, MOST_FIELDS)
             if not fields or fields[0].startswith(b"#"):
                 continue
-            if not self._begun and names_columns(fields):
-                self._tell(Fault("Q304" if kind.rel is not None else "R110", *_HEADER), at)
+            if self._is_header(fields):
+                words = _LATE_HEADER if self._begun else _HEADER
+                self._tell(Fault("Q304" if kind.rel is not None else "R110", *words), at)
             elif not layout.fits(len(fields)):
                 self._tell_count(line, fields, at)
             elif takes(fields, line, at):
@@ -237,31 +242,39 @@ class _Careful:
         self._tags.begun = self._begun
         return self._columns() if self._qids else None
 
+    def _is_header(self, fields: list[bytes]) -> bool:
+        """Tell whether a line names the columns: the first one, or one without a score, label or rank."""
+        number = len(self._kind.layout.fields) - (2 if self._kind.score is not None else 1)
+        data = self._begun and number < len(fields) and fields[number][-1:].isdigit()
+        return not data and names_columns(fields)
+
     def _columns(self) -> Rows:
         kind, first = self._kind, self._chunk.first
         changes = [row for row, (one, two) in enumerate(pairwise(self._qids), 1) if one != two]
         count = len(self._qids)
         whole = np.array(self._whole, dtype=np.int64)
+        unranked = np.zeros(count, dtype=np.bool_)
+        unranked[self._unranked] = True
         return Rows(
             qids=[self._qids[row] for row in (0, *changes)],
             starts=np.array([0, *changes, count], dtype=np.int64),
             docids=Ids.from_bytes(self._docids),
             scores=None if kind.score is None else np.array(self._values, dtype=np.float64),
-            ranks=whole if kind.rank is not None and self._ranked else None,
+            ranks=None if kind.rank is None else whole,
             rels=None if kind.rel is None else whole,
             lines=[first + at for at in self._at],
             text=self._chunk.text,
             at=self._at,
+            unranked=unranked if self._unranked else None,
         )
 
     def _take_run(self, fields: list[bytes], line: bytes, at: int) -> bool:
-        if len(fields) > 6 and b"\r" in line.strip():
-            return False  # several lines in one, of which the carriage return was found
+        if is_several(line, len(fields), self._kind.layout):
+            return False  # the carriage return was found
         self._look_at_tag(fields, line, at)
         rank, score = fields[3], fields[4]
-        whole = is_whole(rank)
-        if not whole:
-            self._ranked = False
+        whole = whole_number(rank)
+        if whole is None:
             self._tell(about_rank(rank, self._kind), at, line, 3)
         try:
             value = float(score)
@@ -273,8 +286,10 @@ class _Careful:
                 self._tell(fault, at, line, 4)
                 if fault.code != "R105":
                     return False
+        if whole is None:
+            self._unranked.append(len(self._whole))
         self._values.append(value)
-        self._whole.append(int(rank) if whole else 0)
+        self._whole.append(whole or 0)
         return True
 
     def _take_ranking(self, fields: list[bytes], line: bytes, at: int) -> bool:
@@ -284,10 +299,11 @@ class _Careful:
         return self._take_whole(fields[3], line, at, 3, about_label)
 
     def _take_whole(self, text: bytes, line: bytes, at: int, field: int, about: Callable[[bytes], Fault]) -> bool:
-        if not is_whole(text):
+        number = whole_number(text)
+        if number is None:
             self._tell(about(text), at, line, field)
             return False
-        self._whole.append(int(text))
+        self._whole.append(number)
         return True
 
     def _look_at_tag(self, fields: list[bytes], line: bytes, at: int) -> None:
@@ -315,3 +331,5 @@ class _Careful:
 
 
 _HEADER = ("a header line", "Delete it: trec_eval takes it for data.")
+
+_LATE_HEADER = ("a header line in the middle of the file", "Delete it: two files may have been put into one.")

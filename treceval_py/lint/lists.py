@@ -59,6 +59,8 @@ class Lists:
         Whether a document is of the same query as the next one.
     scores, ranks : (D,) arrays or None
         Those of the rows.
+    ranked : (Q,) bool array
+        Whether all ranks of a query are whole numbers.
     """
 
     def __init__(self, rows: Rows, kind: Kind) -> None:
@@ -71,6 +73,9 @@ class Lists:
         self.within: BoolArray = self.query[1:] == self.query[:-1]
         self.scores = rows.scores
         self.ranks = rows.ranks
+        self.ranked: BoolArray = np.full(len(self.sizes), rows.ranks is not None)
+        if rows.unranked is not None:
+            self.ranked[self.query[rows.unranked]] = False
 
     @cached_property
     def by_score(self) -> IntArray:
@@ -93,10 +98,10 @@ class Lists:
 
     @cached_property
     def same_rank(self) -> BoolArray:
-        """Whether all documents of a query, two or more, have the same rank; (Q,)."""
+        """Whether ranks do not order a query: two or more that are the same, or some that are no numbers; (Q,)."""
         if self.ranks is None:
             return np.zeros(len(self.sizes), dtype=bool)
-        return self._same(self.ranks[self.by_rank])
+        return self._same(self.ranks[self.by_rank]) | ~self.ranked
 
     @cached_property
     def same_score(self) -> BoolArray:

@@ -6,6 +6,8 @@ from collections import Counter
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
+
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.lint.findings import Collector
 from treceval_py.lint.lists import QID, Lists
@@ -42,6 +44,8 @@ class Shape(NamedTuple):
     scattered : bool
         Whether the lines of a query do not stand together. Then what was found, but for the queries, is not complete,
         and the rows must be looked at again as `scattered.grouped` gives them.
+    distances : bool
+        Whether scores look like distances.
     """
 
     first_line: dict[bytes, int]
@@ -50,6 +54,7 @@ class Shape(NamedTuple):
     tied: int
     contradicted: int
     scattered: bool
+    distances: bool = False
 
 
 class QueryChecks:
@@ -81,9 +86,10 @@ class QueryChecks:
         together = self._take_queries(lists)
         # What comes after rows that do not stand together is looked at again, and better.
         if together and not self._scattered:
-            self._take_duplicates(lists)
+            again = self._take_duplicates(lists)
             self._ranks.take(lists)
-            self._scores.take(lists)
+            # What is the same document once more is no tie.
+            self._scores.take(Lists(_without(rows, again), self._kind) if again else lists)
 
     def _take_queries(self, lists: Lists) -> bool:
         """Count queries and rows; return whether each query has one stretch, and none before."""
@@ -106,18 +112,27 @@ class QueryChecks:
             self._last = qid
         return False
 
-    def _take_duplicates(self, lists: Lists) -> None:
-        docids = lists.rows.docids
+    def _take_duplicates(self, lists: Lists) -> list[int]:
+        """Tell documents that come again; return the rows of those that have a score which they had before."""
+        docids, scores = lists.rows.docids, lists.scores
+        again: list[int] = []
         if repeated(docids, lists.offsets) is None:
-            return
+            return again
         for number, (start, stop) in enumerate(pairwise(lists.offsets.tolist())):
             raw = docids.raw(start, stop)
             if len(set(raw)) == len(raw):
                 continue
             seen: dict[bytes, int] = {}
+            scored: set[tuple[bytes, float]] = set()
             for row, docid in enumerate(raw, start):
                 if seen.setdefault(docid, row) != row:
                     self._tell_duplicate(lists, number, seen[docid], row)
+                if scores is not None:
+                    pair = docid, float(scores[row])
+                    if pair in scored:
+                        again.append(row)
+                    scored.add(pair)
+        return again
 
     def _tell_duplicate(self, lists: Lists, number: int, first: int, row: int) -> None:
         values: FloatArray | IntArray | None = lists.scores
@@ -152,7 +167,7 @@ class QueryChecks:
             self._scores.finish()
         self._tell_depth(first_line, counts)
         documents, tied, contradicted = sum(counts.values()), self._scores.tied, self._ranks.contradicted
-        return Shape(first_line, counts, documents, tied, contradicted, self._scattered)
+        return Shape(first_line, counts, documents, tied, contradicted, self._scattered, self._scores.distances)
 
     def _tell_interleaved(self) -> None:
         if not self._interleaved:
@@ -181,3 +196,20 @@ class QueryChecks:
         )
         todo = "Find out whether lines were lost or added, or whether no more documents were found."
         self._collector.add("R132", what, todo, line=first_line[others[0]])
+
+
+def _without(rows: Rows, left_out: list[int]) -> Rows:
+    """Return rows without some of them, of which none is the first of its query."""
+    kept = np.ones(len(rows.docids), dtype=bool)
+    kept[left_out] = False
+    chosen = np.flatnonzero(kept)
+    return rows._replace(
+        starts=np.searchsorted(chosen, rows.starts),
+        docids=rows.docids.take(chosen),
+        scores=None if rows.scores is None else rows.scores[chosen],
+        ranks=None if rows.ranks is None else rows.ranks[chosen],
+        rels=None if rows.rels is None else rows.rels[chosen],
+        lines=np.asarray(rows.lines)[chosen].tolist(),
+        at=np.asarray(rows.at)[chosen].tolist(),
+        unranked=None if rows.unranked is None else rows.unranked[chosen],
+    )

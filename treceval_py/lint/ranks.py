@@ -41,18 +41,19 @@ class RankChecks:
         """Look at some queries."""
         if lists.ranks is None:
             return
-        self._scored = lists.scores is not None
-        self._queries += len(lists.qids)
+        self._scored, ranked = lists.scores is not None, lists.ranked
+        self._queries += int(ranked.sum())
         self._contradicting.take(lists, _contradicting(lists), lambda number: _contradiction(lists, number))
         ranks = lists.ranks[lists.by_rank]
-        least, constant, single = ranks[lists.offsets[:-1]], lists.same_rank, lists.sizes == 1
+        least, constant, single = ranks[lists.offsets[:-1]], lists.same_rank & ranked, lists.sizes == 1
         # In a run of MS MARCO ranks are all there is, so that constant ones are repeated, and no more than that.
         special = constant if self._scored else np.zeros_like(constant)
         self._constant.take(lists, special, lambda number: _constant(lists, number))
-        self._low.take(lists, ~special & ~single & (least < 1), lambda number: _begins(lists, number))
-        self._low_alone.take(lists, single & (least < 1), lambda number: _begins(lists, number))
+        low = ranked & (least < 1)
+        self._low.take(lists, low & ~special & ~single, lambda number: _begins(lists, number))
+        self._low_alone.take(lists, low & single, lambda number: _begins(lists, number))
         odd = marked(lists, ranks[1:] - ranks[:-1] != 1) | (least > 1)
-        self._repeated.take(lists, ~special & odd, lambda number: _odd(lists, number))
+        self._repeated.take(lists, ranked & ~special & odd, lambda number: _odd(lists, number))
 
     def finish(self) -> None:
         """Tell what was found."""
@@ -110,7 +111,7 @@ def _contradicting(lists: Lists) -> BoolArray:
     run = Run.from_columns(names, lists.offsets, lists.rows.docids, lists.scores, ranks=lists.ranks)
     if contradicted := {encode(qid) for qid in rank_contradictions(run).qids}:
         found[:] = [qid in contradicted for qid in lists.qids]
-    return found
+    return found & lists.ranked
 
 
 def _contradiction(lists: Lists, number: int) -> Seen:

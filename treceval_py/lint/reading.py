@@ -17,7 +17,7 @@ import numpy as np
 from treceval_py._types import IntArray, Source
 from treceval_py.errors import InputError
 from treceval_py.formats.source import at_line, blocks, peek
-from treceval_py.lint.beginnings import HEAD, text_of
+from treceval_py.lint.beginnings import HEAD, MACINTOSH, are_line_ends, text_of
 from treceval_py.lint.findings import Collector
 
 __all__ = ["ODD_SPACES", "Chunk", "chunks", "without_data"]
@@ -41,12 +41,16 @@ class Chunk(NamedTuple):
 ODD_SPACES = "\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
 """What looks like a space, or like nothing, but separates no fields: a class of characters for regular expressions."""
 
+_INVISIBLE = "\u00ad\u200c-\u200f\u202a-\u202e"
+"""What is not seen, but takes the place of no space: it may be meant, as where a script joins letters."""
+
 _NUL = re.compile("\0")
 _CONTROL = re.compile("[\x01-\x08\x0e-\x1f\x7f-\x9f]")
-_ODD = re.compile(f"[{ODD_SPACES}]")
+_ODD = re.compile(f"[{ODD_SPACES}{_INVISIBLE}]")
+_SPACE = re.compile(f"[{ODD_SPACES}]")
 _NOT_UTF_8 = re.compile("[\udc80-\udcff]")
 _ODD_BYTES = re.compile(
-    rb"\xc2\xa0|\xe1\x9a\x80|\xe2\x80[\x80-\x8b\xa8\xa9\xaf]|\xe2\x81[\x9f\xa0]|\xe3\x80\x80|\xef\xbb\xbf"
+    rb"\xc2[\xa0\xad]|\xe1\x9a\x80|\xe2\x80[\x80-\x8f\xa8-\xaf]|\xe2\x81[\x9f\xa0]|\xe3\x80\x80|\xef\xbb\xbf"
 )
 _CONTROL_BYTES = re.compile(rb"[\x01-\x08\x0e-\x1f\x7f]|\xc2[\x80-\x9f]")
 
@@ -170,6 +174,7 @@ class _Bytes:
         self.ended = False
         self._collector = collector
         self._blank, self._comments, self._nuls, self._returns = _Tally(), _Tally(), _Tally(), _Tally()
+        self._data = _Tally()  # comments that look like data
         self._mac = False
 
     def look(self, text: bytes) -> Chunk:
@@ -178,18 +183,29 @@ class _Bytes:
         if b"\r" in text:
             text = self._look_at_returns(text, first)
         blank, comments, lines = without_data(text)
-        for tally, found in ((self._blank, blank), (self._comments, comments)):
-            if len(found):
-                tally.take(len(found), first + int(found[0]))
+        if len(blank):
+            self._blank.take(len(blank), first + int(blank[0]))
+        if len(comments):
+            self._look_at_comments(text, comments, first)
         rest = text.translate(None, _PLAIN)
         if rest:
             self._look_at_odd(text, rest, first)
         self.lines += lines
         return Chunk(first, text)
 
+    def _look_at_comments(self, text: bytes, comments: IntArray, first: int) -> None:
+        ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n"))
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        for line in comments.tolist():
+            data = _DATA.match(text, starts[line], ends[line])
+            (self._comments if data is None else self._data).take(1, first + line)
+
     def _look_at_returns(self, text: bytes, first: int) -> bytes:
-        if self._mac or (first == 1 and text.count(b"\n") == 1 and b"\r" in text[:HEAD].rstrip()):
-            self._mac = True  # compressed, and so one line until now
+        if first == 1 and b"\n" not in text.strip() and are_line_ends(text):
+            self._mac = True
+            if not self._collector.counts["F008"]:  # compressed, it may have been told
+                self._collector.add("F008", *MACINTOSH)
+        if self._mac:
             return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         ended = text.count(b"\r\n")
         if ended:
@@ -233,13 +249,14 @@ class _Bytes:
     def finish(self) -> None:
         """Collect what was counted over the file."""
         collector = self._collector
-        if self.ended and self.lines == self._blank.count + self._comments.count:
+        if self.ended and self.lines == self._blank.count + self._comments.count + self._data.count:
             collector.add("F017", "no line with data, only blank lines or comments", "Is it the right file?")
         for code, tally, one, many, todo in (
             ("F005", self._nuls, "a NUL byte", "NUL bytes", _ABOUT_NULS),
             ("F009", self._returns, "a line that ends with CR LF", "lines that end with CR LF", "Use newlines alone."),
             ("F014", self._blank, "a blank line", "blank lines", "Delete it." if self._blank.count == 1 else _DELETE),
             ("F015", self._comments, "a comment", "comments", "Delete it." if self._comments.count == 1 else _DELETE),
+            ("F019", self._data, "a comment that looks like data", "comments that look like data", _ABOUT_DATA),
         ):
             if tally.count:
                 what = one if tally.count == 1 else f"{tally.count:,} {many}, of which this is the first"
@@ -256,6 +273,12 @@ _REFUSALS = {
 
 _ABOUT_NULS = "Write the file again: NUL bytes come from a crash or from binary data."
 _DELETE = "Delete them."
+_ABOUT_DATA = "Lines that begin with # are left out: if they are meant, give their queries other ids."
+
+# A query's id that begins with #, and then what a line of a run, or of judgments, has.
+_DATA = re.compile(
+    rb"\s*#+[^\s#]\S*\s+(?:\S+\s+\S+\s+[+-]?[0-9]+\s+[+-]?\.?[0-9]\S*\s+\S|(?:[Qq]?0|[0-9]+)\s+\S+\s+[+-]?[0-9]+\s*\Z)"
+)
 
 
 def _first_of_lines(text: str, first: int, pattern: re.Pattern[str]) -> Iterator[tuple[int, int, str]]:
@@ -299,5 +322,7 @@ def _about_control(found: str) -> tuple[str, str]:
 
 
 def _about_odd_space(found: str) -> tuple[str, str]:
-    name = unicodedata.name(found, "space").lower()
-    return f"{name} (U+{ord(found):04X}), which separates no fields", "Write a plain space, or delete it."
+    name = f"{unicodedata.name(found, 'space').lower()} (U+{ord(found):04X})"
+    if not _SPACE.match(found):
+        return f"{name}, which nobody sees", "Delete it, unless the same id has it elsewhere."
+    return f"{name}, which separates no fields", "Write a plain space, or delete it."

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
-from treceval_py._types import FloatArray, IntArray
+from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.formats.lines import MSMARCO, QRELS, RUN, Layout
 from treceval_py.tables import Ids
 
-__all__ = ["KINDS", "Kind", "Rows", "column_of"]
+__all__ = ["KINDS", "Kind", "Rows", "column_of", "is_several", "span_of"]
 
 
 class Kind(NamedTuple):
@@ -65,7 +66,7 @@ class Rows(NamedTuple):
     scores : (D,) float array or None
         The scores of a run (finite, or infinite where that is written).
     ranks : (D,) int array or None
-        The rank column, where all of it are whole numbers; None otherwise.
+        The rank column; None of what has none.
     rels : (D,) int array or None
         The labels of judgments.
     lines : sequence of int, length D
@@ -76,6 +77,8 @@ class Rows(NamedTuple):
         The line of ``text`` on which each row stands, from 0.
     ordered : bool
         Whether it is known that ranks rise and scores fall, or stay, within each stretch.
+    unranked : (D,) bool array or None
+        Which rows have no whole number for a rank, and 0 among the ranks; None where all have one.
     """
 
     qids: list[bytes]
@@ -88,6 +91,7 @@ class Rows(NamedTuple):
     text: bytes
     at: Sequence[int]
     ordered: bool = False
+    unranked: BoolArray | None = None
 
     def line_text(self, row: int) -> bytes:
         """Return the line of a row, without its newline; costs the search for it in the text."""
@@ -121,3 +125,13 @@ def column_of(line: bytes, field: int) -> int:
         if number == field:
             break
     return 1 + len(line[:start].decode("utf-8", "surrogateescape"))
+
+
+def span_of(line: bytes, field: int) -> tuple[int, int]:
+    """Return the bytes at which a field of a line, from 0, begins and ends."""
+    return next(islice(_FIELD.finditer(line), field, None)).span()
+
+
+def is_several(line: bytes, count: int, layout: Layout) -> bool:
+    """Tell whether a line of so many fields is likely several, which carriage returns end; readers refuse it."""
+    return count > len(layout.fields) and b"\r" in line.strip()

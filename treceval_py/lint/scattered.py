@@ -6,7 +6,7 @@ Which part a line belongs to is found out once, and kept: two bytes a line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 from zlib import crc32
 
@@ -20,7 +20,7 @@ from treceval_py.lint.reading import Chunk, chunks
 from treceval_py.lint.rows import Kind, Rows
 from treceval_py.tables import Ids
 
-__all__ = ["grouped"]
+__all__ = ["NO_CODE", "Codes", "grouped", "lines_of"]
 
 PART_SIZE = 1 << 24
 """About how many bytes of text are held at a time."""
@@ -29,7 +29,7 @@ NO_CODE = (1 << 16) - 1
 """In the place of a code, for lines without data; and more parts there never are."""
 
 
-class _Codes(NamedTuple):
+class Codes(NamedTuple):
     """Which lines belong together: those of a query have the same code.
 
     Attributes
@@ -78,7 +78,7 @@ def _silent() -> Collector:
     return Collector("", {}, ignore=("",))
 
 
-def _coded(source: Source, kind: Kind, size: int) -> _Codes:
+def _coded(source: Source, kind: Kind, size: int) -> Codes:
     """Give each line the code of its query."""
     of_lines: list[AnyArray] = []
     total, tags, silent = 0, TagWatch(), _silent()
@@ -90,15 +90,30 @@ def _coded(source: Source, kind: Kind, size: int) -> _Codes:
             of_stretches = np.array([crc32(qid) % NO_CODE for qid in rows.qids], dtype=np.uint16)
             here[np.asarray(rows.at, dtype=np.int64)] = np.repeat(of_stretches, np.diff(rows.starts))
         of_lines.append(here)
-    return _Codes(min(total // size + 1, NO_CODE), of_lines)
+    return Codes(min(total // size + 1, NO_CODE), of_lines)
 
 
-def _part(source: Source, kind: Kind, codes: _Codes, part: int) -> Rows | None:
+def _part(source: Source, kind: Kind, codes: Codes, part: int) -> Rows | None:
     """Return the rows of a part of the queries; None if it has none."""
+    text, numbers = lines_of(chunks(source, _silent()), codes, part)
+    if not text:
+        return None
+    rows = rows_of(Chunk(1, text), kind, _silent(), tags=TagWatch())
+    return None if rows is None else _together(rows, numbers)
+
+
+def lines_of(found: Iterable[Chunk], codes: Codes, part: int) -> tuple[bytes, IntArray]:
+    """Return the lines of a part of the queries, one after the other, and their numbers in the file.
+
+    Raises
+    ------
+    InputError
+        The file has changed since the codes were given.
+    """
     texts: list[bytes] = []
     numbers: list[IntArray] = []
     known = iter(codes.of_lines)
-    for chunk in chunks(source, _silent()):
+    for chunk in found:
         here = next(known, None)
         ends = np.flatnonzero(np.frombuffer(chunk.text, dtype=np.uint8) == ord("\n")) + 1
         if here is None or len(here) != len(ends):
@@ -108,10 +123,7 @@ def _part(source: Source, kind: Kind, codes: _Codes, part: int) -> Rows | None:
             lines = Ids(chunk.text, np.concatenate([[0], ends]))
             texts.append(lines.take(chosen).buffer)
             numbers.append(chunk.first + chosen)
-    if not texts:
-        return None
-    rows = rows_of(Chunk(1, b"".join(texts)), kind, _silent(), tags=TagWatch())
-    return None if rows is None else _together(rows, np.concatenate(numbers))
+    return b"".join(texts), np.concatenate(numbers) if numbers else np.zeros(0, dtype=np.int64)
 
 
 def _together(rows: Rows, numbers: IntArray) -> Rows:
@@ -131,4 +143,5 @@ def _together(rows: Rows, numbers: IntArray) -> Rows:
         lines=numbers[at].tolist(),
         text=rows.text,
         at=at.tolist(),
+        unranked=None if rows.unranked is None else rows.unranked[order],
     )

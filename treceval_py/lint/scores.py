@@ -49,6 +49,13 @@ class ScoreChecks:
     ----------
     collector : Collector
         Takes the findings.
+
+    Attributes
+    ----------
+    tied : int
+        How many documents share their score with another one of their query.
+    distances : bool
+        Whether scores look like distances; known when all was told.
     """
 
     def __init__(self, collector: Collector) -> None:
@@ -56,8 +63,9 @@ class ScoreChecks:
         self._following = _Following()
         self._queries = self._documents = self._neighbours = 0
         self.tied = 0
+        self.distances = False
         self._constant, self._ties, self._close, self._distances = Tally(), Tally(), Tally(), Tally()
-        self._in_constant = self._close_pairs = self._could_be_distances = 0
+        self._in_constant = self._close_pairs = self._ranked = self._in_line = 0
 
     def take(self, lists: Lists) -> None:
         """Look at some queries."""
@@ -98,7 +106,8 @@ class ScoreChecks:
         ranked = np.zeros(len(lists.sizes), dtype=bool) if lists.ranks is None else ~lists.same_rank
         enough = np.where(ranked, DISTANCES_FROM, DISTANCES_FROM_LINES)
         eligible = ~lists.same_score & (lists.sizes >= enough)
-        self._could_be_distances += int(eligible.sum())
+        self._ranked += int((eligible & ranked).sum())
+        self._in_line += int((eligible & ~ranked).sum())
         if lists.rows.ordered:
             return
         order = np.arange(len(lists.query))
@@ -126,12 +135,16 @@ class ScoreChecks:
             found.tell(self._collector, "R127", what, todo)
 
     def _tell_distances(self) -> None:
-        found = self._distances
-        if not found.count or found.count < DISTANCES_SHARE * self._could_be_distances:
+        found, eligible = self._distances, self._ranked + self._in_line
+        self.distances = found.count > 0 and found.count >= DISTANCES_SHARE * eligible
+        if not self.distances:
             return
+        enough = f"{DISTANCES_FROM if self._ranked else DISTANCES_FROM_LINES} or more documents"
+        if self._ranked and self._in_line:
+            enough += f", or of {DISTANCES_FROM_LINES} where ranks say nothing"
         what = (
             f"scores look like distances, of which smaller is better: {found.first.words}, and so "
-            f"{of_queries(found.count, self._could_be_distances)} of {DISTANCES_FROM} or more documents"
+            f"{of_queries(found.count, eligible)} of {enough}"
         )
         todo = "Scoring puts the highest score first. If these are distances, write them with the sign changed."
         found.tell(self._collector, "R129", what, todo)

@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from treceval_py.formats.lines import Layout
+from treceval_py.lint.fields import is_number, is_whole
 from treceval_py.lint.reading import ODD_SPACES
+from treceval_py.lint.rows import Kind, is_several
 from treceval_py.tables import decode, encode
 
 __all__ = ["Tally", "tidied"]
@@ -56,7 +57,7 @@ class Tally:
         return told
 
 
-def tidied(text: bytes, first: int, layout: Layout, tally: Tally) -> tuple[bytes, Sequence[int]]:
+def tidied(text: bytes, first: int, kind: Kind, tally: Tally) -> tuple[bytes, Sequence[int]]:
     """Mend the white space of a text.
 
     Parameters
@@ -65,8 +66,8 @@ def tidied(text: bytes, first: int, layout: Layout, tally: Tally) -> tuple[bytes
         Whole lines, each ended by a newline.
     first : int
         The number of the first one.
-    layout : Layout
-        The fields of a line. A line that has not as many stays as it is, but for its end.
+    kind : Kind
+        What the file is. A line that has not its number of fields stays as it is, but for its end.
     tally : Tally
         Is told what was mended.
 
@@ -82,7 +83,7 @@ def tidied(text: bytes, first: int, layout: Layout, tally: Tally) -> tuple[bytes
     written: list[bytes] = []
     lines: list[int] = []
     for line, raw in enumerate(text.split(b"\n")[:-1], first):
-        mended = _mended(raw, line, layout, tally)
+        mended = _mended(raw, line, kind, tally)
         if mended is not None:
             written.append(mended)
             lines.append(line)
@@ -96,9 +97,9 @@ def _is_tidy(text: bytes) -> bool:
     return text.isascii() or _ODD.search(decode(text)) is None
 
 
-def _mended(raw: bytes, line: int, layout: Layout, tally: Tally) -> bytes | None:
+def _mended(raw: bytes, line: int, kind: Kind, tally: Tally) -> bytes | None:
     """Return a line with its white space mended; None of a blank one."""
-    body = raw.rstrip(b"\r")
+    body, layout = raw.rstrip(b"\r"), kind.layout
     plain = body if body.isascii() else encode(_ODD.sub(" ", decode(body)))
     fields = plain.split()
     if not fields:
@@ -108,19 +109,30 @@ def _mended(raw: bytes, line: int, layout: Layout, tally: Tally) -> bytes | None
         tally.add("crlf", [line])
     if fields[0].startswith(b"#"):
         return body
-    odd = plain != body and len(fields) == len(layout.fields)
+    count = len(body.split())
+    odd = plain != body and not layout.fits(count) and _is_sound(fields, kind)
     if odd:
         tally.add("odd", [line])
-        body = plain
-    count = len(body.split())
-    # A carriage return may have been the end of a line, of which a long one is then made.
-    if not layout.fits(count) or (count > len(layout.fields) and b"\r" in body):
+        body, count = plain, len(fields)
+    if not layout.fits(count) or is_several(body, count, layout):
         return body
     tidy = _WHITE.sub(_one, body.strip())
     # White space that an odd space has left beside another is no repair of its own.
     if tidy != body and not odd:
         tally.add("white", [line])
     return tidy
+
+
+def _is_sound(fields: list[bytes], kind: Kind) -> bool:
+    """Tell whether fields are those of a line, and its constant and its numbers stand where they should."""
+    if len(fields) != len(kind.layout.fields):
+        return False
+    if kind.name != "msmarco" and fields[1].upper() not in (b"Q0", b"0"):
+        return False
+    whole = kind.rank if kind.rel is None else kind.rel
+    if kind.score is not None and (not is_number(fields[kind.score]) or is_number(fields[-1])):
+        return False  # a tag that is a number may be a score, of a line that lacks its tag
+    return whole is None or is_whole(fields[whole])
 
 
 def _one(found: re.Match[bytes]) -> bytes:

@@ -15,7 +15,7 @@ from treceval_py.lint.findings import ERROR, NOTE, SEVERITIES, WARNING, Code, Fi
 from treceval_py.output.drawing import BOLD, PLAIN
 from treceval_py.output.tabular import json_safe
 
-__all__ = ["CHECK_FORMATS", "by_severity", "explained", "summary", "withheld"]
+__all__ = ["CHECK_FORMATS", "by_severity", "explained", "left_out", "summary"]
 
 COLOURS = {ERROR: "\x1b[31m", WARNING: "\x1b[33m", NOTE: "\x1b[36m"}
 """Red, yellow and cyan."""
@@ -83,18 +83,24 @@ def summary(files: Sequence[Checked]) -> str:
     total = by_severity(sum((each.counts for each in files), Counter()))
     counted = [_count(total[severity], severity) for severity in SEVERITIES if total[severity]]
     found = ", ".join(counted) or "nothing found"
-    hidden = withheld(files)
-    return f"{found} in {_count(len(files), 'file')}" + (f"; {hidden}" if hidden else "")
+    more = left_out(files)
+    return f"{found} in {_count(len(files), 'file')}" + (f"; {more}" if more else "")
 
 
-def withheld(files: Sequence[Checked]) -> str:
-    """Return how many findings of which codes are counted and not shown; empty where all are shown."""
+def left_out(files: Sequence[Checked]) -> str:
+    """Return what is not shown though it was found, and what was not looked at; empty where there is no such thing."""
     hidden: Counter[str] = Counter()
     for each in files:
         hidden.update(each.counts)
         hidden.subtract(Counter(found.code for found in each.findings))
     more = [f"{number:,} more of {code}" for code, number in sorted(hidden.items()) if number > 0]
-    return f"{', '.join(more)} not shown (--max)" if more else ""
+    unread = [each for each in files if each.unread and each.unread not in each.counts]
+    codes = ", ".join(sorted({each.unread for each in unread}))
+    parts = [
+        f"{', '.join(more)} not shown (--max)" if more else "",
+        f"{_count(len(unread), 'file')} not looked at to the end ({codes})" if unread else "",
+    ]
+    return "; ".join(filter(None, parts))
 
 
 def explained(code: Code) -> str:

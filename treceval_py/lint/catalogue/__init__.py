@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Collection
+
+from treceval_py.errors import EvaluationError
 from treceval_py.lint.catalogue.files import CODES as FILES
 from treceval_py.lint.catalogue.judgments import CODES as JUDGMENTS
 from treceval_py.lint.catalogue.lines import CODES as LINES
@@ -9,7 +13,58 @@ from treceval_py.lint.catalogue.queries import CODES as QUERIES
 from treceval_py.lint.catalogue.together import CODES as TOGETHER
 from treceval_py.lint.findings import Code
 
-__all__ = ["CODES"]
+__all__ = ["CODES", "code_or_name", "codes_named"]
 
 CODES: dict[str, Code] = {code.code: code for part in (FILES, LINES, QUERIES, JUDGMENTS, TOGETHER) for code in part}
 """By their codes, in the order of the checks."""
+
+
+def codes_named(texts: Collection[str], what: str) -> tuple[str, ...]:
+    """Return the codes, or beginnings of codes, that are named.
+
+    Parameters
+    ----------
+    texts : collection of str
+        Codes, such as ``R104``, or their beginnings, such as ``R1``, in any case; or names, such as ``score-nan``.
+    what : str
+        How messages call them.
+
+    Raises
+    ------
+    EvaluationError
+        There is no such code, or ``texts`` is itself a text.
+
+    Examples
+    --------
+    >>> codes_named(["r1", "score-nan"], "select")
+    ('R1', 'R104')
+    """
+    if isinstance(texts, str):
+        raise EvaluationError(f"{what} is the text {texts!r}, and not a collection of codes", f"Give [{texts!r}].")
+    found: list[str] = []
+    for text in texts:
+        begun = text.upper() if isinstance(text, str) else ""
+        if begun and any(code.startswith(begun) for code in CODES):
+            found.append(begun)
+        else:
+            found += (code.code for code in code_or_name(text, what))
+    return tuple(found)
+
+
+def code_or_name(text: str, what: str) -> list[Code]:
+    """Return the code that is meant, or all that have a name.
+
+    Raises
+    ------
+    EvaluationError
+        There is none.
+    """
+    given = text if isinstance(text, str) else str(text)
+    found = [code for code in CODES.values() if given.upper() == code.code or given.lower() == code.name]
+    if not found:
+        known = [*CODES, *(code.name for code in CODES.values())]
+        near = difflib.get_close_matches(given.upper(), known, 1) or difflib.get_close_matches(given.lower(), known, 1)
+        meant = f"Did you mean {near[0]}? " if near else ""
+        todo = f"{meant}'treceval check --explain all' has all of them."
+        raise EvaluationError(f"{what}: there is no code '{given}'", todo)
+    return found

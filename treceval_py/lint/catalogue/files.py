@@ -73,8 +73,9 @@ CODES: tuple[Code, ...] = (
         "damaged-compression",
         ERROR,
         "The compressed data is damaged or cut off",
-        "A checksum is wrong or the end is missing, as after a download that broke off. What was read before the "
-        "damage is checked, what comes after it is lost.",
+        "A checksum is wrong or the end is missing, as after a download that broke off. Reading ends there. A file is "
+        "read in pieces of some megabytes: those before the damage are checked, the one with it and all after it "
+        "are not.",
         "",
         "Copy or download the file again.",
     ),
@@ -84,8 +85,8 @@ CODES: tuple[Code, ...] = (
         ERROR,
         "Carriage returns end lines",
         "Old Macintosh programs, and some exports, end lines with CR alone. To this program, and to trec_eval, all of "
-        "such a file is one line. The check takes each for the end of a line if there is no newline in the file; "
-        "otherwise it names the lines in which there is one.",
+        "such a file is one line. The check takes each for the end of a line if there is no newline in the file, or "
+        "only one at its end; otherwise it names the lines in which there is one.",
         "1 Q0 d1 1 2.5 tag\u240d1 Q0 d2 2 1.5 tag",
         "Save the file with newlines; --fix does it where no line ends otherwise.",
         fixed=True,
@@ -137,9 +138,10 @@ CODES: tuple[Code, ...] = (
         "A character looks like a space, or like nothing, but separates no fields",
         "A no-break space or a zero-width one comes from web pages and word processors. To this program and to "
         "trec_eval it is a part of an id, which then matches no other; Python's str.split, and so ir_measures, takes "
-        "most of them for spaces. The same file gives different scores.",
+        "most of them for spaces. The same file gives different scores. Soft hyphens, joiners and marks of direction "
+        "are seen by nobody, but two ids that differ in one are two ids.",
         "1\u00a0Q0 d1 1 2.5 tag",
-        "Write a plain space, or delete it; --fix does it where the line then has the right number of fields.",
+        "Write a plain space, or delete it; --fix writes one where only then the line has its fields.",
         fixed=True,
     ),
     Code(
@@ -176,9 +178,20 @@ CODES: tuple[Code, ...] = (
         "not-lines",
         NOTE,
         "The file has no lines of fields",
-        "It is JSON, JSON Lines or Parquet. Such files are read as a whole, so only their reader looks at them, and no "
+        "It is JSON, JSON Lines or Parquet, or BEIR's judgments. Only the reader of such files looks at them, and no "
         "line is checked by itself.",
         '{"1": {"d1": 2.5}}',
-        "treceval convert makes a run of lines, which can be checked.",
+        "treceval convert makes a run or judgments of lines, which can be checked.",
+    ),
+    Code(
+        "F019",
+        "comment-like-data",
+        WARNING,
+        "A comment looks like data",
+        "It begins with #, and has the fields of a run or of judgments. This program and trec_eval 10 leave out such "
+        "lines, so that queries whose ids begin with # are lost without a word. trec_eval 9, pytrec_eval and "
+        "ir_measures read them as data.",
+        "#301 Q0 d1 1 2.5 tag\n302 Q0 d1 1 2.5 tag",
+        "If it is data, give the query an id that does not begin with #.",
     ),
 )

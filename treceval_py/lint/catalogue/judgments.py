@@ -35,8 +35,9 @@ CODES: tuple[Code, ...] = (
         "A label is outside the scale",
         "Labels are gains in nDCG and ERR: one label 22 that was to be a 2 outweighs all others of its query. Without "
         "--scale only what can hardly be meant is told: labels below -2, and a label from 10 on that is more than "
-        "twice the next lower one, and that fewer than 1 in 100 of the positive labels reach.",
-        "1 0 d1 2\n1 0 d2 22",
+        "twice the next lower one, and that fewer than 1 in 100 of the positive labels reach. -1 and -2, which mark "
+        "documents that were not judged, are within every scale, also within 0-3.",
+        "1 0 d1 2\n1 0 d2 -3",
         "Correct the label, or give the scale with --scale if it is meant.",
     ),
     Code(

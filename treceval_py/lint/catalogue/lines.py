@@ -99,9 +99,9 @@ _RUN = (
         "R110",
         "header-line",
         ERROR,
-        "The first line names the columns",
+        "A line names the columns",
         "A run has no header. This program refuses it; trec_eval takes it for a document of another query, and "
-        "programs in Python end with a ValueError.",
+        "programs in Python end with a ValueError. One in the middle shows that two files were put into one.",
         "qid Q0 docid rank score tag\n1 Q0 d1 1 2.5 tag",
         "Delete the header; with pandas write header=False.",
     ),
@@ -131,7 +131,7 @@ _RUN = (
         ERROR,
         "The file is of another format",
         "None of the first lines is what it should be. It is told once, and reading ends.",
-        "1\td1\t1",
+        "<html>\n<body>",
         "Give the right file, or say what it is with --as.",
     ),
     Code(
@@ -152,6 +152,16 @@ _RUN = (
         "it.",
         "1\td1\t1.5",
         "Write ranks from 1.",
+    ),
+    Code(
+        "R116",
+        "shifted-columns",
+        ERROR,
+        "All columns are shifted by one",
+        "A column stands before the query, such as the index that pandas writes: Q0 is then the document of every "
+        "line, and the rank its score. It is told once, and reading ends.",
+        "0 1 Q0 d1 1 2.5 tag\n1 1 Q0 d2 2 1.5 tag",
+        "Delete the first column; with pandas write index=False.",
     ),
 )
 
@@ -188,7 +198,7 @@ _JUDGMENTS = (
         "Q304",
         "header-line",
         ERROR,
-        "The first line of judgments names the columns",
+        "A line of judgments names the columns",
         "TREC's judgments have no header. This program refuses it; trec_eval takes it for a judgment of another query.",
         "qid iteration docid rel\n1 0 d1 1",
         "Delete the header.",

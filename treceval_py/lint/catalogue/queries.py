@@ -138,7 +138,7 @@ CODES: tuple[Code, ...] = (
         "Which of them stands first is then no matter of the system: trec_eval puts the larger id first, ir_measures "
         "for some measures the smaller one, others the earlier line, and MS MARCO's script goes by ranks. Scores "
         "that were rounded or written with few digits are the usual cause. Queries of which all scores are the same "
-        "do not count (R127).",
+        "do not count (R127), nor does the same document that comes again with the same score (R120).",
         "1 Q0 d7 1 0.9 mine\n1 Q0 d4 2 0.8 mine\n1 Q0 d8 3 0.8 mine",
         "Write scores with more digits. treceval --ties says between which bounds each value can lie.",
     ),

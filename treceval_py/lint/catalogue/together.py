@@ -87,7 +87,8 @@ CODES: tuple[Code, ...] = (
         WARNING,
         "By ranks and by scores the run has different values",
         "trec_eval and most programs order documents by score; MS MARCO's script and ndeval take the rank column. "
-        "Where the two contradict each other (R123), the same file has two values of every measure.",
+        "Where the two contradict each other (R123), the same file has two values of every measure. It is told where "
+        "RR@10 differs in its first four decimals.",
         "QRELS: 1 0 d1 1\nrun:   1 Q0 d1 1 8.5 tag\n       1 Q0 d2 2 9.5 tag",
         "Find out which of the two was meant, and write the other column anew.",
     ),
@@ -95,11 +96,11 @@ CODES: tuple[Code, ...] = (
         "X209",
         "distances-values",
         WARNING,
-        "The other way round the run would have another value",
+        "The other way round the run would have a higher value",
         "Where scores are likely distances (R129), the best documents stand last in every program that orders by "
-        "falling score. The finding says what AP is and what it would be the other way round: if that is much higher, "
-        "scores are distances.",
-        "QRELS: 1 0 d1 1\nrun:   1 Q0 d1 1 0.12 tag\n       1 Q0 d2 2 0.31 tag",
+        "falling score. Where AP would be higher the other way round, the finding says what it is and what it would "
+        "be: if that is much higher, scores are distances.",
+        "QRELS: 1 0 d1 1\nrun:   1 Q0 d1 1 0.12 tag\n       1 Q0 d2 2 0.31 tag\n       1 Q0 d3 3 0.47 tag",
         "Write the negative of a distance as the score.",
     ),
     Code(

@@ -1,0 +1,454 @@
+"""Checking from the command line to the findings: mending and what remains, how findings look, and what is read."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from command import Done, treceval
+
+import treceval_py as te
+from treceval_py.lint import CODES, check
+from treceval_py.lint.checking import Checked
+from treceval_py.lint.findings import Code, Finding
+from treceval_py.lint.rows import KINDS
+from treceval_py.output.findings import CHECK_FORMATS, explained
+
+QRELS = b"1 0 a 1\n1 0 b 0\n2 0 c 1\n"
+CLEAN = b"1 Q0 a 1 2.5 t\n1 Q0 b 2 1.5 t\n2 Q0 c 1 3 t\n"
+TWICE = b"1 Q0 a 1 2.5 t\n1 Q0 a 1 2.5 t\n2 Q0 c 1 3 t\n"
+ONCE = b"1 Q0 a 1 2.5 t\n2 Q0 c 1 3 t\n"
+TWO_SCORES = b"1 Q0 a 0 2.5 t\n1 Q0 a 1 1.5 t\n2 Q0 c 0 3 t\n"
+"""Ranks from 0, which can be mended, and a document with two scores, which cannot."""
+JSON = b'{"1": {"a": 2.5}}'
+BEIR = b"query-id\tcorpus-id\tscore\n1\ta\t1\n2\tc\t1\n"
+
+
+def command(folder: Path, *arguments: str, **files: bytes) -> Done:
+    """Check in a folder with some files, whose names have their last underscore in the place of a dot."""
+    for name, data in files.items():
+        (folder / ".".join(name.rsplit("_", 1))).write_bytes(data)
+    return treceval(["check", *arguments], folder=folder)
+
+
+def notes(done: Done) -> list[str]:
+    return done.err.decode().splitlines()
+
+
+# --- mending: where it goes ---
+
+
+@pytest.mark.parametrize("target", ["twice.txt", "./twice.txt", "link.txt"])
+def test_findings_are_not_written_over_a_file_that_is_mended_in_place(tmp_path: Path, target: str) -> None:
+    os.symlink("twice.txt", tmp_path / "link.txt")
+    done = command(tmp_path, "twice.txt", "--in-place", "-o", target, twice_txt=TWICE)
+    said = f"{target}: this is read, and would be written over. Name another file.\n"
+    assert (done.status, done.out, done.err.decode()) == (1, b"", said)
+    assert (tmp_path / "twice.txt").read_bytes() == TWICE
+    assert (tmp_path / "link.txt").is_symlink()
+
+
+def test_findings_are_written_beside_a_file_that_is_mended_in_place(tmp_path: Path) -> None:
+    done = command(tmp_path, "twice.txt", "--in-place", "--format", "json", "-o", "found.json", twice_txt=TWICE)
+    assert done == (0, b"", b"note: twice.txt: 1 exact duplicate was removed (line 2)\n")
+    assert (tmp_path / "twice.txt").read_bytes() == ONCE
+    assert ("R120", 2) in [(each["code"], each["line"]) for each in json.loads((tmp_path / "found.json").read_text())]
+
+
+@pytest.mark.parametrize("out", ["out/", "out/mended/"])
+def test_the_copy_of_one_file_goes_into_a_folder_that_is_named_as_such(tmp_path: Path, out: str) -> None:
+    done = command(tmp_path, "twice.txt", "--fix", out, twice_txt=TWICE)
+    assert (done.status, notes(done)) == (0, [f"note: {out}twice.txt: 1 exact duplicate was removed (line 2)"])
+    assert (tmp_path / out / "twice.txt").read_bytes() == ONCE
+
+
+def test_the_copy_of_one_file_goes_into_a_folder_that_is_there(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    command(tmp_path, "twice.txt", "--fix", "out", twice_txt=TWICE)
+    assert (tmp_path / "out" / "twice.txt").read_bytes() == ONCE
+
+
+def test_the_copy_of_a_file_of_another_folder_has_its_name_alone(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "twice.txt").write_bytes(TWICE)
+    assert command(tmp_path, "sub/twice.txt", "--fix", "out/").status == 0
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["twice.txt"]
+
+
+def test_a_copy_does_not_replace_its_file_by_way_of_a_folder(tmp_path: Path) -> None:
+    done = command(tmp_path, "twice.txt", "--fix", "./", twice_txt=TWICE)
+    assert done == (1, b"", b"./twice.txt: this is read, and would be written over. Name another file.\n")
+    assert (tmp_path / "twice.txt").read_bytes() == TWICE
+
+
+# --- mending: what cannot be mended ---
+
+
+@pytest.mark.parametrize("options", [["--fix", "out.txt"], ["--in-place"]])
+def test_what_has_no_lines_is_no_failure_until_it_is_to_be_mended(tmp_path: Path, options: list[str]) -> None:
+    assert command(tmp_path, "run.json", run_json=JSON).status == 0
+    done = command(tmp_path, "run.json", *options)
+    said = b"treceval: run.json: no lines that could be mended, so nothing was written.\n"
+    assert (done.status, done.err) == (1, said)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_what_cannot_be_mended_is_a_failure_though_the_next_file_is_mended(tmp_path: Path) -> None:
+    done = command(tmp_path, "run.json", "twice.txt", "--fix", "out", run_json=JSON, twice_txt=TWICE)
+    assert done.status == 1
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["twice.txt"]
+
+
+def test_text_that_mending_refuses_is_a_failure_though_its_finding_is_left_out(tmp_path: Path) -> None:
+    nul = b"1 Q0 a 1 2.5 t\n1 Q0 b\0 2 1.5 t\n"
+    assert command(tmp_path, "nul.txt", "--ignore", "F005", nul_txt=nul).status == 0
+    done = command(tmp_path, "nul.txt", "--ignore", "F005", "--fix", "out.txt")
+    (said,) = notes(done)
+    assert done.status == 1
+    assert said.startswith("nul.txt:2: ")
+    assert said.endswith(" Nothing was written.")
+    assert [path.name for path in tmp_path.iterdir()] == ["nul.txt"]
+
+
+# --- mending: what remains ---
+
+
+@pytest.mark.parametrize("options", [["--select", "R124"], ["--ignore", "R121"]])
+def test_what_is_not_looked_for_does_not_remain(tmp_path: Path, options: list[str]) -> None:
+    done = command(tmp_path, "run.txt", "--fix", "out.txt", *options, run_txt=TWO_SCORES)
+    assert (done.status, notes(done)) == (0, ["note: out.txt: ranks of 2 queries were numbered from 1 (first: line 1)"])
+
+
+def test_a_warning_remains_and_is_no_failure(tmp_path: Path) -> None:
+    done = command(tmp_path, "qrels.txt", "--scale", "0-1", "--fix", "out.txt", qrels_txt=b"1 0 a 1\n\n1 0 b 2\n")
+    told = ["note: out.txt: 1 blank line was removed (line 2)", "note: out.txt: what remains: 1 warning (Q312)"]
+    assert (done.status, notes(done)) == (0, told)
+
+
+def test_a_warning_that_remains_is_a_failure_with_strict(tmp_path: Path) -> None:
+    done = command(
+        tmp_path, "qrels.txt", "--scale", "0-1", "--fix", "out.txt", "--strict", qrels_txt=b"1 0 a 1\n1 0 b 2\n"
+    )
+    assert done.status == 1
+
+
+def test_a_warning_that_was_mended_is_no_failure_with_strict(tmp_path: Path) -> None:
+    run = b"1 Q0 a 0 2.5 t\n1 Q0 b 1 1.5 t\n2 Q0 c 0 3 t\n"
+    assert command(tmp_path, "run.txt", "--strict", run_txt=run).status == 1
+    assert command(tmp_path, "run.txt", "--strict", "--fix", "out.txt").status == 0
+
+
+def test_errors_and_warnings_that_remain_are_counted_with_their_codes(tmp_path: Path) -> None:
+    # Labels of a: 1 and 0, of b: 1 and 0; those outside the scale are 5 and 7.
+    qrels = b"1 0 a 1\n1 0 a 0\n1 0 b 1\n1 0 b 0\n1 0 c 5\n1 0 d 7\n1 0 d 7\n"
+    done = command(tmp_path, "qrels.txt", "--scale", "0-1", "--fix", "out.txt", qrels_txt=qrels)
+    told = [
+        "note: out.txt: 1 exact duplicate was removed (line 7)",
+        "note: out.txt: what remains: 2 errors (Q311), 2 warnings (Q312)",
+    ]
+    assert (done.status, notes(done)) == (1, told)
+
+
+def test_how_many_remain_does_not_depend_on_how_many_are_shown(tmp_path: Path) -> None:
+    run = b"1 Q0 a 1 nan t\n\n1 Q0 b 2 nan t\n1 Q0 c 3 nan t\n"
+    done = command(tmp_path, "run.txt", "--max", "1", "--fix", "out.txt", run_txt=run)
+    told = ["note: out.txt: 1 blank line was removed (line 2)", "note: out.txt: what remains: 3 errors (R104)"]
+    assert notes(done) == told
+
+
+def test_notes_do_not_remain(tmp_path: Path) -> None:
+    apart = b"1 Q0 a 1 3 t\n2 Q0 c 1 3 t\n\n1 Q0 b 2 2 t\n"  # the lines of a query do not stand together
+    done = command(tmp_path, "run.txt", "--fix", "out.txt", run_txt=apart)
+    assert (done.status, notes(done)) == (0, ["note: out.txt: 1 blank line was removed (line 3)"])
+
+
+def test_a_mended_copy_is_what_its_file_was_said_to_be_and_beside_the_same_judgments(tmp_path: Path) -> None:
+    # Judgments say that a is relevant, and the ranking that it is not. Only of a judged ranking that is told.
+    arguments = ["ranking.txt", "--as", "judged-ranking", "--qrels", "qrels.txt", "--fix", "out.txt"]
+    done = command(tmp_path, *arguments, qrels_txt=QRELS, ranking_txt=b"1 Q0 a 0\n\n1 Q0 b 0\n2 Q0 c 1\n")
+    told = ["note: out.txt: 1 blank line was removed (line 2)", "note: out.txt: what remains: 1 warning (X210)"]
+    assert (done.status, notes(done)) == (0, told)
+
+
+def test_a_mended_copy_is_held_to_the_kind_that_its_file_was_said_to_be(tmp_path: Path) -> None:
+    # By most of its lines it would be a run, and only the first one would be wrong.
+    done = command(
+        tmp_path, "lines.txt", "--as", "msmarco", "--fix", "out.txt", lines_txt=b"1 a 1\n1 Q0 b 2 3 t\n1 Q0 c 3 2 t\n"
+    )
+    assert done.status == 1
+    assert notes(done)[-1] == "note: out.txt: what remains: 2 errors (R101)"
+
+
+# --- how findings look ---
+
+NAN = Finding("R104", "error", "run.txt", 2, 10, "score 'nan' is not a number", "Find out where it comes from.")
+
+
+def made(style: str, *findings: Finding, colour: bool = False) -> str:
+    counts = Counter(each.code for each in findings)
+    return CHECK_FORMATS[style]([Checked("run.txt", KINDS["run"], list(findings), counts, 3, None)], colour)
+
+
+def test_control_characters_of_data_are_visible_in_github_s_messages() -> None:
+    finding = NAN._replace(what="score '\x1b[2J\r\n' is not a number", todo="Write\x071.")
+    assert made("github", finding) == (
+        f"::error file=run.txt,line=2,col=10,title=R104 {CODES['R104'].name}::"
+        "score '\\x1b[2J\\r\\n' is not a number. Write\\x071.\n"
+    )
+
+
+def test_bytes_that_are_no_utf_8_are_visible_in_github_s_messages() -> None:
+    message = made("github", NAN._replace(what="id 'd\udce9'", todo="")).partition("::score")[0].split("::")[-1]
+    assert message == "id 'd\\xe9'.\n"
+
+
+@pytest.mark.parametrize(("severity", "style"), [("error", "\x1b[31m"), ("warning", "\x1b[33m"), ("note", "\x1b[36m")])
+def test_places_are_bold_and_severities_have_their_colours(severity: str, style: str) -> None:
+    first = made("text", NAN._replace(severity=severity), colour=True).splitlines()[0]
+    assert first == (
+        f"\x1b[1mrun.txt:2:10\x1b[0m: {style}{severity}\x1b[0m R104: score 'nan' is not a number. "
+        "Find out where it comes from."
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "shown"), [("a\x1b[2J.txt", "a\\x1b[2J.txt"), ("a\n\u0085b", "a\\n\\x85b"), ("\udcff.txt", "\\xff.txt")]
+)
+def test_colour_stands_where_it_should_beside_a_name_with_control_characters(file: str, shown: str) -> None:
+    first = made("text", NAN._replace(file=file, todo=""), colour=True).splitlines()[0]
+    assert first == f"\x1b[1m{shown}:2:10\x1b[0m: \x1b[31merror\x1b[0m R104: score 'nan' is not a number."
+
+
+def test_what_is_not_shown_is_told_in_the_order_of_the_codes_over_all_files(tmp_path: Path) -> None:
+    nans = b"".join(b"1 Q0 d%d %d nan t\n" % (number, number) for number in range(1, 4))
+    escapes = b"".join(b"1 Q0 d\x1b%d %d %d t\n" % (number, number, 9 - number) for number in range(1, 5))
+    arguments = ["nans.txt", "escapes.txt", "--max", "1", "--select", "R104,F012"]
+    done = command(tmp_path, *arguments, nans_txt=nans, escapes_txt=escapes)
+    # 3 - 1 of R104 in the first file, 4 - 1 of F012 in the second.
+    said = done.out.decode().splitlines()[-1].partition("; ")[2]
+    assert said == "3 more of F012, 2 more of R104 not shown (--max)"
+    beside = command(tmp_path, *arguments, "--format", "github").err
+    assert beside == b"note: 3 more of F012, 2 more of R104 not shown (--max)\n"
+
+
+# --- explanations ---
+
+
+def test_that_it_is_mended_is_said_once_where_the_advice_says_it() -> None:
+    code = Code("F003", "mark", "warning", "A mark", "Why.", "", "Save it anew; --fix does it.", fixed=True)
+    assert explained(code).endswith("\nWhat to do: Save it anew; --fix does it.\n")
+
+
+def test_that_it_is_mended_is_not_said_of_what_is_not() -> None:
+    code = Code("R104", "score-nan", "error", "A score is NaN", "Why.", "", "Mend it.")
+    assert explained(code).endswith("\nWhat to do: Mend it.\n")
+
+
+@pytest.mark.parametrize("code", [code for code, each in CODES.items() if each.fixed])
+def test_an_explanation_of_what_is_mended_speaks_of_mending_once(tmp_path: Path, code: str) -> None:
+    out = command(tmp_path, "--explain", code).out.decode()
+    assert out.partition("What to do: ")[2].count("--fix") == 1
+
+
+@pytest.mark.parametrize("code", [code for code, each in CODES.items() if not each.fixed])
+def test_an_explanation_of_what_is_not_mended_does_not_say_that_it_is(tmp_path: Path, code: str) -> None:
+    out = command(tmp_path, "--explain", code).out.decode()
+    assert not any(words in out for words in ("--fix does it", "--fix OUT"))
+
+
+# --- lines that are read ---
+
+
+def checked(
+    lines: bytes, qrels: bytes | None = None, *, kind: str | None = None, select: tuple[str, ...] = ()
+) -> Checked:
+    return check(io.BytesIO(lines), None if qrels is None else io.BytesIO(qrels), kind=kind, select=select)
+
+
+def codes(found: Checked) -> list[str]:
+    return [each.code for each in found.findings]
+
+
+LONG = b"x" * 1000
+"""The end of ids, so that a few thousand lines are more than are read at once (4 MB)."""
+
+
+def test_lines_are_counted_over_all_pieces_of_a_long_file() -> None:
+    queries = [
+        b"".join(b"%d Q0 d%d%s %d %d t\n" % (query, rank, LONG, rank, 9000 - rank) for rank in range(1, 1001))
+        for query in range(1, 11)
+    ]
+    # A comment, 5 queries, a blank line, 5 queries, and a line with a score that is none.
+    found = checked(b"# a comment\n" + b"".join(queries[:5]) + b"\n" + b"".join(queries[5:]) + b"99 Q0 a 1 nan t\n")
+    assert found.lines == 1 + 5 * 1000 + 1 + 5 * 1000 + 1
+    (nan,) = [each for each in found.findings if each.code == "R104"]
+    assert nan.line == found.lines
+    assert found.shape is not None
+    assert (found.shape.documents, found.shape.first_line[b"6"]) == (10_000, 5003)
+
+
+def test_lines_that_are_blank_or_comments_are_counted() -> None:
+    assert checked(b"# a comment\n\n" + CLEAN + b"\n").lines == 2 + 3 + 1
+
+
+def test_a_last_line_without_a_newline_is_counted() -> None:
+    assert checked(CLEAN[:-1]).lines == 3
+
+
+def test_where_all_lines_are_wrong_in_the_same_way_reading_ends() -> None:
+    lines = b"".join(b"1,Q0,d%d%s,%d,%d,t\n" % (rank, LONG, rank, 9999 - rank) for rank in range(1, 10_001))
+    damaged = gzip.compress(lines + b"\n", 1)[:-20]
+    found = checked(damaged)
+    # Neither the blank line at the end nor that the end is damaged is seen.
+    assert (codes(found), found.unread) == (["R112"], "R112")
+    assert 0 < found.lines < 10_000
+
+
+# --- runs whose queries do not stand together ---
+
+APART = b"1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 a 2 2 t\n2 Q0 b 2 2 t\n2 Q0 b 3 2 t\n"
+
+
+def test_that_the_queries_of_a_run_do_not_stand_together_is_known() -> None:
+    shape = checked(APART).shape
+    assert shape is not None
+    assert shape.scattered
+    assert (shape.counts, shape.first_line, shape.documents) == ({b"1": 2, b"2": 3}, {b"1": 1, b"2": 2}, 5)
+
+
+def test_that_the_queries_of_a_run_stand_together_is_known() -> None:
+    shape = checked(CLEAN).shape
+    assert shape is not None
+    assert not shape.scattered
+
+
+def test_documents_that_come_twice_are_found_once_each_where_queries_do_not_stand_together() -> None:
+    # a comes again in query 1 with another score, b in query 2 with the same one.
+    found = checked(APART, select=("R12",))
+    twice = [(each.line, each.column, each.code) for each in found.findings if each.code in ("R120", "R121", "R122")]
+    assert twice == [(3, 1, "R122"), (3, 6, "R121"), (5, 6, "R120")]
+    assert [found.counts[code] for code in ("R120", "R121", "R122")] == [1, 1, 1]
+
+
+def test_a_run_whose_queries_do_not_stand_together_is_looked_at_once_beside_judgments() -> None:
+    # 37_1 is not judged but looks like 37.1; 7 is not judged either; and 9 is missing.
+    lines = b"1 Q0 a 1 3 t\n37_1 Q0 c 1 3 t\n7 Q0 c 1 3 t\n1 Q0 b 2 2 t\n"
+    found = checked(lines, b"1 0 a 1\n37.1 0 c 1\n9 0 c 1\n", select=("X",))
+    assert [(each.line, each.code) for each in found.findings] == [(2, "X203"), (2, "X204"), (0, "X202")]
+    assert found.counts == {"X202": 1, "X203": 1, "X204": 1}
+
+
+# --- BEIR's judgments ---
+
+
+def test_beir_s_judgments_are_known_by_their_header(tmp_path: Path) -> None:
+    done = command(tmp_path, "qrels.tsv", "--format", "json", qrels_tsv=BEIR)
+    assert (done.status, [each["code"] for each in json.loads(done.out)]) == (0, ["F018"])
+
+
+def test_beir_s_judgments_that_are_said_to_be_judgments_are_left_to_their_reader() -> None:
+    found = checked(BEIR, kind="qrels")
+    assert (codes(found), found.kind, found.unread) == (["F018"], None, "")
+
+
+def test_beir_s_judgments_that_are_said_to_be_a_run_are_none(tmp_path: Path) -> None:
+    done = command(tmp_path, "qrels.tsv", "--as", "run", "--format", "json", qrels_tsv=BEIR)
+    assert (done.status, [each["code"] for each in json.loads(done.out)]) == (1, ["R113"])
+
+
+def test_a_run_is_looked_at_beside_beir_s_judgments(tmp_path: Path) -> None:
+    run = b"1 Q0 a 1 2.5 t\n7 Q0 c 1 3 t\n"
+    done = command(
+        tmp_path, "--qrels", "qrels.tsv", "run.txt", "--select", "X", "--format", "json", qrels_tsv=BEIR, run_txt=run
+    )
+    assert [each["code"] for each in json.loads(done.out)] == ["X203", "X202"]
+
+
+# --- judgments beside a file ---
+
+
+@pytest.mark.parametrize("kind", [None, "qrels"])
+def test_judgments_are_not_looked_at_beside_judgments(kind: str | None) -> None:
+    # Not a query in common, which is an error of a run.
+    found = check(io.BytesIO(b"1 0 a 1\n"), io.BytesIO(b"7 0 a 0\n"), kind=kind)
+    assert found.kind is not None
+    assert (found.kind.name, found.findings, found.lines) == ("qrels", [], 1)
+
+
+def test_what_is_wrong_with_judgments_is_told_beside_judgments() -> None:
+    assert codes(checked(b"1 0 a 1\n1 0 a 0\n", b"7 0 a 1\n")) == ["Q311"]
+
+
+def test_a_file_that_is_not_there_is_a_finding_beside_judgments() -> None:
+    found = check("no/such/run.txt", io.BytesIO(QRELS))
+    assert [str(each) for each in found.findings] == ["no/such/run.txt: error F002: no such file. Check the name."]
+    assert (found.kind, found.lines, found.shape, found.unread) == (None, 0, None, "F002")
+
+
+def test_judgments_that_are_not_there_are_refused() -> None:
+    with pytest.raises(te.InputError, match=r"^no/such/qrels\.txt: no such file\. Check the name\.$"):
+        check(io.BytesIO(CLEAN), "no/such/qrels.txt")
+
+
+@pytest.mark.parametrize(
+    "judgments",
+    [
+        te.Preferences({"1": [te.Preference(b"g", b"s", b"a", 1.0)]}, name="judged.txt"),
+        te.JudgmentGroups({"1": {b"g": {b"a": 1}}}, name="judged.txt"),
+    ],
+    ids=["preferences", "groups"],
+)
+def test_other_judgments_than_of_relevance_are_refused(judgments: te.Preferences | te.JudgmentGroups) -> None:
+    said = r"^judged\.txt: only relevance judgments \(qrels\) can be looked at beside a run\.$"
+    with pytest.raises(te.EvaluationError, match=said):
+        check(io.BytesIO(CLEAN), judgments)  # type: ignore[arg-type]
+
+
+# --- what a run would score otherwise ---
+
+CONTRADICTING = b"1 Q0 a 2 9 t\n1 Q0 b 1 8 t\n"
+DISTANCES = b"".join(b"1 Q0 %c %d %d.5 t\n" % (letter, rank + 1, rank) for rank, letter in enumerate(b"abcd"))
+
+
+def told(found: Checked, code: str) -> str:
+    (finding,) = [each for each in found.findings if each.code == code]
+    return finding.what
+
+
+def test_a_judged_query_without_lines_counts_as_0_where_ranks_and_scores_are_compared() -> None:
+    # In query 1 b is second by score, 1/2, and first by rank, 1. Of four judged queries three are missing.
+    found = checked(CONTRADICTING, b"1 0 b 1\n2 0 c 1\n3 0 c 1\n4 0 c 1\n")
+    values = f"RR@10 is {1 / 2 / 4:.4f} by the scores, and {1 / 4:.4f} by the rank column"
+    assert told(found, "X208") == f"{values}, as MS MARCO's script takes it"
+
+
+def test_a_query_that_is_not_judged_does_not_count_where_ranks_and_scores_are_compared() -> None:
+    found = checked(CONTRADICTING + b"7 Q0 c 1 3 t\n", b"1 0 b 1\n2 0 c 1\n")
+    values = f"RR@10 is {1 / 2 / 2:.4f} by the scores, and {1 / 2:.4f} by the rank column"
+    assert told(found, "X208") == f"{values}, as MS MARCO's script takes it"
+
+
+def test_a_judged_query_without_lines_counts_as_0_where_the_lowest_score_stands_first() -> None:
+    # By score the order is d, c, b, a, and a is relevant: 1/4; the other way round 1. One of two queries is missing.
+    found = checked(DISTANCES, b"1 0 a 1\n2 0 x 1\n")
+    assert told(found, "X209") == f"AP is {1 / 4 / 2:.4f}, and would be {1 / 2:.4f} if the lowest score stood first"
+
+
+@pytest.mark.parametrize("odd", [b"2 Q0 c 0 7 t\n", b"2 Q0 c -1 7 t\n"])
+def test_ranks_that_ms_marco_s_script_cannot_take_have_no_value(odd: bytes) -> None:
+    # By the scores b is second, by the ranks first; but in another query there is a rank below 1.
+    found = checked(CONTRADICTING + odd, b"1 0 b 1\n2 0 c 1\n")
+    assert codes(found) == ["R123", "R124"]
+    assert found.unread == ""
+
+
+def test_a_file_that_is_named_twice_is_not_mended_in_place_twice(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_bytes(b"1 Q0 a 1 2.5 t\n1 Q0 a 1 2.5 t\n")
+    done = treceval(["check", "t.txt", "./t.txt", "--in-place"], folder=tmp_path)
+    assert (done.status, done.out) == (1, b"")
+    assert done.err == b"./t.txt: this would be written twice. Name another file.\n"

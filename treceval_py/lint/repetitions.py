@@ -1,0 +1,159 @@
+"""Documents that a query of judgments has more than once: lines that say the same, or contradict each other.
+
+Of documents no more than those of one query are held, as columns. A dictionary is made only for queries in which
+something is repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treceval_py._types import IntArray
+from treceval_py.lint.findings import Collector
+from treceval_py.lint.rows import Kind, Rows
+from treceval_py.tables import Ids, quoted, repeated
+
+__all__ = ["Repetitions"]
+
+
+class _Judged(NamedTuple):
+    """The first line of a document in a query: its label, the number of the line, and its second column."""
+
+    rel: int
+    line: int
+    group: bytes
+
+
+class _Stretch(NamedTuple):
+    """Rows of a query that stand together: columns of a chunk, and the part of them."""
+
+    docids: Ids
+    rels: IntArray
+    lines: IntArray
+    groups: Sequence[bytes]
+    start: int
+    stop: int
+
+    def rows(self) -> Iterator[tuple[bytes, _Judged]]:
+        """Yield each document with its judgment."""
+        part = slice(self.start, self.stop)
+        columns = self.rels[part].tolist(), self.lines[part].tolist(), self.groups[part]
+        return zip(self.docids.raw(self.start, self.stop), map(_Judged, *columns), strict=True)
+
+    def repeats(self) -> bool:
+        """Tell whether a document comes more than once."""
+        raw = self.docids.raw(self.start, self.stop)
+        return len(set(raw)) < len(raw)
+
+
+class _Same(Sequence[bytes]):
+    """A column that has the same field in each row."""
+
+    def __init__(self, field: bytes, count: int) -> None:
+        self._field = field
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: Any) -> Any:
+        rows = range(self._count)[index]
+        return [self._field] * len(rows) if isinstance(rows, range) else self._field
+
+
+class Repetitions:
+    """Looks for documents that a query has more than once.
+
+    Parameters
+    ----------
+    kind : Kind
+        Judgments, or a judged ranking.
+    collector : Collector
+        Takes the findings.
+    """
+
+    def __init__(self, kind: Kind, collector: Collector) -> None:
+        if kind.rel is None:
+            raise ValueError(f"{kind.what} has no labels")
+        self._kind = kind
+        self._rel_field = kind.rel
+        self._collector = collector
+        # The documents of the last query: as columns, or as a dictionary from when one was needed.
+        self._last: bytes | None = None
+        self._stretches: list[_Stretch] = []
+        self._known: dict[bytes, _Judged] | None = None
+        self._groups = 0  # judgments of documents that the query has from another group
+        self._first_group: tuple[int, int, str] | None = None
+
+    def take(self, rows: Rows) -> None:
+        """Look at the judgments of a chunk; a query may go on in the next one, and no further."""
+        rels = rows.rels
+        if rels is None or not len(rels):
+            return
+        lines, groups = np.asarray(rows.lines, dtype=np.int64), _second_column(rows)
+        twice = repeated(rows.docids, rows.starts) is not None
+        for qid, (start, stop) in zip(rows.qids, pairwise(rows.starts.tolist()), strict=True):
+            stretch = _Stretch(rows.docids, rels, lines, groups, start, stop)
+            begins = qid != self._last
+            if begins:
+                self._last, self._stretches, self._known = qid, [], None
+                if not (twice and stretch.repeats()):
+                    self._stretches = [stretch]
+                    continue
+            if self._known is None:
+                # What was read of the query until now: no document came twice in it.
+                self._known = {docid: judged for part in self._stretches for docid, judged in part.rows()}
+                self._stretches = []
+            self._compare(rows, stretch, qid, self._known)
+
+    def finish(self) -> None:
+        """Add what can be said of the whole file."""
+        if self._first_group is not None:
+            line, column, what = self._first_group
+            also = "" if self._groups == 1 else f"; so it is of {self._groups:,} lines"
+            todo = "As judgments of groups or subtopics give it with -R qrels_jg; otherwise keep one group."
+            self._collector.add("Q317", what + also, todo, line=line, column=column)
+
+    def _compare(self, rows: Rows, stretch: _Stretch, qid: bytes, known: dict[bytes, _Judged]) -> None:
+        for row, (docid, judged) in enumerate(stretch.rows(), stretch.start):
+            first = known.setdefault(docid, judged)
+            if first.group != judged.group:
+                if self._first_group is None or judged.line < self._first_group[0]:
+                    what = f"document {quoted(docid)} of query {quoted(qid)} has a judgment of group"
+                    what += f" {quoted(judged.group)} here, and one of {quoted(first.group)} on line {first.line}"
+                    self._first_group = judged.line, rows.column(row, 1), what
+                self._groups += 1
+                # No id has a space.
+                first = known.setdefault(docid + b" " + judged.group, judged)
+            if first.line != judged.line:
+                self._tell_twice(rows, row, f"document {quoted(docid)} of query {quoted(qid)}", first, judged)
+
+    def _tell_twice(self, rows: Rows, row: int, what: str, first: _Judged, judged: _Judged) -> None:
+        code = "Q310" if first.rel == judged.rel else "Q311"
+        if not self._collector.room(code):
+            self._collector.count(code)
+            return
+        if first.rel == judged.rel:
+            column = rows.column(row, self._kind.docid)
+            what += f" comes twice with label {judged.rel} (first on line {first.line})"
+            todo = "Delete one of the two lines."
+        else:
+            column = rows.column(row, self._rel_field)
+            what += f" has label {judged.rel} here and {first.rel} on line {first.line}"
+            todo = "Find out which is meant, and delete the other line."
+        self._collector.add(code, what, todo, line=judged.line, column=column)
+
+
+def _second_column(rows: Rows) -> Sequence[bytes]:
+    """Return the second column, which says nothing in judgments of one group: mostly it is 0 in all lines."""
+    line = rows.line_text(0)
+    field = line.split(None, 2)[1]
+    at = line.index(field, len(line) - len(line.lstrip()) + len(rows.qids[0]))
+    if rows.text.count(line[at - 1 : at + len(field) + 1]) == len(rows.docids):
+        return _Same(field, len(rows.docids))
+    lines = rows.text.split(b"\n")
+    return [lines[row].split(None, 2)[1] for row in rows.at]
