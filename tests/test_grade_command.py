@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 
@@ -158,6 +159,20 @@ def test_a_single_submission_below_the_mark_to_pass_ends_with_status_3(assignmen
         (
             ["qrels.txt", "in", "-o", "o", "--single"],
             "treceval: --single prints a grade and writes nothing; leave out -o. See 'treceval grade --help'.",
+        ),
+        (
+            ["qrels.txt", "in", "--single", "--workers", "2"],
+            (
+                "treceval: --single grades one submission, in one process; leave out --workers."
+                " See 'treceval grade --help'."
+            ),
+        ),
+        (
+            ["qrels.txt", "--example-rules"],
+            (
+                "treceval: --example-rules prints rules and grades nothing; leave out the rest."
+                " See 'treceval grade --help'."
+            ),
         ),
         (
             ["-", "in", "-o", "o"],
@@ -343,12 +358,14 @@ MEASURED = """
 import resource, sys
 from treceval_py.cli.commands import run
 status = run(sys.argv[1:])
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+# Its own ru_maxrss would count the memory of the process that started it.
+own = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")]
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, *own)
 sys.exit(status)
 """
 
 
-@pytest.mark.skipif(os.name != "posix", reason="links and pipes of POSIX systems")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is as Linux's /proc tells it")
 def test_hostile_submissions_do_no_harm_and_the_others_are_graded(assignment: Path) -> None:
     hostile(assignment / "in")
     before = {path for path in assignment.rglob("*") if not path.is_symlink()}
@@ -410,27 +427,103 @@ def number(cell: str) -> bool:
     return True
 
 
-def test_a_submission_that_takes_too_long_is_stopped_and_told(assignment: Path) -> None:
-    (assignment / "rules.toml").write_text("[limits]\nseconds = 1\n")
-    lines = b"".join(b"q%d Q0 d%d 1 1 t\n" % (number % 500_000, number) for number in range(1_000_000))
+def where_bob(does: str) -> str:
+    """Return what a process runs that grades as always, but does something else first where it comes to bob."""
+    return f"""
+import os, sys, time
+sys.path[:] = sys.argv[1:]
+from treceval_py.grading import worker
+answered = worker._answered
+def other(job, grader, setup):
+    if job.submission.student == "bob":
+        {does}
+    return answered(job, grader, setup)
+worker._answered = other
+worker.main()
+"""
+
+
+def statuses(folder: Path) -> dict[str, tuple[str, str]]:
+    found = json.loads((folder / "out" / "grades.json").read_text("utf-8"))
+    return {each["student"]: (each["status"], each["reason"]) for each in found}
+
+
+@pytest.fixture
+def three(assignment: Path) -> Path:
+    """Add a student after the one whose submission does harm."""
+    (assignment / "in" / "cid").mkdir()
+    (assignment / "in" / "cid" / "run.txt").write_text(RUN)
+    return assignment
+
+
+def test_a_submission_that_takes_too_long_is_stopped_and_told(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treceval_py.grading.workers.START", where_bob("time.sleep(600)"))
+    (three / "rules.toml").write_text("[limits]\nseconds = 4\n")
+    assert grade(three, "--rules", "rules.toml", "--workers", "1").status == 0
+    assert statuses(three) == {
+        "ada": ("scored", ""),
+        "bob": ("failed", "grading it takes more than 4 seconds"),
+        "cid": ("scored", ""),
+    }
+    assert len(list((three / "out" / ".grades").glob("*.json.gz"))) == 2  # bob is tried again the next time
+
+
+def test_a_process_that_dies_takes_nothing_else_along(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treceval_py.grading.workers.START", where_bob("os._exit(3)"))
+    assert grade(three, "--workers", "1").status == 0
+    assert statuses(three) == {
+        "ada": ("scored", ""),
+        "bob": ("failed", "the process that graded it ended: out of memory, or a crash"),
+        "cid": ("scored", ""),
+    }
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is limited where Linux's /proc tells it")
+def test_a_run_that_needs_too_much_memory_is_told(assignment: Path) -> None:
+    lines = b"".join(b"%d Q0 document%d 1 %d t\n" % (number % 3, number, number) for number in range(1_500_000))
     (assignment / "in" / "bob" / "run.txt").write_bytes(lines)
-    done = grade(assignment, "--rules", "rules.toml")
-    assert done.status == 0
-    found = {each["student"]: each for each in json.loads((assignment / "out" / "grades.json").read_text("utf-8"))}
-    assert (found["ada"]["status"], found["bob"]["status"]) == ("scored", "failed")
-    assert found["bob"]["reason"] == "grading it takes more than 1 seconds"
-    assert len(list((assignment / "out" / ".grades").glob("*.json.gz"))) == 1  # tried again the next time
+    (assignment / "rules.toml").write_text("[limits]\nmemory_megabytes = 128\n")
+    grade(assignment, "--rules", "rules.toml")
+    assert statuses(assignment) == {
+        "ada": ("scored", ""),
+        "bob": ("failed", "grading it needs more memory than the rules allow"),
+    }
 
 
-def test_a_crash_of_the_process_takes_nothing_else_along(assignment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The process that grades ends where it should begin; each submission gets a new one.
-    (assignment / "treceval_py_crash.py").write_text("")
-    monkeypatch.setattr("treceval_py.grading.workers.START", "import os; os._exit(3)")
+def test_what_prints_while_it_grades_is_no_message(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treceval_py.grading.workers.START", where_bob("print('noise' * 100_000, flush=True)"))
+    assert grade(three, "--workers", "1").status == 0
+    assert statuses(three)["cid"] == ("scored", "")
+
+
+def test_a_process_that_cannot_start_says_why(assignment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treceval_py.grading.workers.START", "raise ImportError('no numpy here')")
     done = grade(assignment)
-    assert (done.status, done.err) == (
-        1,
-        b"treceval: the process that grades ended before it began. Try again with fewer processes.\n",
-    )
+    assert done.status == 1
+    assert done.err == b"treceval: the process that grades could not start: ImportError: no numpy here.\n"
+
+
+def test_programs_that_students_hand_in_are_not_run(assignment: Path) -> None:
+    for name in ("json", "numpy", "tempfile", "sitecustomize", "treceval_py"):
+        (assignment / "in" / f"{name}.py").write_text("open('executed', 'w').close()\n")
+    (assignment / "qrels.txt").rename(assignment / "in" / "qrels.txt")
+    done = treceval(["grade", "qrels.txt", ".", "-o", "../out"], folder=assignment / "in")
+    assert done.status == 0
+    assert not (assignment / "in" / "executed").exists()
+    assert statuses(assignment)["ada"] == ("scored", "")
+
+
+def test_a_file_of_rules_beside_the_submissions_is_no_submission(assignment: Path) -> None:
+    (assignment / "in" / "rules.toml").write_text("[points]\nrun = 10\n")
+    grade(assignment, "--rules", "in/rules.toml")
+    assert set(statuses(assignment)) == {"ada", "bob"}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX systems")
+def test_judgments_from_a_pipe_are_refused_before_they_are_read(assignment: Path) -> None:
+    os.mkfifo(assignment / "pipe")
+    done = treceval(["grade", "pipe", "in", "-o", "out"], folder=assignment)
+    assert done.err == b"pipe: is no regular file, and is read by several processes. Write it to a file.\n"
 
 
 def test_a_defect_of_ours_fails_one_submission_only(assignment: Path) -> None:
@@ -443,3 +536,147 @@ def test_a_defect_of_ours_fails_one_submission_only(assignment: Path) -> None:
     assert isinstance(reply, worker.Reply)
     assert reply.graded.status == "failed"
     assert reply.graded.reason == "grading stopped at an error of treceval_py: RuntimeError: a defect"
+
+
+def workers_of(pid: int) -> list[int]:
+    """Return the processes that a process started."""
+    texts = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    return [int(number) for text in texts for number in text.split()]
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in Linux's /proc")
+def test_processes_that_grade_end_with_the_one_that_started_them(assignment: Path) -> None:
+    lines = b"".join(b"q%d Q0 d%d 1 1 t\n" % (number % 500_000, number) for number in range(1_000_000))
+    (assignment / "in" / "ada" / "run.txt").write_bytes(lines)
+    command = [sys.executable, "-m", "treceval_py", "grade", "qrels.txt", "in", "-o", "out", "--workers", "1"]
+    process = subprocess.Popen(command, cwd=assignment, stdout=subprocess.DEVNULL)
+    found: list[int] = []
+    while process.poll() is None and not found:
+        found = workers_of(process.pid)
+    time.sleep(1)  # it is at work
+    assert found
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and any(map(alive, found)):
+        time.sleep(0.1)
+    assert not any(map(alive, found))
+
+
+# --- judged rankings, and whose labels count ---
+
+WORKED = "".join(
+    f"{qid} Q0 d{qid}-{rank} {label}\n"
+    for qid, labels in (("1", "20103"), ("2", "0100"), ("3", "11"))
+    for rank, label in enumerate(labels, 1)
+)
+"""The worked example of a coursework: MAP 0.75185, MRR 0.83333, NDCG 0.89889."""
+
+CLAIMED = "MAP = 0.75185\nMRR = 0.83333\nNDCG = 0.89889\n"
+
+THREE_MEASURES = '[scoring]\nmeasures = ["MAP", "MRR", "NDCG"]\n'
+
+
+def one_of(folder: Path, student: str) -> dict:  # type: ignore[type-arg]
+    found = json.loads((folder / "out" / "grades.json").read_text("utf-8"))
+    return next(each for each in found if each["student"] == student)
+
+
+def hand_in_a_judged_ranking(assignment: Path, ranking: str, claims: str, rules: str = THREE_MEASURES) -> dict:  # type: ignore[type-arg]
+    (assignment / "in" / "ada" / "run.txt").unlink()
+    (assignment / "in" / "ada" / "ranking.txt").write_text(ranking)
+    (assignment / "in" / "ada" / "claims.txt").write_text(claims)
+    (assignment / "rules.toml").write_text(rules)
+    assert grade(assignment, "--rules", "rules.toml").status == 0
+    return one_of(assignment, "ada")
+
+
+def test_a_judged_ranking_whose_labels_are_those_of_the_judgments_is_scored_as_the_coursework_does(
+    assignment: Path,
+) -> None:
+    (assignment / "qrels.txt").write_text("".join(reversed(WORKED.splitlines(keepends=True))))
+    found = hand_in_a_judged_ranking(assignment, WORKED, CLAIMED)
+    assert (found["status"], found["profile"], found["points"]) == ("scored", "coursework", 100)
+    assert [round(value, 5) for value in found["measures"].values()] == [0.75185, 0.83333, 0.89889]
+    assert [claim["verdict"] for claim in found["claims"]] == ["correct"] * 3
+
+
+def test_labels_of_its_own_count_where_the_rules_say_so(assignment: Path) -> None:
+    found = hand_in_a_judged_ranking(assignment, WORKED, CLAIMED, THREE_MEASURES + "own_labels = true\n")
+    assert [round(value, 5) for value in found["measures"].values()] == [0.75185, 0.83333, 0.89889]
+    assert [claim["verdict"] for claim in found["claims"]] == ["correct"] * 3
+
+
+def test_a_judged_ranking_is_scored_by_the_judgments_and_not_by_labels_that_leave_something_out(
+    assignment: Path,
+) -> None:
+    # One of the four relevant documents of query 1 alone: AP is 1/4 there, and 0 for the queries that it lacks.
+    found = hand_in_a_judged_ranking(assignment, "1 Q0 d3 1\n", "MAP = 0.08333\n")
+    assert found["measures"]["MAP"] == pytest.approx(1 / 4 / 3)
+    assert [claim["verdict"] for claim in found["claims"]] == ["correct"]
+
+
+def test_a_claim_that_is_right_by_labels_that_contradict_the_judgments_is_a_mistake(assignment: Path) -> None:
+    # The document is judged 0. By the invented label AP is 1 for query 1.
+    found = hand_in_a_judged_ranking(assignment, "1 Q0 d1 1\n1 Q0 d2 0\n", "MAP = 1.0000\n")
+    assert found["measures"]["MAP"] == 0
+    (claim,) = found["claims"]
+    assert (claim["verdict"], claim["why"]) == (
+        "mistake",
+        "right by the labels in the file itself, which contradict the judgments of the assignment",
+    )
+
+
+def test_ranks_in_the_place_of_labels_are_no_judged_ranking(assignment: Path) -> None:
+    ranks = "".join(
+        f"{qid} Q0 d{number} {rank}\n" for qid in (1, 2, 3) for rank, number in enumerate(range(12, 0, -1), 1)
+    )
+    found = hand_in_a_judged_ranking(assignment, ranks, "MAP = 1.0000\n")
+    assert found["status"] == "refused"
+
+
+def test_judgments_are_no_baseline(assignment: Path) -> None:
+    done = grade(assignment, "--baseline", "qrels.txt")
+    assert (done.status, done.err) == (
+        1,
+        b"qrels.txt: these are no lines of a run. Give a run to compare with.\n",
+    )
+
+
+def test_a_folder_without_submissions_changes_nothing(assignment: Path) -> None:
+    grade(assignment)
+    before = files(assignment / "out")
+    (assignment / "empty").mkdir()
+    done = treceval(["grade", "qrels.txt", "empty", "-o", "out"], folder=assignment)
+    assert (done.status, done.err) == (
+        1,
+        b"empty: there is no submission. Give a folder or zip with a file or folder for each student.\n",
+    )
+    assert files(assignment / "out") == before
+
+
+def test_a_single_submission_finds_its_claims_in_the_table_of_a_class(assignment: Path) -> None:
+    (assignment / "in" / "ada" / "claims.txt").unlink()
+    (assignment / "claims.csv").write_text(f"student,measure,value\neve,MAP,0.1\nAda Lovelace,MAP,{AP}\n")
+    done = single(assignment, "in/ada", "--claims", "claims.csv", "--student", "Ada Lovelace")
+    assert (done.err, json.loads(done.out)["student"]) == (b"", "Ada Lovelace")
+    assert [claim["verdict"] for claim in json.loads(done.out)["claims"]] == ["correct"]
+    unknown = single(assignment, "in/ada", "--claims", "claims.csv")
+    assert unknown.err.decode().splitlines() == [
+        "note: claims.csv:2: student 'eve' handed nothing in, or under another name.",
+        "note: claims.csv:3: student 'Ada Lovelace' handed nothing in, or under another name.",
+    ]
+
+
+def test_student_is_of_a_single_submission(assignment: Path) -> None:
+    done = grade(assignment, "--student", "ada")
+    assert done.err == (
+        b"treceval: --student names who a single submission is from; add --single. See 'treceval grade --help'.\n"
+    )

@@ -100,6 +100,61 @@ def test_a_ranking_with_the_labels_of_the_judgments_in_another_order_is_one(tmp_
     assert chosen(tmp_path, {"x": "1 0 b 2\n1 0 a 0\n2 0 a 1\n"}, QRELS.encode())[0] == "x"
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        "1 Q0 a 1\n1 Q0 b 2\n1 Q0 c 3\n2 Q0 a 1\n",
+        "1 0 b 0\n1 0 a 1\n1 0 c 2\n",
+        "1 0 b 999\n1 0 a 998\n1 0 c 997\n1 0 d 996\n1 0 e 995\n1 0 f 994\n",
+    ],
+    ids=["from 1", "from 0", "falling"],
+)
+def test_four_columns_with_ranks_are_a_run_with_mistakes_and_no_ranking_with_judgments(
+    tmp_path: Path, data: str
+) -> None:
+    _, _, read = chosen(tmp_path, {"x.txt": data})
+    assert (read["x.txt"].role, read["x.txt"].why) == ("run", "its lines are like those of a run, with mistakes")
+
+
+def test_labels_that_fall_in_the_best_order_are_no_ranks(tmp_path: Path) -> None:
+    assert chosen(tmp_path, {"x": "1 Q0 d 3\n1 Q0 c 2\n1 Q0 b 1\n1 Q0 a 0\n"})[2]["x"].role == "judged ranking"
+
+
+SETTINGS = "k = 3\nb = 1\ntopk = 1000\n"
+DAMAGED = RUN.replace(" t\n", "\n")
+
+
+@pytest.mark.parametrize("settings", [SETTINGS, "k 3 1\nb 1 1\n", SETTINGS * 10, SETTINGS.replace(" ", "\t")])
+def test_settings_are_no_ms_marco_run(tmp_path: Path, settings: str) -> None:
+    run, _, read = chosen(tmp_path, {"params.txt": settings, "x.txt": DAMAGED})
+    assert (run, read["params.txt"].why) == ("x.txt", "its lines are not those of a run, and it has no claims")
+
+
+def test_short_lines_of_a_query_that_is_judged_are_an_ms_marco_run(tmp_path: Path) -> None:
+    run, _, read = chosen(tmp_path, {"x": "1 a 1\n1 b 2\n", "notes": "We did.\n"}, QRELS.encode())
+    assert (run, read["x"].why) == ("x", "its lines are those of an MS MARCO run")
+
+
+def test_a_damaged_run_that_is_named_so_comes_before_an_ms_marco_run_that_is_not(tmp_path: Path) -> None:
+    run, _, read = chosen(tmp_path, {"a.txt": MSMARCO, "run.txt": DAMAGED})
+    assert run == "run.txt"
+    assert read["a.txt"].why == (
+        "its lines are those of an MS MARCO run, but run.txt was chosen, because its name says so"
+    )
+
+
+def test_a_damaged_run_that_is_far_larger_comes_before_an_ms_marco_run(tmp_path: Path) -> None:
+    run, _, read = chosen(tmp_path, {"a.txt": MSMARCO, "b.txt": DAMAGED * 20})
+    assert run == "b.txt"
+    assert read["a.txt"].why == (
+        "its lines are those of an MS MARCO run, but b.txt was chosen, because it is far larger"
+    )
+
+
+def test_claims_are_found_in_a_page(tmp_path: Path) -> None:
+    assert chosen(tmp_path, {"run.txt": RUN, "onlinetext.html": "<p>MAP = 0.28</p>"})[1] == ["onlinetext.html"]
+
+
 def test_of_two_runs_the_one_that_is_named_so_is_taken(tmp_path: Path) -> None:
     run, _, read = chosen(tmp_path, {"a.txt": LONGER, "my_run.txt": RUN})
     assert run == "my_run.txt"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,103 @@ def test_claims_are_read_with_a_byte_order_mark(encoding: str) -> None:
 )
 def test_a_table_has_a_claim_in_each_row(text: str, claims: list[tuple[str, float, int]]) -> None:
     assert read(text) == claims
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ("| model | MAP | nDCG@10 |\n|---|---|---|\n| ours | **0.28** | 0.55 |\n", [("AP", 0.28, 2), ("nDCG@10", 0.55, 2)]),
+        ("MAP,nDCG@10\n0.28,0.55\n", [("AP", 0.28, 2), ("nDCG@10", 0.55, 2)]),
+        ("MAP;nDCG@10\n0,28;0,55\n", [("AP", 0.28, 2), ("nDCG@10", 0.55, 2)]),
+        ("qid\tmap\tP_5\n1\t0.2\t0.4\nall\t0.3\t0.2\n", [("AP", 0.3, 1), ("P@5", 0.2, 1)]),
+        ("| model | MAP |\n|---|---|\n| baseline | 0.2 |\n| ours | 0.28 |\n", [("AP", 0.28, 2)]),
+        ("| model | MAP |\n|---|---|\n| BM25 | 0.2 |\n| ours | 0.28 |\n", [("AP", 0.28, 2)]),
+        ("| model | MAP |\n|---|---|\n| BM25 | 0.2 |\n\nMRR = 0.5\n", [("AP", 0.2, 1), ("RR", 0.5, 1)]),
+        ("| model | MAP |\n|---|---|\n| one | 0.2 |\n| two | 0.28 |\n", []),
+        ("| model | MAP |\n|---|---|\n| baseline | 0.2 |\n", []),
+    ],
+)  # fmt: skip
+def test_a_table_with_a_column_for_each_measure_has_the_claims_of_its_only_row(
+    text: str, claims: list[tuple[str, float, int]]
+) -> None:
+    assert read(text) == claims
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ('{"map": 0.28}', [("AP", 0.28, 2)]),
+        ('{"map": "0.280"}', [("AP", 0.28, 3)]),
+        ('{"baseline": {"map": 0.2}, "ours": {"map": 0.28}}', [("AP", 0.28, 2)]),
+        ('{"1": {"map": 0.2}, "2": {"map": 0.3}}', []),
+        ('{"1": {"map": 0.2}, "2": {"map": 0.3}, "all": {"map": 0.25}}', [("AP", 0.25, 2)]),
+        ('[{"measure": "MAP", "value": 0.28}, {"measure": "MAP", "query": 3, "value": 0.1}]', [("AP", 0.28, 2)]),
+        ('{"map": null, "k1": 0.9, "P@5": true}', []),
+    ],
+)
+def test_measures_in_json_are_claims(text: str, claims: list[tuple[str, float, int]]) -> None:
+    assert read(text) == claims
+
+
+def test_places_in_json_count_the_lines_of_the_file() -> None:
+    found = claims_in(b'{\n "map": 0.5,\n "P_5": 0.5\n}\n', "claims.json")
+    assert [each.place for each in found] == ["claims.json:2", "claims.json:3"]
+
+
+@pytest.mark.parametrize(
+    ("line", "claims"),
+    [
+        ("MAP=0.28 NDCG@10=0.55", [("AP", 0.28, 2), ("nDCG@10", 0.55, 2)]),
+        ("MAP: 0.28 mean reciprocal rank: 0.5", [("AP", 0.28, 2), ("RR", 0.5, 1)]),
+        ("MAP = 0.28 | P@5 = 0.3", [("AP", 0.28, 2), ("P@5", 0.3, 1)]),
+        ("MAP = 0.5 (k1 = 0.9 b = 0.4)", [("AP", 0.5, 1)]),
+    ],
+)
+def test_several_claims_stand_on_a_line_without_commas(line: str, claims: list[tuple[str, float, int]]) -> None:
+    assert read(line) == claims
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "MAP (baseline): 0.20", "MAP (BM25) = 0.2", "MAP [previous run] = 0.2", "MAP (of the others): 0.2",
+        "MAP: 0.20 (baseline)", "| MAP (baseline) | 0.2 |", "measure,value\nMAP (baseline),0.2",
+    ],
+)  # fmt: skip
+def test_a_number_that_is_said_to_be_of_others_is_no_claim(line: str) -> None:
+    assert claims_in(line.encode(), "claims.txt") == []
+
+
+@pytest.mark.parametrize("line", ["MAP (better than the baseline): 0.3", "MAP: 0.3 (baseline: 0.2)"])
+def test_a_number_that_is_compared_with_that_of_others_is_a_claim(line: str) -> None:
+    assert read(line) == [("AP", 0.3, 1)]
+
+
+# --- pages ---
+
+
+@pytest.mark.parametrize(
+    ("page", "claims"),
+    [
+        ("<p>MAP = <b>0.28</b></p>", [("MAP", "0.28", 1)]),
+        ("<p>Hello</p>\n<p>MAP&nbsp;=&nbsp;0.28<br>MRR: 0.3</p>", [("MAP", "0.28", 2), ("MRR", "0.3", 2)]),
+        ("<table><tr><td><p>MAP</p></td><td>0.28</td></tr></table>", [("MAP", "0.28", 1)]),
+        ("<!-- MAP = 0.1\n--><script>MAP = 0.2</script>MRR = 0.3", [("MRR", "0.3", 2)]),
+        ("<tr><th>model<th>MAP</tr>\n<tr><td>ours<td>0.28</tr>", [("MAP", "0.28", 2)]),
+    ],
+)
+def test_the_claims_of_a_page_are_those_that_are_seen(page: str, claims: list[tuple[str, str, int]]) -> None:
+    found = claims_in(page.encode(), "onlinetext.html")
+    assert [(each.measure, each.text, each.place) for each in found] == [
+        (measure, text, f"onlinetext.html:{line}") for measure, text, line in claims
+    ]
+
+
+@pytest.mark.parametrize("text", ["<a ", "<!--", "<![CDATA[", "&#", "</"])
+def test_a_mebibyte_of_markup_that_never_ends_is_read_at_once(text: str) -> None:
+    begun = time.perf_counter()
+    assert claims_in(text.encode() * ((1 << 20) // len(text)), "x.html") == []
+    assert time.perf_counter() - begun < 10  # minutes, where each beginning is followed to the end of the file
 
 
 # --- names ---
@@ -213,6 +311,20 @@ def test_columns_and_separators_of_a_table_may_differ(tmp_path: Path, text: str)
     ((student, (found,)),) = claims_of_class(table(tmp_path, text)).items()
     assert found.claim is not None
     assert (student, found.measure, found.claim.value) == ("ada", "MAP", 0.75)
+
+
+@pytest.mark.parametrize(
+    ("text", "student"),
+    [
+        ("Name,Vorname,Matrikelnummer,Maß,Wert\nLovelace,Ada,12345,MAP,0.5\n", "Ada Lovelace 12345"),
+        ("Matrikelnummer;Maß;Wert\n12345;MAP;0,5\n", "12345"),
+        ("Vorname,Nachname,Maß,Wert\nAda,Lovelace,MAP,0.5\n", "Ada Lovelace"),
+        ("student,name,measure,value\nada1,Ada,MAP,0.5\n", "ada1"),
+        ("sep=;\nstudent;measure;value\nada;MAP;0,5\n", "ada"),
+    ],
+)
+def test_a_student_is_named_by_all_columns_that_say_who_it_is(tmp_path: Path, text: str, student: str) -> None:
+    assert list(claims_of_class(table(tmp_path, text))) == [student]
 
 
 def test_a_field_of_two_lines_counts_as_both(tmp_path: Path) -> None:

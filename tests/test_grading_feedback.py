@@ -70,8 +70,8 @@ Your numbers
 
 Beside the baseline
 -------------------
-  By AP, over the 50 queries that both have, your run (0.3125) is above the baseline, bm25.run
-  (0.2500).
+  By AP, over the 50 judged queries (those that a run lacks count as 0), your run (0.3125) is above
+  the baseline, bm25.run (0.2500).
   Query by query, yours is higher in 20, lower in 28, equal in 2.
   If both systems were equally good, a mean difference at least as large would come about by chance
   with probability 0.4100 (paired t-test).
@@ -235,6 +235,32 @@ def test_where_a_student_lost_documents_are_named_with_both_ranks() -> None:
     assert made.endswith("\n    and 23 more queries")
 
 
+def test_where_the_rules_leave_missing_queries_out_runs_are_compared_over_those_that_both_have() -> None:
+    grades = GRADES._replace(rules=GRADES.rules._replace(complete=False))
+    made = section(feedback(ENTRIES[0], grades), "Beside the baseline")
+    assert made.startswith(
+        "  By AP, over the 50 queries that both have, your run (0.3125) is above the baseline, bm25.run\n"
+    )
+
+
+def test_a_number_that_is_wrong_by_its_rounding_has_the_right_one_beside_it_once() -> None:
+    assert stated(Checked("AP", "0.3124", "", "rounding", 0.3125, "off by one in the last of its 4 decimals")) == (
+        "AP = 0.3124 is right but for its rounding: off by one in the last of its 4 decimals. "
+        "Under the rules of this assignment it is 0.3125."
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "counted"),
+    [(False, "the judgments of the assignment, not by\n  its own"), (True, "its own judgments")],
+)
+def test_of_a_judged_ranking_it_is_told_whose_judgments_scored_it(own: bool, counted: str) -> None:
+    grades = GRADES._replace(rules=GRADES.rules._replace(own_labels=own))
+    made = section(feedback(ENTRIES[0]._replace(graded=ADA._replace(kind="judged-ranking")), grades), "What was read")
+    first = "  run.txt was taken as a judged ranking (query Q0 document judgment, best first) and scored by\n  "
+    assert " ".join(made.split()).startswith(" ".join(f"{first}{counted}: 5,000 lines".split()))
+
+
 def test_a_tiny_p_is_below_a_bound_and_not_0() -> None:
     against = AgainstBaseline("b", "AP", 0.5, 0.25, 50, 50, 0, 0, 1e-12)
     assert "by chance\n  with probability below 0.0001 (paired t-test)." in told(ADA._replace(against=against))
@@ -280,10 +306,7 @@ def test_more_documents_of_a_query_than_are_told_are_counted() -> None:
         ),
         (
             Checked("AP", "0.9", "", "not reproduced", 0.25, "nearest is P@1, 0.8"),
-            (
-                "AP = 0.9 could not be reproduced under any convention or by any common mistake: nearest is P@1, 0.8. "
-                "Under the rules of this assignment it is 0.2500."
-            ),
+            ("AP = 0.9 could not be reproduced: nearest is P@1, 0.8. Under the rules of this assignment it is 0.2500."),
         ),
         (
             Checked("AP", FORMULA, "", "unchecked", None, "it is no number"),
@@ -356,7 +379,7 @@ def test_a_file_that_could_not_be_scored_has_no_size_of_a_run() -> None:
 def test_the_folder_of_the_baseline_is_not_told() -> None:
     against = AgainstBaseline("/home/teacher/runs/bm25.run", "AP", 0.5, 0.25, 1, 1, 0, 0, None)
     made = told(ADA._replace(against=against))
-    assert "the baseline, bm25.run" in made
+    assert "baseline, bm25.run" in made
     assert "teacher" not in made
 
 

@@ -10,10 +10,10 @@ import grading_samples as samples
 import pytest
 from grading_samples import ADA, BOB, ENTRIES, FORMULA, GRADES, LONG, UMLAUT
 
-from treceval_py.grading.gradebook import gradebook_csv, graded_json, sheets_of, shown
+from treceval_py.grading.gradebook import gradebook_csv, graded_json, perfect, sheets_of, shown
 from treceval_py.grading.grades import Entry
 from treceval_py.grading.points import Mark, Marks
-from treceval_py.grading.records import Checked
+from treceval_py.grading.records import Checked, Graded
 
 
 def rows(text: str) -> list[dict[str, str]]:
@@ -32,7 +32,7 @@ def test_the_columns_are_named_in_order() -> None:
         "student,points,out of,passed,points: run,points: claims,status,reason,AP,nDCG@10,AP less baseline,"
         "queries above,queries below,claims: correct,claims: rounding,claims: convention,claims: mistake,"
         "claims: not reproduced,claims: unchecked,claims: no claim,run,lines,queries,queries missing,errors,warnings,"
-        "repairs,alike (to look into),feedback"
+        "repairs,to look into,feedback"
     )
 
 
@@ -120,9 +120,35 @@ def test_no_cell_of_the_csv_begins_as_a_formula_does() -> None:
 
 
 def test_who_is_alike_is_named_as_what_it_is() -> None:
-    assert row_of(0)["alike (to look into)"] == "same ranking: \\u202efdp.txt"
-    assert row_of(6)["alike (to look into)"] == "same ranking: Ada Lovelace"
-    assert row_of(9)["alike (to look into)"] == "nearly the same: (the baseline)"
+    assert row_of(0)["to look into"] == "same ranking: \\u202efdp.txt"
+    assert row_of(6)["to look into"] == "same ranking: Ada Lovelace"
+    assert row_of(9)["to look into"] == "nearly the same: (the baseline)"
+
+
+GOOD = ADA._replace(measures={"AP": 0.9991, "nDCG@10": 1.0})
+
+
+def test_a_run_as_good_as_the_judgments_is_to_be_looked_into() -> None:
+    grades = GRADES._replace(entries=(ENTRIES[0]._replace(graded=GOOD),), pairs=())
+    sentence = "AP is 0.9991, as if the judgments were handed in as a run"
+    assert perfect(grades) == {0: sentence}
+    assert rows(gradebook_csv(grades))[0]["to look into"] == sentence
+    (about,) = (sheet for sheet in sheets_of(grades) if sheet.name == "About")
+    assert ("to look into", f"Ada Lovelace: {sentence}") in about.rows
+
+
+@pytest.mark.parametrize(
+    "graded",
+    [
+        GOOD._replace(measures={"AP": 0.9989, "nDCG@10": 1.0}),
+        GOOD._replace(measures={"AP": 5000.0, "nDCG@10": 1.0}),
+        GOOD._replace(missing_queries=(41, 50)),
+        GOOD._replace(measures={}),
+    ],
+    ids=["below 0.999", "no share", "nine queries", "no value"],
+)
+def test_another_run_is_not(graded: Graded) -> None:
+    assert perfect(GRADES._replace(entries=(ENTRIES[0]._replace(graded=graded),))) == {}
 
 
 def test_an_empty_class_has_a_line_of_titles() -> None:

@@ -6,6 +6,7 @@ import io
 import multiprocessing
 import pickle
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,77 @@ def test_a_name_that_is_not_utf8_can_be_shown(tmp_path: Path) -> None:
     assert listed(str(folder)) == {"J\\xf6rg": ["J\\xf6rg.txt"]}
 
 
+def test_an_earlier_folder_of_grades_is_no_student(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, "ada/run.txt", "bob/run.txt", "out/.grades/files.json", "out/feedback/ada.txt")
+    others: list[FileRead] = []
+    assert [each.student for each in submissions(path, others=others)] == ["ada", "bob"]
+    assert others == [FileRead("out", "not used", "it is a folder of grades, written by an earlier grading", 0)]
+
+
+def test_an_earlier_folder_of_grades_is_none_in_an_archive_either(tmp_path: Path) -> None:
+    others: list[FileRead] = []
+    path = archive_of(tmp_path, "ada/run.txt", "bob/run.txt", "out/.grades/files.json", "out/feedback/ada.txt")
+    assert [each.student for each in submissions(path, others=others)] == ["ada", "bob"]
+    assert {(each.name, each.why) for each in others} == {
+        ("out", "it is a folder of grades, written by an earlier grading")
+    }
+
+
+def test_a_folder_of_grades_within_that_of_a_student_is_not_read(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, "ada/run.txt", "ada/out/.grades/files.json", "ada/out/feedback/ada.txt", "bob/run.txt")
+    others: list[FileRead] = []
+    assert names(list(submissions(path, others=others))) == {"ada": ["run.txt"], "bob": ["run.txt"]}
+    assert others == [FileRead("ada/out", "not used", "it is a folder of grades, written by an earlier grading", 0)]
+
+
+def test_what_is_excluded_by_path_may_lie_deep_in_the_folder_of_a_student(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, "ada/run.txt", "ada/x/out/feedback.txt", "bob/run.txt")
+    ada = submissions(path, without=[f"{path}/ada/x/out"])[0]
+    assert [item.name for item in ada.items] == ["run.txt"]
+    assert ada.refused == (FileRead("x/out", "not used", "it was given to this grading as something else", 0),)
+
+
+def test_a_folder_of_three_files_that_are_runs_is_a_class_whatever_their_names(tmp_path: Path) -> None:
+    files = ("submissions/s0_run.txt", "submissions/s1_run.txt", "submissions/s2_run.txt", "submissions/README.txt")
+    found = ["README", "s0_run", "s1_run", "s2_run"]  # RUN is in each of them
+    assert list(listed(archive_of(tmp_path, *files))) == found
+    assert list(listed(folder_of(tmp_path, *files))) == found
+
+
+def test_two_runs_beside_a_file_named_otherwise_are_a_class(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, "submissions/ada.txt", "submissions/bob.txt")
+    (tmp_path / "class" / "submissions" / "README.txt").write_text("Welcome.\n")
+    assert [each.student for each in submissions(path)] == ["ada", "bob"]
+
+
+@pytest.mark.parametrize("make", [archive_of, folder_of], ids=["archive", "folder"])
+def test_a_folder_of_two_runs_is_that_of_one_student_and_that_is_told(tmp_path: Path, make: Callable[..., str]) -> None:
+    others: list[FileRead] = []
+    found = submissions(make(tmp_path, "ada/run_1.txt", "ada/run_2.txt"), others=others)
+    assert [each.student for each in found] == ["ada"]
+    why = (
+        "all of it is taken for one student, though several of its files look like runs: "
+        "give each student a folder if these are several students"
+    )
+    assert others == [FileRead("ada", "note", why, 0)]
+
+
+def test_a_loose_file_beside_the_folders_of_students_is_nobodys_unless_it_is_a_run(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, "ada/run.txt", "bob/run.txt", "carl.txt")
+    (tmp_path / "class" / "README.md").write_text("# Homework\n")
+    others: list[FileRead] = []
+    assert [each.student for each in submissions(path, others=others)] == ["ada", "bob", "carl"]
+    why = "it lies beside the submissions, and is no run"
+    assert others == [FileRead("README.md", "not used", why, 11)]
+
+
+def test_a_hidden_file_at_two_levels_is_no_student(tmp_path: Path) -> None:
+    path = archive_of(tmp_path, "class/ada/run.txt", "class/bob/run.txt", "class/.DS_Store", ".DS_Store")
+    others: list[FileRead] = []
+    assert [each.student for each in submissions(path, others=others)] == ["ada", "bob"]
+    assert others == [FileRead(".DS_Store", "not used", "a hidden file", len(RUN))]
+
+
 # --- archives of platforms ---
 
 
@@ -182,6 +254,15 @@ def test_of_several_attempts_the_last_one_counts(tmp_path: Path) -> None:
     assert [item.name for item in ada.items] == ["run.txt"]
     earlier = "HW_ada_attempt_2026-01-09-10-00-00_run.txt"
     assert ada.refused == (FileRead(earlier, "not used", "it is of an earlier attempt", len(RUN)),)
+
+
+def test_of_ids_of_blackboard_that_begin_alike_no_short_number_alone_is_left(tmp_path: Path) -> None:
+    path = archive_of(
+        tmp_path,
+        "HW_3_ada_1_attempt_2026-01-01-10-00-00_run.txt",
+        "HW_3_ada_2_attempt_2026-01-01-10-00-00_run.txt",
+    )
+    assert list(listed(path)) == ["ada_1", "ada_2"]
 
 
 def test_the_only_student_of_blackboard_is_the_last_word_before_the_attempt(tmp_path: Path) -> None:

@@ -328,8 +328,34 @@ def test_a_group_with_the_same_ranking_is_a_sentence_and_no_pairs() -> None:
     assert '<td class="middle">same file</td>' not in page
 
 
-def test_a_judged_ranking_is_marked_in_the_table() -> None:
-    entry = ENTRIES[0]._replace(graded=ENTRIES[0].graded._replace(kind="judged-ranking"))
-    page = overview(GRADES._replace(entries=(entry,), pairs=()))
-    assert '<span class="tag">own labels</span>' in page
-    assert '<span class="tag">own labels</span>' not in overview(GRADES._replace(entries=ENTRIES[1:2], pairs=()))
+@pytest.mark.parametrize(
+    ("kind", "own", "marked"), [("judged-ranking", True, 1), ("judged-ranking", False, 0), ("run", True, 0)]
+)
+def test_a_judged_ranking_that_its_own_labels_scored_is_marked_in_the_table(kind: str, own: bool, marked: int) -> None:
+    entry = ENTRIES[0]._replace(graded=ENTRIES[0].graded._replace(kind=kind))
+    rules = GRADES.rules._replace(own_labels=own)
+    page = overview(GRADES._replace(entries=(entry,), pairs=(), rules=rules))
+    assert page.count('<span class="tag">own labels</span>') == marked
+
+
+def test_a_run_as_good_as_the_judgments_is_a_question() -> None:
+    graded = ENTRIES[0].graded._replace(measures={"AP": 1.0, "nDCG@10": 1.0})
+    page = overview(GRADES._replace(entries=(ENTRIES[0]._replace(graded=graded),), pairs=()))
+    assert "<li>Ada Lovelace: AP is 1.0000, as if the judgments were handed in as a run</li>" in page
+    assert "<h3>Runs that are as good as the judgments</h3>" not in overview(GRADES)
+
+
+def test_runs_with_the_same_documents_are_a_pair_and_no_group() -> None:
+    pairs = (Pair(0, 1, "same documents", 1.0, 50), Pair(1, 2, "same documents", 0.9, 50))
+    page = overview(GRADES._replace(pairs=pairs))
+    assert page.count('<td class="middle">same documents</td>') == 2
+    assert "The same ranking is that of" not in page
+
+
+@pytest.mark.parametrize(("expected", "said"), [((), 1), (("map",), 0)])
+def test_how_measures_count_that_are_not_in_the_rules_is_told(expected: tuple[str, ...], said: int) -> None:
+    page = overview(GRADES._replace(rules=GRADES.rules._replace(expected=expected)))
+    words = (
+        "60 points for claims, in equal parts (measures that are not in the rules count together as one more part), of"
+    )
+    assert page.count(words) == said

@@ -177,7 +177,7 @@ CREDIT = [
     (
         "unchecked",
         0.0,
-        "0.5: the number could not be checked, as there is no run, or it is no number of a known measure",
+        "0.5: the number could not be checked: no run, no known measure, or too few digits",
     ),
 ]
 
@@ -188,7 +188,7 @@ def test_each_verdict_has_its_credit(verdict: str, points: float, why: str) -> N
 
 
 def test_claims_share_their_points_equally_and_are_added_before_rounding() -> None:
-    marks = claim_marks(claim("map", "correct"), claim("P_10", "correct"), claim("ndcg", "correct"), points=20.0)
+    marks = claim_marks(claim("map", "correct"), claim("P_10", "correct"), claim("RR", "correct"), points=20.0)
     assert [mark.points for mark in marks.items] == [6.67, 6.67, 6.67]
     assert marks.total == 20.0  # not 20.01
 
@@ -249,6 +249,56 @@ def test_a_name_that_is_no_measure_is_shown_harmless_and_short() -> None:
     mark = only(claim_marks(claim("\x1b[31m" + "m" * 100, "unchecked", "9" * 100)))
     assert mark.part == "claim \\x1b[31m" + "m" * 35
     assert mark.why.startswith("9" * 40 + ": the number could not be checked")
+
+
+@pytest.mark.parametrize("name", ["num_q", "num_ret", "num_rel", "num_rel_ret"])
+def test_a_count_gives_no_points_where_it_is_not_expected(name: str) -> None:
+    mark = only(claim_marks(claim(name, "correct", "30")))
+    assert mark == Mark("claims", 0.0, 60.0, "what was claimed does not say how good a run is")
+
+
+def test_a_count_takes_no_points_from_other_claims() -> None:
+    assert only(claim_marks(claim("map", "correct"), claim("num_q", "not reproduced"))).points == 60.0
+
+
+def test_a_count_that_is_expected_gives_points() -> None:
+    assert claim_marks(claim("num_ret", "correct", "30"), expected=("num_ret",)).total == 60.0
+
+
+def test_measures_that_are_not_in_the_rules_count_together_as_one() -> None:
+    many = [claim(f"P@{cutoff}", "correct", "0.423") for cutoff in range(100, 400)]
+    marks = claim_marks(claim("MAP", "not reproduced", "0.9"), *many)
+    assert marks.items[0][:3] == ("claim MAP", 0.0, 30.0)
+    assert marks.items[1] == Mark("claim P@100", 0.1, 0.1, "0.423: the number is right")  # 30 / 300
+    assert marks.total == 30.0
+
+
+def test_measures_that_are_not_in_the_rules_have_all_points_where_nothing_else_is_claimed() -> None:
+    assert only(claim_marks(claim("P@7", "correct", "0.423"))) == Mark(
+        "claim P@7", 60.0, 60.0, "0.423: the number is right"
+    )
+
+
+@pytest.mark.parametrize(("text", "value"), [("0.0000", 0.0), ("0.0001", 0.00012), ("0.42", 0.42), ("1.0000", 1.0)])
+def test_a_number_that_anybody_may_know_is_no_claim_of_a_measure_that_is_not_in_the_rules(
+    text: str, value: float
+) -> None:
+    easy = claim("P@100000", "correct", text)._replace(value=value)
+    assert only(claim_marks(easy)) == Mark("claims", 0.0, 60.0, "what was claimed does not say how good a run is")
+    assert claim_marks(claim("MAP", "not reproduced", "0.9"), easy).total == 0.0
+    assert claim_marks(easy, expected=("P@100000",)).total == 60.0
+
+
+@pytest.mark.parametrize("text", ["0.0000", "0.42", "1.0000"])
+def test_such_a_number_is_a_claim_of_a_measure_of_the_rules(text: str) -> None:
+    assert claim_marks(claim("MAP", "correct", text)).total == 60.0
+
+
+def test_a_claim_that_could_not_be_checked_says_why() -> None:
+    checked = claim("map", "unchecked", "0.3")._replace(why="a single decimal says too little; it is 0.2800")
+    assert only(claim_marks(checked)).why == (
+        "0.3: it could not be checked: a single decimal says too little; it is 0.2800"
+    )
 
 
 @pytest.mark.parametrize(("mark", "passed"), [(70.0, True), (70.01, False), (None, None)])

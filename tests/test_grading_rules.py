@@ -191,6 +191,10 @@ def test_a_list_of_names_may_hold_names_of_several_measures() -> None:
     assert [each.name for each in rules.measures] == ["P_5", "P_10", "nDCG@10"]
 
 
+def test_a_count_of_queries_may_be_expected() -> None:
+    assert rules_of('[claims]\nexpected = ["num_q"]\n').expected == ("num_q",)
+
+
 def test_sections_may_be_written_as_dotted_keys_or_inline_tables() -> None:
     rules = rules_of("points.run = 10\nlimits = {seconds = 5}\n")
     assert (rules.points_run, rules.seconds) == (10.0, 5.0)
@@ -242,7 +246,7 @@ REFUSALS = {
     ),
     "[similarity]\nthreshold = 95\n": "rules.toml:2: threshold in [similarity] is 95; it must be a number from 0 to 1.",
     "[similarity]\ndepth = 10.0\n": (
-        "rules.toml:2: depth in [similarity] is 10; it must be a whole number from 1 to 1,000."
+        "rules.toml:2: depth in [similarity] is 10.0; it must be a whole number from 1 to 1,000."
     ),
     "[scoring]\ncomplete = 1\n": "rules.toml:2: complete in [scoring] is 1; it must be true or false.",
     '[scoring]\nmeasures = "map"\n': (
@@ -263,13 +267,16 @@ REFUSALS = {
     'measure = []\n': "rules.toml:1: the list of measures is empty. Name one, or leave it out.",
     '[scoring]\nmeasures = ["map", "AP"]\n': "rules.toml:2: AP is named twice, as map. Keep one.",
     '[scoring]\nmeasures = ["alpha_nDCG@10"]\n': (
-        "rules.toml:2: alpha_nDCG@10 cannot be graded: it is no number, or needs judgments of another kind than qrels. "
-        "Leave it out."
+        "rules.toml:2: alpha_nDCG@10 cannot be graded: it needs judgments of another kind than qrels. Leave it out."
     ),
     '[scoring]\nmeasures = ["runid"]\n': (
-        "rules.toml:2: runid cannot be graded: it is no number, or needs judgments of another kind than qrels. Leave "
-        "it out."
+        "rules.toml:2: runid cannot be graded: it is no number. Leave it out."
     ),
+    '[scoring]\nmeasures = ["map", "all_trec"]\n': (
+        "rules.toml:2: 'all_trec' stands for 100 measures, of which runid cannot be graded: it is no number. Name each "
+        "measure that is wanted, such as map."
+    ),
+    "[scoring]\nlevel = 2.0\n": "rules.toml:2: level in [scoring] is 2.0; it must be a whole number from 0 to 1,000.",
     '[scoring]\nmeasures = ["map"]\n[[measure]]\nname = "map"\n': (
         "rules.toml:3: measures are listed in [scoring], and there is [[measure]]. Keep one of the two."
     ),

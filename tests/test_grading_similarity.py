@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -276,6 +276,62 @@ def components(count: int, links: set[frozenset[int]]) -> set[frozenset[int]]:
         joined = [group for group in groups if group & link]
         groups = [group for group in groups if not group & link] + [set().union(*joined)]
     return set(map(frozenset, groups))
+
+
+TOPS = {str(query): [f"{query}-{rank}" for rank in range(1, 13)] for query in range(1, 6)}
+"""Twelve documents for each of five queries, of which the first ten count."""
+
+
+def changed(change: Callable[[list[str]], list[str]]) -> Lists:
+    return {qid: change(list(docids)) for qid, docids in TOPS.items()}
+
+
+def test_a_copy_with_the_first_two_documents_swapped_has_the_same_documents() -> None:
+    copy = changed(lambda docids: [docids[1], docids[0], *docids[2:]])
+    assert pairs(graded(TOPS, "one"), graded(copy, "other")) == [Pair(0, 1, "same documents", 1.0, 5)]
+
+
+def test_a_copy_with_a_document_put_before_each_list_has_the_same_documents() -> None:
+    copy = changed(lambda docids: ["junk", *docids])
+    assert pairs(graded(TOPS, "one"), graded(copy, "other")) == [Pair(0, 1, "same documents", 0.9, 5)]
+
+
+def test_three_documents_put_among_the_first_ten_are_too_many() -> None:
+    assert pairs(graded(TOPS, "one"), graded(changed(lambda docids: ["x", "y", "z", *docids]), "other")) == []
+
+
+def test_nine_documents_of_ten_in_another_order_are_too_few() -> None:
+    copy = changed(lambda docids: [docids[1], docids[0], *docids[2:5], "junk", *docids[5:]])
+    assert pairs(graded(TOPS, "one"), graded(copy, "other")) == []
+
+
+def test_short_lists_of_the_same_documents_are_no_sign_as_all_were_to_be_ranked() -> None:
+    one = {"1": ["a", "b", "c", "d", "e", "f"]}
+    assert pairs(graded(one, "one"), graded({"1": ["b", "a", "c", "d", "e", "f"]}, "other")) == []
+
+
+def test_where_most_runs_have_the_same_documents_these_were_given_to_them() -> None:
+    orders = [changed(lambda docids, at=at: [*docids[at:10], *docids[:at]]) for at in (0, 3, 6)]  # type: ignore[misc]
+    entries = [graded(lists, str(number)) for number, lists in enumerate(orders)]
+    assert pairs(*entries) == []
+    assert [pair.kind for pair in pairs(*entries[:2])] == ["same documents"]
+
+
+def test_where_runs_go_on_behind_the_same_documents_these_were_chosen() -> None:
+    orders = [changed(lambda docids, at=at: [*docids[at:10], *docids[:at], *docids[10:]]) for at in (0, 3, 6)]  # type: ignore[misc]
+    entries = [graded(lists, str(number))._replace(lines=60, queries=5) for number, lists in enumerate(orders)]
+    assert [pair.kind for pair in pairs(*entries)] == ["same documents"] * 2
+
+
+def test_nearly_the_same_goes_before_the_same_documents() -> None:
+    low = changed(lambda docids: [*docids[:8], docids[9], docids[8], *docids[10:]])
+    swapped = changed(lambda docids: [docids[1], docids[0], *docids[2:]])
+    others = [graded({qid: [f"{name}{rank}" for rank in range(10)] for qid in TOPS}, name) for name in "xyz"]
+    found = pairs(graded(TOPS, "one"), graded(low, "low"), graded(swapped, "swapped"), *others)
+    assert [(pair.first, pair.second, pair.kind) for pair in found] == [
+        (0, 1, "nearly the same"),
+        (0, 2, "same documents"),
+    ]
 
 
 def test_records_of_other_depths_are_refused() -> None:

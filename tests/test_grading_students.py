@@ -83,6 +83,16 @@ def test_two_names_that_fit_one_student_are_given_to_none() -> None:
     ]
 
 
+def test_who_has_claims_by_the_name_as_it_stands_is_named_where_another_name_fits_too() -> None:
+    assert stray(["Ada Lovelace_12345", "12345"], ["Ada Lovelace_12345"]) == [
+        "claims.csv:3: student '12345' may be 'Ada Lovelace_12345', but so may another name in the table"
+    ]
+
+
+def test_first_and_last_name_are_enough_where_the_platform_has_another_number() -> None:
+    assert matched(["Ada Lovelace 4711"], ["Ada Lovelace_12345", "Bob_678"]) == {"Ada Lovelace_12345": ["claims.csv:2"]}
+
+
 def test_a_name_with_control_characters_is_shown_as_escapes() -> None:
     assert stray(["\x1b[31m" + "x" * 200], ["ada"]) == [
         "claims.csv:2: student '\\x1b[31m" + "x" * 75 + "…' handed nothing in, or under another name"

@@ -16,6 +16,7 @@ from treceval_py.errors import visible
 
 if TYPE_CHECKING:
     from treceval_py.grading.grades import Entry, Grades
+    from treceval_py.grading.rules import Rules
 
 __all__ = ["grade"]
 
@@ -52,6 +53,7 @@ below the mark to pass.
 @click.option("--rules", "rules_file", metavar="FILE", help="Measures, thresholds and points (TOML).")
 @flag("--example-rules", help="Print the rules that hold without a file, with comments, to start from.")
 @flag("--single", help="SUBMISSIONS is one submission: print its grade as JSON and write nothing.")
+@click.option("--student", metavar="NAME", help="With --single: who it is from, as in the table of claims.")
 @number("--workers", least=1, most=256, help="How many processes grade [as many as cores].")
 @click.pass_context
 def grade(
@@ -64,6 +66,7 @@ def grade(
     rules_file: str | None,
     example_rules: bool,
     single: bool,
+    student: str | None,
     workers: int | None,
 ) -> None:
     """Grade: read the rules, let processes grade, write."""
@@ -71,23 +74,23 @@ def grade(
     from treceval_py.grading.rules import example_rules as example
 
     if example_rules:
+        if qrels is not None or rules_file is not None:
+            raise click.UsageError("--example-rules prints rules and grades nothing; leave out the rest.")
         put(example(), output)
         return
     if qrels is None or submissions is None:
         raise click.UsageError("Missing argument 'QRELS'." if qrels is None else "Missing argument 'SUBMISSIONS'.")
-    if "-" in (qrels, submissions, claims, baseline, output):
-        raise click.UsageError("Standard input (-) cannot be graded from; name files.")
+    _check_files(qrels, submissions, claims, baseline, output)
     rules = DEFAULT_RULES if rules_file is None else read_rules(rules_file)
     if single:
         if output is not None:
             raise click.UsageError("--single prints a grade and writes nothing; leave out -o.")
-        from treceval_py.grading.grading import grade_one
-        from treceval_py.grading.overview import graded_json
-
-        entry, book = grade_one(qrels, submissions, claims=claims, baseline=baseline, rules=rules)
-        put(json.dumps(graded_json(entry, book), indent=1, allow_nan=False) + "\n", None)
-        ctx.exit(_status(entry))
-    if output is None:
+        if workers is not None:
+            raise click.UsageError("--single grades one submission, in one process; leave out --workers.")
+        ctx.exit(_print_one(qrels, submissions, claims, baseline, rules, student))
+    if student is not None:
+        raise click.UsageError("--student names who a single submission is from; add --single.")
+    if not output:
         raise click.UsageError("Missing option '-o': the folder to write to.")
     from treceval_py.grading.grading import grade as graded
 
@@ -99,9 +102,31 @@ def grade(
             baseline=baseline,
             rules=rules,
             workers=workers,
+            without=[] if rules_file is None else [rules_file],
             after=after,
         )
+    for line in book.notes:
+        note(f"{line}.")
     put(_summary(book, output), None)
+
+
+def _check_files(*files: str | None) -> None:
+    if "-" in files:
+        raise click.UsageError("Standard input (-) cannot be graded from; name files.")
+
+
+def _print_one(
+    qrels: str, submission: str, claims: str | None, baseline: str | None, rules: Rules, student: str | None
+) -> int:
+    """Print the grade of one submission, and return the exit status that says it."""
+    from treceval_py.grading.gradebook import graded_json
+    from treceval_py.grading.grading import grade_one
+
+    entry, book = grade_one(qrels, submission, claims=claims, baseline=baseline, rules=rules, student=student)
+    for line in (*book.notes, *book.strays):
+        note(f"{line}.")
+    put(json.dumps(graded_json(entry, book), indent=1, allow_nan=False) + "\n", None)
+    return _status(entry)
 
 
 def _status(entry: Entry) -> int:
@@ -122,6 +147,7 @@ def _note_packages() -> None:
 
 
 def _summary(book: Grades, output: str) -> str:
+    from treceval_py.grading.gradebook import perfect
     from treceval_py.grading.records import REPAIRED, SCORED, STATUSES
 
     counts = Counter(entry.graded.status for entry in book.entries)
@@ -138,6 +164,9 @@ def _summary(book: Grades, output: str) -> str:
         lines.append(f"  and {len(lost) - SHOWN} more, see the overview")
     if book.pairs:
         lines.append(f"{len(book.pairs)} {'pair' if len(book.pairs) == 1 else 'pairs'} of runs alike: see the overview")
+    suspect = len(perfect(book))
+    if suspect:
+        lines.append(f"{suspect} {'run is' if suspect == 1 else 'runs are'} as good as the judgments: see the overview")
     lines += [f"not matched: {stray}" for stray in book.strays[:SHOWN]]
     if len(book.strays) > SHOWN:
         lines.append(f"and {len(book.strays) - SHOWN} more claims of nobody, see the overview")

@@ -328,3 +328,9 @@ def kept_archive(key: tuple[object, ...], opened: Callable[[], BinaryIO], name: 
         _kept.append((own, archive))
         del _kept[:-_MOST_KEPT]
         return archive
+
+
+def close_kept() -> None:
+    """Close the archives that were kept open; the files of others, and temporary ones, are free then."""
+    with _lock:
+        _kept.clear()  # each closes with the last that uses it

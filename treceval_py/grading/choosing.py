@@ -19,7 +19,7 @@ from treceval_py.grading.records import FileRead
 from treceval_py.lint.beginnings import encoding_of
 from treceval_py.lint.lines import looks_like
 
-__all__ = ["HEAD", "Choice", "choose", "head_of"]
+__all__ = ["HEAD", "Choice", "choose", "head_of", "like_a_run"]
 
 HEAD = 1 << 16
 """Bytes by which a file is judged."""
@@ -125,7 +125,7 @@ def choose(submission: Submission, *, qrels: bytes = b"") -> Choice:
         else:
             why = f"more than {MOST_CLAIM_FILES} files with claims are not read" if kind == "claims" else kind
             files.append(FileRead(item.name, "not used", why, item.size))
-    candidates.sort()
+    candidates = sorted(candidates, key=lambda each: (_beaten(each, candidates), each))
     files += _told(candidates)
     run = candidates[0].item if candidates else None
     return Choice(run, tuple(claims), tuple(sorted(files)))
@@ -143,9 +143,11 @@ def _kind_of(head: bytes, item: Item, qrels: bytes, *, alone: bool) -> int | str
     found = looks_like(head)
     if found is not None and found.name == "qrels":
         return _judged(head, name, qrels)
+    if found is not None and found.name == "run":
+        return _RUN
     # What trec_eval prints of counts has three fields a line, too.
-    if found is not None and not (found.name == "msmarco" and claims_in(head, name)):
-        return _RUN if found.name == "run" else _MSMARCO
+    if found is not None and _is_msmarco(head, qrels) and not claims_in(head, name):
+        return _MSMARCO
     if seen(io.BytesIO(head))[0].format == "parquet" or _like_a_run(head):
         return _LIKE
     if claims_in(head, name):
@@ -159,6 +161,33 @@ def _kind_of(head: bytes, item: Item, qrels: bytes, *, alone: bool) -> int | str
     return "it is empty" if not head else "its lines are not those of a run, and it has no claims"
 
 
+def like_a_run(head: bytes, name: str) -> bool:
+    """Tell whether a file is one that may be the run, by its beginning; quicker than `choose`, and without claims."""
+    if _CODE.search(name):
+        return False
+    found = looks_like(head)
+    if found is None:
+        return _like_a_run(head)
+    if found.name == "qrels":
+        return isinstance(_judged(head, name, b""), int)
+    return found.name == "run" or _is_msmarco(head, b"")
+
+
+SHORTEST = 10
+"""Lines of three fields that may be parameters where they are fewer."""
+
+
+def _is_msmarco(head: bytes, qrels: bytes) -> bool:
+    """Tell lines of three fields that are a run from settings such as ``k = 3``."""
+    lines = [fields for line in _lines_of(head) if (fields := line.split())]
+    if any(fields[1:2] in ([b"="], [b":"]) for fields in lines):
+        return False
+    if len(lines) >= SHORTEST or b"\t" in head:
+        return True
+    judged = {fields[0] for fields in _fields_of(qrels)}
+    return any(fields[0] in judged for fields in lines)
+
+
 def _judged(head: bytes, name: str, qrels: bytes) -> int | str:
     """Tell a ranking with judgments from judgments."""
     lines = _fields_of(head)
@@ -166,25 +195,52 @@ def _judged(head: bytes, name: str, qrels: bytes) -> int | str:
         return "these are the judgments of the assignment, not a run"
     if _NAME_OF_JUDGMENTS.search(name):
         return "these are judgments, by the name of the file, not a run"
+    if _are_ranks(lines):
+        return _LIKE
     ascending = all(a[0] != b[0] or a[2] < b[2] for a, b in pairwise(lines))
     if ascending and all(fields[1] == b"0" for fields in lines):
         return "these are judgments: the documents of each query stand in the order of their ids"
     return _RANKING
 
 
+RISING, FALLING = 2, 5
+"""So many steps of one in a column, and it has ranks; scores that fall evenly take more, as labels of the best rankings
+fall like that too."""
+
+
+def _are_ranks(lines: Sequence[Sequence[bytes]]) -> bool:
+    """Tell ranks, which rise by one in each query, and scores made of them, which fall evenly, from labels."""
+    columns: dict[bytes, list[bytes]] = {}
+    for fields in lines:
+        columns.setdefault(fields[0], []).append(fields[3])
+    try:
+        numbers = [[float(each) for each in column] for column in columns.values()]
+    except ValueError:
+        return False
+    steps = [b - a for column in numbers for a, b in pairwise(column)]
+    if not steps or len(set(steps)) > 1:
+        return False
+    rising = steps[0] == 1 and all(column[0] in (0, 1) for column in numbers)
+    return (rising and len(steps) >= RISING) or (steps[0] < 0 and max(map(len, numbers)) > FALLING)
+
+
 GLANCE = 1000
 """Lines that are compared."""
 
 
-def _fields_of(head: bytes) -> list[list[bytes]]:
-    """Return the fields of the first lines with four fields at least, without a line that may be cut off."""
+def _lines_of(head: bytes) -> list[bytes]:
+    """Return the first lines in UTF-8, whatever encoding and line ends they have, without one that may be cut off."""
+    whole = len(head) < HEAD
     encoding = encoding_of(head)
     if encoding is not None:
         head = head.decode(encoding, "ignore").encode("utf-8", "ignore")
     lines = head.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-    if len(head) >= HEAD and len(lines) > 1:
-        lines.pop()
-    found = (line.split() for line in lines[:GLANCE])
+    return lines[:GLANCE] if whole or len(lines) == 1 else lines[:-1][:GLANCE]
+
+
+def _fields_of(head: bytes) -> list[list[bytes]]:
+    """Return the fields of the first lines with four fields at least."""
+    found = (line.split() for line in _lines_of(head))
     return [fields for fields in found if len(fields) >= 4]
 
 
@@ -194,10 +250,7 @@ _NUMBER = re.compile(rb"[+-]?(\d|nan|inf|none|null)", re.IGNORECASE)
 
 def _like_a_run(head: bytes) -> bool:
     """Tell whether most lines have five fields or more, and numbers where rank and score are."""
-    encoding = encoding_of(head)
-    if encoding is not None:
-        head = head.decode(encoding, "ignore").encode("utf-8", "ignore")
-    lines = [line for line in re.split(rb"[\r\n]+", head[: HEAD // 4]) if line.strip() and line[:1] != b"#"][:50]
+    lines = [line for line in _lines_of(head) if line.strip() and line[:1] != b"#"][:50]
     good = 0
     for line in lines:
         fields = [field for field in _SEPARATOR.split(line[:1000].strip(b' \t"')) if field]
@@ -223,7 +276,21 @@ def _told(candidates: Sequence[_Candidate]) -> list[FileRead]:
     return told
 
 
+FAR_LARGER = 20
+"""So many times the size of a file, and another one is more likely the run, even with mistakes."""
+
+
+def _beaten(each: _Candidate, candidates: Sequence[_Candidate]) -> bool:
+    """Tell whether a file of three or four columns gives way to a damaged run, which is named so or far larger."""
+    return each.kind in (_MSMARCO, _RANKING) and any(
+        other.kind == _LIKE and (other.unnamed < each.unnamed or other.size <= FAR_LARGER * min(each.size, -1))
+        for other in candidates
+    )
+
+
 def _because(first: _Candidate, other: _Candidate) -> str:
+    if first.kind == _LIKE and other.kind < _LIKE:
+        return "its name says so" if first.unnamed < other.unnamed else "it is far larger"
     if first.kind != other.kind:
         return "its lines say so" if first.kind < _NAMED else "its name says so"
     if first.unnamed != other.unnamed:

@@ -15,6 +15,18 @@ from typing import NamedTuple
 
 from treceval_py.errors import InputError, MeasureError, UnknownMeasureError, visible
 from treceval_py.explaining.explanation import MOST_DIGITS, Claim
+from treceval_py.grading.claim_documents import lines_of_html, pairs_of_json
+from treceval_py.grading.claim_lines import (
+    FAMILY_NAMES,
+    GIVEN_NAMES,
+    IDS,
+    TYPOGRAPHY,
+    WHOLE,
+    Header,
+    header_of,
+    is_of_others,
+    pairs_in,
+)
 from treceval_py.grading.naming import is_name, measure_named, nearest_name
 from treceval_py.measures import Measure
 from treceval_py.tables import LONGEST_SHOWN
@@ -61,11 +73,8 @@ def shown(text: str) -> str:
 
 # --- a number ---
 
-_NUMBER = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d{1,4})?\s*%?"
 _PARTS = re.compile(r"(?P<plain>[+-]?[\d.,]+)(?:[eE](?P<power>[+-]?\d+))?\s*(?P<percent>%?)", re.ASCII)
-_WHOLE = re.compile(_NUMBER, re.ASCII)
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+", re.ASCII)
-_TYPOGRAPHY = str.maketrans({"\u2212": "-", "\u00a0": " ", "\u202f": " "})
 
 
 def claimed(name: str, number: str, place: str) -> Claimed:
@@ -89,12 +98,12 @@ def _claim(measure: Measure, written: str) -> Claim:
     MeasureError
         It is none.
     """
-    text = written.strip().translate(_TYPOGRAPHY)
+    text = written.strip().translate(TYPOGRAPHY)
     if measure.family.kind == "count" and _THOUSANDS.fullmatch(text):
         text = text.replace(",", "")
     if not text:
         raise MeasureError("there is no number")
-    found = _PARTS.fullmatch(text) if _WHOLE.fullmatch(text) else None
+    found = _PARTS.fullmatch(text) if WHOLE.fullmatch(text) else None
     if found is None:
         raise MeasureError(f"'{shown(text)}' is no number")
     plain, power = found["plain"].replace(",", "."), int(found["power"] or 0)
@@ -108,12 +117,16 @@ def _claim(measure: Measure, written: str) -> Claim:
 # --- what was handed in ---
 
 
+_HTML = re.compile(r"(?i)\.x?html?$")
+
+
 def claims_in(data: bytes, name: str) -> list[Claimed]:
     """Find the claims in a file that was handed in.
 
     Claims are lines such as ``MAP = 0.75185``, ``nDCG@10: 41.2 %`` and ``map all 0.1234`` (as trec_eval prints it),
-    rows of a Markdown table, and rows below a line that names columns ``measure`` and ``value``. Decimals may stand
-    after a comma. All other lines are about something else.
+    rows of a Markdown table, rows below a line that names columns ``measure`` and ``value``, the only row below a line
+    that names measures, and measures in JSON. HTML is read as it is seen. Decimals may stand after a comma. All other
+    lines are about something else, and so is what is said to be a baseline's, or of an earlier run.
 
     Parameters
     ----------
@@ -129,25 +142,23 @@ def claims_in(data: bytes, name: str) -> list[Claimed]:
     """
     found: list[Claimed] = []
     file = shown(name)
-    lines = _lines(_decoded(data[:MOST_BYTES]))
-    header: _Header | None = None
+    whole = _decoded(data[:MOST_BYTES])
+    lines = lines_of_html(whole) if _HTML.search(name) else list(enumerate(_lines(whole), 1))
+    cut = ((number, line[:LONGEST].strip()) for number, line in lines[:MOST_LINES])
+    of_json = pairs_of_json(whole)
+    pairs = pairs_in(cut) if of_json is None else of_json
     guesses = MOST_CLAIMS
-    for number, full in enumerate(lines[:MOST_LINES], 1):
-        line = full[:LONGEST].strip()
-        place = f"{file}:{number}"
-        opened = _header_of(line)
-        if opened is not None or not line:  # a table ends at a blank line
-            header = opened
+    for number, measure, text, sure in pairs:
+        if is_of_others(measure):
             continue
-        for measure, text, sure in _pairs(line) if header is None else _row(line, header):
-            # Only a bounded number of names is compared with all that there are.
-            if not sure and not is_name(measure):
-                guesses -= 1
-                if guesses < 0 or not nearest_name(measure):
-                    continue
-            if len(found) == MOST_CLAIMS:
-                return [*found[:-1], noted(found[-1], ONLY_THE_FIRST)]
-            found.append(claimed(measure, text, place))
+        # Only a bounded number of names is compared with all that there are.
+        if not sure and not is_name(measure):
+            guesses -= 1
+            if guesses < 0 or not nearest_name(measure):
+                continue
+        if len(found) == MOST_CLAIMS:
+            return [*found[:-1], noted(found[-1], ONLY_THE_FIRST)]
+        found.append(claimed(measure, text, f"{file}:{number}"))
     if found and (len(data) > MOST_BYTES or len(lines) > MOST_LINES):
         why = f"only the first {MOST_LINES:,} lines and {MOST_BYTES:,} bytes of a file are searched for claims"
         return [*found[:-1], noted(found[-1], why)]
@@ -172,123 +183,10 @@ def _lines(text: str) -> list[str]:
     return list(io.StringIO(text, newline=None))
 
 
-_BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
-_MARKUP = re.compile(r"\*\*|__|`|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
-_ASIDE = r"(?:\s?[.;,]?\s?(?:[(\[#].*|//.*)?)"
-_SIGNED = re.compile(rf"(?P<name>.*?[^\s=:≈])\s?(?P<sign>[=:≈])\s?(?P<number>{_NUMBER}){_ASIDE}", re.ASCII)
-_NEXT_TO = re.compile(rf"(?P<name>.*?[^\s,;])\s?[\s,;]\s?(?P<number>{_NUMBER})", re.ASCII)
-_BETWEEN = re.compile(r"[;,]\s(?=[^\W\d])(?![^(]*\))|\s(?:and|und)\s")
-_AS_MEASURED = re.compile(r"[.,]\d{3}|%")
-
-_OF_QUERY = re.compile(r"(?<!at)(?<!@) \d+$")
-"""As trec_eval prints the value of a single query: ``map 301 0.4``."""
-
-_Pair = tuple[str, str, bool]
-"""A name, a number, and whether it is sure that they are a claim."""
+# --- the table of a class ---
 
 
-def _pairs(line: str) -> Iterator[_Pair]:
-    """Yield names and numbers that stand together on a line."""
-    # With single spaces no pattern has two ways to match a stretch of them.
-    text = " ".join(_MARKUP.sub("", _BULLET.sub("", line.translate(_TYPOGRAPHY), count=1)).split())
-    fields = text.split(" ")
-    if len(fields) == 3 and fields[1] == "all":
-        number = _WHOLE.fullmatch(fields[2])
-        # What trec_eval prints as text is no claim.
-        if (number or is_name(fields[0])) and fields[0] not in ("runid", "relstring"):
-            yield fields[0], fields[2], True
-    elif text.startswith("|"):
-        yield from _cells(text)
-    else:
-        for part in _BETWEEN.split(text):
-            found = _assigned(part) or _next_to(part)
-            if found is not None:
-                yield found
-
-
-def _assigned(text: str) -> _Pair | None:
-    """Read ``NAME = NUMBER`` or ``NAME: NUMBER``."""
-    found = _SIGNED.fullmatch(text)
-    if found is None:
-        name, equals, rest = text.partition("=")
-        return (name, rest, True) if equals and is_name(name) and "(" not in name else None
-    name, sign, number = found["name"], found["sign"], found["number"]
-    if is_name(name):
-        # A letter alone, as of a group or a question, is a measure only where the number looks like one.
-        return None if len(name) == 1 and sign == ":" and number.isdigit() else (name, number, True)
-    # Of other names those count that look like a measure's, with a number as measures have it.
-    return (name, number, False) if sign == "=" and _AS_MEASURED.search(number) and " " not in name else None
-
-
-def _next_to(text: str) -> _Pair | None:
-    """Read ``NAME NUMBER`` or ``NAME,NUMBER``, where the number is no whole one."""
-    found = _NEXT_TO.fullmatch(text)
-    if found is None or not is_name(found["name"]) or found["number"].strip("+-").isdigit():
-        return None
-    if _OF_QUERY.search(found["name"]):
-        return None
-    return found["name"], found["number"], True
-
-
-def _cells(text: str) -> Iterator[_Pair]:
-    """Yield the claim of a row of a Markdown table: a measure, and one number."""
-    name, *others = [cell.strip() for cell in text.strip("|").split("|")]
-    numbers = [cell for cell in others if _WHOLE.fullmatch(cell)]
-    if len(numbers) == 1 and is_name(name):
-        yield name, numbers[0], True
-
-
-# --- tables ---
-
-
-class _Header(NamedTuple):
-    """Where the columns of a table stand, and what separates them."""
-
-    separator: str
-    columns: dict[str, int]
-    width: int
-
-
-_NAMES = {
-    "query": ("query", "qid", "topic"),
-    "student": ("student", "name", "student id", "id", "username", "user", "matriculation number", "matrikelnummer"),
-    "measure": ("measure", "metric", "maß", "mass"),
-    "value": ("value", "claim", "claimed", "claimed value", "score", "number", "result", "wert"),
-}
-"""What the columns of a table of claims are called."""
-
-
-def _header_of(line: str, wanted: Sequence[str] = ("measure", "value")) -> _Header | None:
-    """Return how a line names columns; None where it does not name those that are wanted."""
-    for separator in "\t;,|":
-        names = [name.strip().strip('"').strip().lower() for name in line.strip("\ufeff\r\n |").split(separator)]
-        if len(names) < len(wanted):
-            continue
-        found = {key: at for key in wanted for at, name in enumerate(names) if name == key}
-        for key in wanted:
-            for at, name in enumerate(names):
-                if name in _NAMES[key] and at not in found.values():
-                    found.setdefault(key, at)
-        if len(found) == len(wanted):
-            found.update((("query", at) for at, name in enumerate(names) if name in _NAMES["query"]))
-            return _Header(separator, found, len(names))
-    return None
-
-
-def _row(line: str, header: _Header) -> Iterator[_Pair]:
-    """Yield the claim of a row below a header."""
-    text = line.strip("|") if header.separator == "|" else line
-    try:
-        cells = next(csv.reader([text], delimiter=header.separator, skipinitialspace=True), [])
-    except csv.Error:
-        cells = []
-    if len(cells) != header.width:
-        yield from _pairs(line)
-        return
-    measure, value = (cells[header.columns[key]].strip() for key in ("measure", "value"))
-    average = "query" not in header.columns or cells[header.columns["query"]].strip() in ("", "all", "mean")
-    if measure.strip("-: ") and average:  # not the line below the header of a Markdown table
-        yield measure, value, True
+_SEPARATOR = re.compile(r"(?i)\ufeff?\"?sep=.\"?\s*")
 
 
 def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
@@ -314,8 +212,9 @@ def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
     """
     file = os.fspath(path)
     lines = _lines(_text_of(file))
-    first = next((at for at, line in enumerate(lines) if line.strip()), len(lines))
-    header = _header_of(lines[first], ("student", "measure", "value")) if first < len(lines) else None
+    # Excel writes the separator on a line of its own.
+    first = next((at for at, line in enumerate(lines) if line.strip() and not _SEPARATOR.fullmatch(line)), len(lines))
+    header = header_of(lines[first], ("student", "measure", "value")) if first < len(lines) else None
     if header is None:
         written = f"'{shown(lines[first].strip())}'" if first < len(lines) else "nothing"
         what = f"expected a line that names the columns student, measure and value, found {written}"
@@ -323,8 +222,10 @@ def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
             what, "Begin the table with student,measure,value.", file=file, line=min(first + 1, len(lines))
         )
     found: dict[str, list[Claimed]] = {}
+    named = _columns_of_student(header)
     for line, cells in _records(lines, first + 1, header, file):
-        student, measure, value = (cells[header.columns[key]].strip() for key in ("student", "measure", "value"))
+        measure, value = (cells[header.columns[key]].strip() for key in ("measure", "value"))
+        student = " ".join(filter(None, (cells[at].strip() for at in named)))
         if not student:
             raise InputError("there is no student", "Write who claims it.", file=file, line=line)
         if not measure:
@@ -333,6 +234,16 @@ def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
         if value:
             mine.append(claimed(measure, value, f"{shown(os.path.basename(file))}:{line}"))
     return found
+
+
+def _columns_of_student(header: Header) -> list[int]:
+    """Return the columns that say together who a student is: names, and a number of registration beside them."""
+    first = header.columns["student"]
+    if header.names[first] not in {*GIVEN_NAMES, *FAMILY_NAMES, *IDS}:
+        return [first]
+    groups = ([at for at, name in enumerate(header.names) if name in own] for own in (GIVEN_NAMES, FAMILY_NAMES, IDS))
+    taken = {at for key, at in header.columns.items() if key != "student"}
+    return [next(at for at in group if at not in taken) for group in groups if set(group) - taken]
 
 
 def _text_of(file: str) -> str:
@@ -349,7 +260,7 @@ def _text_of(file: str) -> str:
     return text
 
 
-def _records(lines: Sequence[str], first: int, header: _Header, file: str) -> Iterator[tuple[int, list[str]]]:
+def _records(lines: Sequence[str], first: int, header: Header, file: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a table, each with the line of the file on which it begins."""
     reader = csv.reader(lines[first:], delimiter=header.separator, skipinitialspace=True, strict=True)
     while True:
@@ -363,8 +274,9 @@ def _records(lines: Sequence[str], first: int, header: _Header, file: str) -> It
             return
         if not any(cell.strip() for cell in cells):
             continue
-        if len(cells) != header.width:
-            todo = "Put quotes around a number with a decimal comma." if len(cells) > header.width else ""
-            what = f"expected {header.width} columns as in the first line, found {len(cells)}"
+        width = len(header.names)
+        if len(cells) != width:
+            todo = "Put quotes around a number with a decimal comma." if len(cells) > width else ""
+            what = f"expected {width} columns as in the first line, found {len(cells)}"
             raise InputError(what, todo, file=file, line=line)
         yield line, cells

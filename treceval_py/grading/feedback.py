@@ -12,6 +12,7 @@ from treceval_py.grading.records import (
     CONVENTION,
     CORRECT,
     FAILED,
+    JUDGED,
     MISSING,
     MISTAKE,
     NO_CLAIM,
@@ -27,6 +28,7 @@ from treceval_py.grading.records import (
     Graded,
     Loss,
 )
+from treceval_py.grading.rules import Rules
 from treceval_py.lint.findings import ERROR, SEVERITIES, WARNING, Finding
 
 __all__ = ["feedback", "score_of", "stated"]
@@ -66,7 +68,7 @@ def feedback(entry: Entry, grades: Grades) -> str:
     lines += _filled(_summary(entry), "")
     sections: tuple[tuple[str, Iterable[str]], ...] = (
         ("Points", _points(entry)),
-        ("What was read", _read(graded)),
+        ("What was read", _read(graded, grades.rules)),
         ("What was repaired before scoring", _repairs(graded)),
         ("What the check of your run found", _findings(graded)),
         ("Your numbers", _numbers(graded, grades)),
@@ -97,7 +99,7 @@ def stated(claim: Checked) -> str:
     if claim.verdict == MISTAKE:
         return f"{claimed} is what a common mistake gives{because}.{right}"
     if claim.verdict == NOT_REPRODUCED:
-        return f"{claimed} could not be reproduced under any convention or by any common mistake{because}.{right}"
+        return f"{claimed} could not be reproduced{because}.{right}"
     if claim.verdict == UNCHECKED:
         return f"{claimed} could not be checked{because}."
     return f"{name}: a number was expected, and none was claimed{because}."
@@ -139,11 +141,14 @@ def _points(entry: Entry) -> Iterator[str]:
             yield from _filled(shown(why, SENTENCE), "      ")
 
 
-def _read(graded: Graded) -> Iterator[str]:
+def _read(graded: Graded, rules: Rules) -> Iterator[str]:
     if graded.run and graded.status not in (SCORED, REPAIRED):
         yield from _filled(f"{shown(graded.run, NAME)} was tried as a run, and could not be scored.", "  ")
     elif graded.run:
         kind = KINDS.get(graded.kind, graded.kind or "a run")
+        if graded.kind == JUDGED:
+            counted = "its own judgments" if rules.own_labels else "the judgments of the assignment, not by its own"
+            kind += f" and scored by {counted}"
         size = [_counted(graded.lines, "line"), _counted(graded.queries, "query", "queries")]
         size.append(_counted(graded.documents, "document"))
         yield from _filled(f"{shown(graded.run, NAME)} was taken as {kind}: {', '.join(size)}.", "  ")
@@ -243,16 +248,20 @@ def _against(graded: Graded, entry: Entry, grades: Grades) -> Iterator[str]:
         if pair.second < 0 and grades.entries[pair.first].name == entry.name:
             yield from _filled(f"Your run and the baseline are alike ({pair.kind}).", "  ")
     if graded.against is not None:
-        yield from _compared(graded.against)
+        yield from _compared(graded.against, grades.rules)
         yield from _lost(graded.against)
 
 
-def _compared(against: AgainstBaseline) -> Iterator[str]:
+def _compared(against: AgainstBaseline, rules: Rules) -> Iterator[str]:
     delta = against.value - against.baseline
     side = "equal to" if f"{delta:.4f}" in ("0.0000", "-0.0000") else "above" if delta > 0 else "below"
     name = shown(os.path.basename(against.name), NAME)
+    over = f"the {_counted(against.queries, 'query', 'queries')} that both have"
+    if rules.complete:
+        judged = _counted(against.queries, "judged query", "judged queries")
+        over = f"the {judged} (those that a run lacks count as 0)"
     yield from _filled(
-        f"By {against.measure}, over the {_counted(against.queries, 'query', 'queries')} that both have, your run "
+        f"By {against.measure}, over {over}, your run "
         f"({against.value:.4f}) is {side} the baseline, {name} ({against.baseline:.4f}).",
         "  ",
     )

@@ -53,7 +53,7 @@ def write_all(target: str, book: Grades) -> None:
     """
     written = _outputs(book)
     known = _written_before(target)
-    os.makedirs(os.path.join(target, FEEDBACK), exist_ok=True)
+    _make_folder(os.path.join(target, FEEDBACK))
     for name, data in written.items():
         with written_whole(os.path.join(target, name)) as stream:
             stream.write(data)
@@ -67,12 +67,21 @@ def write_all(target: str, book: Grades) -> None:
     forget_unfinished(os.path.join(target, FEEDBACK), {os.path.basename(name) for name in (*written, *known)})
 
 
+def _make_folder(path: str) -> None:
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot be made: {error.strerror or error}", file=path) from None
+
+
 def _written_before(target: str) -> list[str]:
     """Return the names that an earlier grading wrote, those within the folder only."""
     try:
         with open(os.path.join(target, KEPT, MANIFEST), "rb") as stream:
             names = json.load(stream)
     except (OSError, ValueError):
+        return []
+    if not isinstance(names, list):
         return []
     return [name for name in names if isinstance(name, str) and (name in FILES or _of_feedback(name))]
 

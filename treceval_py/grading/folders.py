@@ -5,13 +5,29 @@ from __future__ import annotations
 import os
 import stat
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import BinaryIO, NamedTuple
 
 from treceval_py.grading.archives import reason
+from treceval_py.grading.folder import KEPT, MANIFEST
 from treceval_py.grading.limits import DEEPEST, IntakeError, Limits, left_out
 
-__all__ = ["Entry", "State", "entries_of", "opened_below", "state_of", "walked"]
+__all__ = [
+    "ASIDE",
+    "OURS",
+    "Entry",
+    "State",
+    "entries_of",
+    "has_grades",
+    "is_manifest",
+    "opened_below",
+    "state_of",
+    "walked",
+]
+
+OURS = "it is a folder of grades, written by an earlier grading"
+
+ASIDE = "it was given to this grading as something else"
 
 State = tuple[int, int]
 """The size and the time of the last change of a file."""
@@ -98,16 +114,35 @@ def _entry(folder: str, name: str, before: tuple[str, ...]) -> Entry:
     return Entry(parts, kind == stat.S_IFDIR, size, state_of(found), why, system)
 
 
-def walked(path: str, limits: Limits) -> Iterator[Entry]:
+def is_manifest(parts: tuple[str, ...]) -> bool:
+    """Tell whether a path ends like that of the file by which a folder of grades is known."""
+    return parts[-2:] == (KEPT, MANIFEST)
+
+
+def has_grades(path: str) -> bool:
+    """Tell whether a folder is one that grading wrote."""
+    try:
+        kept, manifest = os.lstat(os.path.join(path, KEPT)), os.lstat(os.path.join(path, KEPT, MANIFEST))
+    except OSError:
+        return False
+    return stat.S_ISDIR(kept.st_mode) and stat.S_ISREG(manifest.st_mode)
+
+
+def walked(path: str, limits: Limits, without: Collection[str] = ()) -> Iterator[Entry]:
     """Yield the files below a folder, and what is refused there.
 
     Folders come by name, before those in them, so that the same folder always gives the same; where there is too much,
-    the walk ends with an entry that says so.
+    the walk ends with an entry that says so. Folders of grades are not entered, nor is what lies at the real paths
+    ``without``.
     """
     seen = 0
+    here = os.path.realpath(path)
     waiting: deque[tuple[str, ...]] = deque([()])
     while waiting:
         below = waiting.popleft()
+        if has_grades(os.path.join(path, *below)):
+            yield Entry(below or (".",), True, 0, (0, 0), OURS, system=True)
+            continue
         try:
             found = entries_of(os.path.join(path, *below), below, limits.entries)
         except IntakeError as error:
@@ -119,7 +154,9 @@ def walked(path: str, limits: Limits) -> Iterator[Entry]:
             yield Entry(below, True, 0, (0, 0), why)
             return
         for entry in found:
-            if not entry.folder or entry.why:
+            if without and os.path.join(here, *entry.parts) in without:
+                yield entry._replace(why=ASIDE, system=True)
+            elif not entry.folder or entry.why:
                 yield entry
             elif len(entry.parts) > DEEPEST or len("/".join(entry.parts)) > limits.path:
                 yield entry._replace(why="it lies too deep, or its path is too long: nothing in it was looked at")

@@ -32,6 +32,7 @@ __all__ = [
     "by_severity",
     "graded_json",
     "gradebook_csv",
+    "perfect",
     "sheets_of",
     "shown",
 ]
@@ -43,6 +44,9 @@ Cell: TypeAlias = "str | float | int | None"
 
 QUESTION = "a question to look into, not a verdict"
 """What a pair of runs that are alike is."""
+
+PERFECT, FEWEST_QUERIES = 0.999, 10
+"""From this value on, of so many queries, a run is as good as the judgments themselves."""
 
 PARTS = ("run", "measures", "claims", "other")
 PART_OF = {"run": "run", "measure": "measures", "claim": "claims", "claims": "claims"}
@@ -169,16 +173,16 @@ def _grades_sheet(grades: Grades) -> Sheet:
     columns += [Column(f"claims: {verdict}", COUNT) for verdict in VERDICTS]
     columns += [Column("run"), Column("lines", COUNT), Column("queries", COUNT), Column("queries missing", COUNT)]
     columns += [Column("errors", COUNT), Column("warnings", COUNT), Column("repairs", COUNT)]
-    columns += [Column("alike (to look into)"), Column("feedback")]
-    alike = _alike_of(grades)
+    columns += [Column("to look into"), Column("feedback")]
+    questions = _questions(grades)
     rows = [
-        _grades_row(entry, grades, [points.get(part) for part in parts], alike.get(place, ""))
+        _grades_row(entry, grades, [points.get(part) for part in parts], questions.get(place, ""))
         for place, (entry, points) in enumerate(zip(grades.entries, of_parts, strict=True))
     ]
     return Sheet("Grades", tuple(columns), rows)
 
 
-def _grades_row(entry: Entry, grades: Grades, parts: list[float | None], alike: str) -> tuple[Cell, ...]:
+def _grades_row(entry: Entry, grades: Grades, parts: list[float | None], question: str) -> tuple[Cell, ...]:
     graded, marks = entry.graded, entry.marks
     cells: list[Cell] = [shown(graded.student), marks.total, marks.most]
     cells.append("" if marks.passed is None else "yes" if marks.passed else "no")
@@ -195,7 +199,7 @@ def _grades_row(entry: Entry, grades: Grades, parts: list[float | None], alike: 
         cells += [shown(graded.run), graded.lines, graded.queries, graded.missing_queries[0]]
     else:
         cells += ["", None, None, None]
-    cells += [found[ERROR], found[WARNING], len(graded.repairs), alike, f"feedback/{entry.name}.txt"]
+    cells += [found[ERROR], found[WARNING], len(graded.repairs), question, f"feedback/{entry.name}.txt"]
     return tuple(cells)
 
 
@@ -223,9 +227,33 @@ def by_severity(graded: Graded) -> Counter[str]:
     return counts
 
 
-def _alike_of(grades: Grades) -> dict[int, str]:
-    """Say of each entry which others it is like."""
-    said: dict[int, list[str]] = {}
+def perfect(grades: Grades) -> dict[int, str]:
+    """Say of which entries the run is as good as the judgments themselves, which may be what was handed in.
+
+    Parameters
+    ----------
+    grades : Grades
+        The class.
+
+    Returns
+    -------
+    dict of int to str
+        For the numbers of such entries a sentence without full stop: where the first measure is 0.999 to 1, over 10 and
+        more queries. It is a question to look into.
+    """
+    name = grades.measures[0] if grades.measures else ""
+    said = {}
+    for place, entry in enumerate(grades.entries):
+        missing, judged = entry.graded.missing_queries
+        value = entry.graded.measures.get(name, math.nan)
+        if PERFECT <= value <= 1.0 + 1e-9 and judged - missing >= FEWEST_QUERIES:
+            said[place] = f"{name} is {value:.4f}, as if the judgments were handed in as a run"
+    return said
+
+
+def _questions(grades: Grades) -> dict[int, str]:
+    """Say of each entry which others it is like, and whether it is too good."""
+    said = {place: [sentence] for place, sentence in perfect(grades).items()}
     for pair in grades.pairs:
         for one, other in ((pair.first, pair.second), (pair.second, pair.first)):
             if one >= 0:
@@ -293,6 +321,8 @@ def _about_sheet(grades: Grades) -> Sheet:
     ]
     rows += [(f"baseline's {name}", value) for name, value in grades.baseline_measures.items()]
     rows += [("claim without submission", shown(stray)) for stray in grades.strays]
+    too_good = perfect(grades).items()
+    rows += [("to look into", f"{_name_of(grades, place)}: {sentence}") for place, sentence in too_good]
     rows += [("note", shown(note)) for note in grades.notes]
     return Sheet("About", (Column("what"), Column("is", VALUE)), rows)
 

@@ -38,9 +38,9 @@ class Pair(NamedTuple):
     first, second : int
         The numbers of the entries; `second` is -1 for the baseline.
     kind : str
-        ``same file``, ``same ranking`` or ``nearly the same``.
+        ``same file``, ``same ranking``, ``nearly the same`` or ``same documents``.
     overlap : float
-        Mean rank-biased overlap of the first documents of each query, 0 to 1.
+        Mean rank-biased overlap of the first documents of each query, or the share of them that both have, 0 to 1.
     queries : int
         Over how many queries.
     """

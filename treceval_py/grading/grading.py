@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from treceval_py.errors import EvaluationError
+from treceval_py.grading.archives import close_kept
 from treceval_py.grading.claims import Claimed, claims_of_class
 from treceval_py.grading.folder import KEPT, check_folder, write_all
 from treceval_py.grading.grades import Entry, Grades
@@ -37,6 +38,7 @@ def grade(
     baseline: str | os.PathLike[str] | None = None,
     rules: Rules = DEFAULT_RULES,
     workers: int | None = None,
+    without: Iterable[str | os.PathLike[str]] = (),
     after: Callable[[], None] | None = None,
 ) -> Grades:
     """Grade all submissions of a class, and write a gradebook, a feedback file for each student and an overview.
@@ -58,6 +60,8 @@ def grade(
         What is computed, and what gives points; see `read_rules`.
     workers : int, optional
         How many processes grade; by default as many as there are cores for this process.
+    without : iterable of paths, optional
+        What else in the folder of submissions is none, such as the file of rules.
     after : callable, optional
         Is called after each submission.
 
@@ -76,24 +80,29 @@ def grade(
     target = os.fspath(output)
     assignment = _assignment(qrels, baseline, rules)
     grader = Grader(assignment)
-    aside = [os.path.realpath(each) for each in (target, qrels, claims, baseline) if each is not None]
+    aside = [os.path.realpath(each) for each in (target, qrels, claims, baseline, *without) if each is not None]
     others: list[FileRead] = []
     handed_in = submissions(os.fspath(submitted), limits_of(rules), without=aside, others=others)
+    if not handed_in:
+        raise EvaluationError(
+            "there is no submission",
+            "Give a folder or zip with a file or folder for each student.",
+            file=os.fspath(submitted),
+        )
     claimed, strays = _claimed(claims, [each.student for each in handed_in])
     check_folder(target)
     os.makedirs(os.path.join(target, KEPT), exist_ok=True)
     setup = _setup(assignment, grader, os.path.join(target, KEPT))
     jobs = [Job(each, tuple(claimed.get(each.student, ()))) for each in handed_in]
-    replies = graded_by_processes(
-        setup, jobs, workers=workers or available_threads(), seconds=rules.seconds, after=after
-    )
+    try:
+        replies = graded_by_processes(
+            setup, jobs, workers=workers or available_threads(), seconds=rules.seconds, after=after
+        )
+    finally:
+        close_kept()
     records = [each.graded for each in replies]
-    notes = [f"{each.name} belongs to nobody: {each.why}" for each in others]
-    if rules == DEFAULT_RULES and claims is None and not any(each.claims for each in records):
-        # Nobody was asked for numbers, then; with rules of their own, teachers say what they want.
-        assignment = assignment._replace(rules=rules._replace(points_claims=0.0))
-        notes.append("nobody claims a number, so points are given for runs alone")
-    book = _grades(assignment, grader, os.fspath(submitted), records, strays)._replace(notes=tuple(notes))
+    book = _grades(assignment, grader, os.fspath(submitted), records, strays)
+    book = book._replace(notes=(*map(_about_other, others), *book.notes))
     write_all(target, book)
     forget(os.path.join(target, KEPT), {each.kept for each in replies if each.kept})
     return book
@@ -106,6 +115,7 @@ def grade_one(
     claims: str | os.PathLike[str] | None = None,
     baseline: str | os.PathLike[str] | None = None,
     rules: Rules = DEFAULT_RULES,
+    student: str | None = None,
 ) -> tuple[Entry, Grades]:
     """Grade one submission and write nothing; parameters and errors as of `grade`.
 
@@ -115,6 +125,8 @@ def grade_one(
         As of `grade`. Of claims of a class, those of the submission's student count.
     submission : path
         A file, a folder or a zip that is one student's submission.
+    student : str, optional
+        Who it is from, to find the claims in a table of a class; by default the name of the file or folder.
 
     Returns
     -------
@@ -126,15 +138,32 @@ def grade_one(
     assignment = _assignment(qrels, baseline, rules)
     grader = Grader(assignment)
     handed_in = one(os.fspath(submission), limits_of(rules))
-    claimed, _ = _claimed(claims, [handed_in.student])
+    if student is not None:
+        handed_in = handed_in._replace(student=student)
+    claimed, strays = _claimed(claims, [handed_in.student])
+    if handed_in.student in claimed:
+        strays = ()  # those of a class are all of others
     job = Job(handed_in, tuple(claimed.get(handed_in.student, ())))
-    (reply,) = graded_by_processes(_setup(assignment, grader, ""), [job], workers=1, seconds=rules.seconds)
-    book = _grades(assignment, grader, os.fspath(submission), [reply.graded], ())
+    try:
+        (reply,) = graded_by_processes(_setup(assignment, grader, ""), [job], workers=1, seconds=rules.seconds)
+    finally:
+        close_kept()
+    book = _grades(assignment, grader, os.fspath(submission), [reply.graded], strays)
     return book.entries[0], book
 
 
+def _about_other(found: FileRead) -> str:
+    """Say what was found beside the submissions."""
+    return f"{found.name}: {found.why}" if found.role == "note" else f"{found.name} belongs to nobody: {found.why}"
+
+
 def _assignment(qrels: str | os.PathLike[str], baseline: str | os.PathLike[str] | None, rules: Rules) -> Assignment:
-    if baseline is None and any(each.above_baseline for each in rules.measures):
+    for path in (qrels, baseline):
+        if path is not None and os.path.exists(path) and not os.path.isfile(path):
+            raise EvaluationError(
+                "is no regular file, and is read by several processes", "Write it to a file.", file=os.fspath(path)
+            )
+    if baseline is None and rules.needs_baseline:
         raise EvaluationError(
             "the rules give points by the baseline, and there is none", "Give a run to compare with (--baseline)."
         )
@@ -157,6 +186,7 @@ def _setup(assignment: Assignment, grader: Grader, folder: str) -> Setup:
     parts = (
         __version__,
         str(Fingerprint(grader.qrels)),
+        grader.head,
         assignment.qrels,
         assignment.baseline,
         "" if baseline is None else f"{baseline.hash_of_ranking} {sorted(baseline.measures.items())}",
@@ -170,7 +200,11 @@ def _setup(assignment: Assignment, grader: Grader, folder: str) -> Setup:
 def _grades(
     assignment: Assignment, grader: Grader, submitted: str, graded: Sequence[Graded], strays: Sequence[str]
 ) -> Grades:
-    rules, baseline = assignment.rules, baseline_record(grader)
+    rules, baseline, notes = assignment.rules, baseline_record(grader), list(grader.notes)
+    if rules == DEFAULT_RULES and not strays and not any(each.claims for each in graded):
+        # Nobody was asked for numbers, then; with rules of their own, teachers say what they want.
+        rules = rules._replace(points_claims=0.0)
+        notes.append("nobody claims a number, so points are given for runs alone")
     means = {} if baseline is None else baseline.measures
     ordered = sorted(graded, key=lambda each: (each.student.casefold(), encode(each.student), encode(each.source)))
     taken: set[str] = set()
@@ -181,5 +215,14 @@ def _grades(
     pairs = alike(ordered, baseline, threshold=rules.similarity, depth=rules.similarity_depth)
     measures = tuple(each.name for each in rules.measures)
     return Grades(
-        assignment.qrels, submitted, assignment.baseline, rules, measures, means, entries, pairs, tuple(strays)
+        qrels=assignment.qrels,
+        submissions=submitted,
+        baseline=assignment.baseline,
+        rules=rules,
+        measures=measures,
+        baseline_measures=means,
+        entries=entries,
+        pairs=pairs,
+        strays=tuple(strays),
+        notes=tuple(notes),
     )

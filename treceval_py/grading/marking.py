@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from treceval_py.errors import TrecevalError, visible
+from treceval_py.formats.named import DATASET
 from treceval_py.formats.source import peek
 from treceval_py.grading.choosing import choose, head_of
 from treceval_py.grading.claims import MOST_BYTES, Claimed, claims_in
 from treceval_py.grading.intake import IntakeError, Item, Limits, Submission
 from treceval_py.grading.reconciling import reconcile
-from treceval_py.grading.records import JUDGED, MISSING, REFUSED, REPAIRED, SCORED, Checked, FileRead, Graded
+from treceval_py.grading.records import (
+    CORRECT,
+    JUDGED,
+    MISSING,
+    MISTAKE,
+    REFUSED,
+    REPAIRED,
+    ROUNDING,
+    SCORED,
+    Checked,
+    FileRead,
+    Graded,
+)
 from treceval_py.grading.rules import Rules
 from treceval_py.grading.scoring import Assignment, Named, Scored, Scoring, against
 from treceval_py.grading.similarity import hash_of_ranking, tops_of
+from treceval_py.lint.catalogue import CODES
 from treceval_py.lint.checking import Checked as CheckedFile
 from treceval_py.lint.checking import check
 from treceval_py.lint.findings import ERROR
@@ -23,6 +37,9 @@ from treceval_py.lint.fixing import fix
 from treceval_py.tables import Qrels
 
 __all__ = ["Grader", "baseline_record", "limits_of"]
+
+BESIDE_JUDGMENTS = ("X201", "X202", "X203", "X204", "X205", "X206", "X207")
+"""Findings that say that a file and the judgments of the assignment do not belong together."""
 
 KEPT_FINDINGS = 20
 """Findings of each code that are kept of a submission; the others are counted."""
@@ -45,12 +62,17 @@ class Grader:
     ------
     TrecevalError
         As of `Scoring`.
+
+    Attributes
+    ----------
+    head : bytes
+        The beginning of the judgments, by which they are known when a student hands them in.
     """
 
     def __init__(self, assignment: Assignment) -> None:
         self.rules = assignment.rules
         self._scoring = Scoring(assignment)
-        self._head = head_of(assignment.qrels)
+        self.head = b"" if assignment.qrels.startswith(DATASET) else head_of(assignment.qrels)
 
     @property
     def qrels(self) -> Qrels:
@@ -61,6 +83,11 @@ class Grader:
     def baseline(self) -> Scored | None:
         """The baseline with its numbers, where there is one."""
         return self._scoring.baseline
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is likely a mistake in the baseline."""
+        return self._scoring.notes
 
     @property
     def baseline_hash(self) -> str:
@@ -82,15 +109,16 @@ class Grader:
         Graded
             The record.
         """
-        item, others, files = choose(submission, qrels=self._head)
-        claims = [*claimed, *_claims_of(others)]
+        item, others, files = choose(submission, qrels=self.head)
+        judged = any(each.role == "judged ranking" for each in files)
+        files, found = _claims_of(files, others)
         graded = Graded(submission.student, submission.source, MISSING, _nothing(files), files)
         scored = None
         if item is not None:
-            graded, scored = self._run(graded, item)
-        return graded._replace(claims=tuple(self._reconciled(claims, scored)))
+            graded, scored = self._run(graded, item, judged=judged)
+        return graded._replace(claims=tuple(self._reconciled([*claimed, *found], scored, graded.counts)))
 
-    def _run(self, graded: Graded, item: Item) -> tuple[Graded, Scored | None]:
+    def _run(self, graded: Graded, item: Item, *, judged: bool) -> tuple[Graded, Scored | None]:
         """Check and score the file that is the run."""
         name = visible(item.name)
         graded = graded._replace(status=REFUSED, run=name)
@@ -101,7 +129,7 @@ class Grader:
         graded = graded._replace(hash_of_run=hashlib.sha256(data).hexdigest())
         if len(peek(Named(data, name), self._most + 1)[0]) > self._most:
             return graded._replace(reason=f"{name} is more than {self.rules.megabytes:g} MB when it is unpacked"), None
-        found, data, repairs = self._checked(data, name)
+        found, data, repairs = self._checked(data, name, judged=judged)
         graded = _with_check(graded, found)._replace(repairs=repairs)
         if found.kind is None or (found.errors and not repairs):
             return graded._replace(reason=_first_error(found)), None
@@ -115,12 +143,13 @@ class Grader:
     def _most(self) -> int:
         return limits_of(self.rules).file_bytes
 
-    def _checked(self, data: bytes, name: str) -> tuple[CheckedFile, bytes, tuple[str, ...]]:
+    def _checked(self, data: bytes, name: str, *, judged: bool) -> tuple[CheckedFile, bytes, tuple[str, ...]]:
         """Check a run, and mend it where that makes it one that can be scored."""
-        found = self._check(data, name, None)
-        if found.kind is not None and found.kind.name == "qrels":
-            found = self._check(data, name, JUDGED)
-        if not found.errors or not self.rules.repair or found.kind is None:
+        found = self._check(data, name, JUDGED if judged else None)
+        if found.kind is not None and found.kind.name == "qrels":  # four columns that are no labels, such as ranks
+            found = self._check(data, name, "run")
+        errors = [CODES[code] for code in found.counts if CODES[code].severity == ERROR]
+        if not errors or not self.rules.repair or found.kind is None or not all(each.fixed for each in errors):
             return found, data, ()
         mended = io.BytesIO()
         try:
@@ -132,7 +161,9 @@ class Grader:
         return found, mended.getvalue(), fixed.repairs
 
     def _check(self, data: bytes, name: str, kind: str | None) -> CheckedFile:
-        return check(Named(data, name), self._scoring.qrels, kind=kind, most=KEPT_FINDINGS)
+        # A judged ranking that is scored by its own labels lacks nothing of the assignment's judgments.
+        ignore = BESIDE_JUDGMENTS if kind == JUDGED and self.rules.own_labels else ()
+        return check(Named(data, name), self.qrels, kind=kind, most=KEPT_FINDINGS, ignore=ignore)
 
     def _with_numbers(self, graded: Graded, scored: Scored) -> Graded:
         results = scored.results
@@ -149,19 +180,46 @@ class Grader:
             tops=tops_of(scored.run, self._scoring.qrels.qids, scored.profile, self.rules.similarity_depth),
         )
 
-    def _reconciled(self, claims: Sequence[Claimed], scored: Scored | None) -> list[Checked]:
+    def _reconciled(self, claims: Sequence[Claimed], scored: Scored | None, counts: Mapping[str, int]) -> list[Checked]:
         rules = self.rules
-        return reconcile(
+        told = reconcile(
             claims,
             self._scoring.qrels if scored is None else scored.qrels,
             None if scored is None else scored.run,
             profile=rules.profile if scored is None else scored.profile.name,
-            complete=rules.complete and (scored is None or scored.kind != JUDGED),
+            complete=rules.complete,
             level=rules.level,
             values={} if scored is None else dict(scored.results.mean),
             tolerance=rules.tolerance,
             expected=rules.expected,
         )
+        if scored is None or scored.own is None or scored.own is scored.qrels:
+            return told
+        return self._by_own_labels(claims, told, scored, contradicted=bool(counts.get("X210")))
+
+    def _by_own_labels(
+        self, claims: Sequence[Claimed], told: list[Checked], scored: Scored, *, contradicted: bool
+    ) -> list[Checked]:
+        """Look at the claims that are wrong by the labels in the judged ranking, by which students compute them."""
+        wrong = [number for number, each in enumerate(told[: len(claims)]) if each.verdict not in (CORRECT, ROUNDING)]
+        again = reconcile(
+            *([claims[number] for number in wrong], scored.own or scored.qrels, scored.run),
+            profile=scored.profile.name,
+            complete=False,
+            level=self.rules.level,
+            values={},
+            tolerance=self.rules.tolerance,
+            expected=(),
+        )
+        for number, each in zip(wrong, again, strict=True):
+            if each.verdict not in (CORRECT, ROUNDING):
+                continue
+            why = "by the labels in the file itself" + (f"; {each.why}" if each.why else "")
+            if contradicted:
+                why = "right by the labels in the file itself, which contradict the judgments of the assignment"
+            verdict = MISTAKE if contradicted else each.verdict
+            told[number] = each._replace(verdict=verdict, why=why, value=told[number].value)
+        return told
 
 
 def baseline_record(grader: Grader) -> Graded | None:
@@ -182,15 +240,20 @@ def baseline_record(grader: Grader) -> Graded | None:
     )
 
 
-def _claims_of(items: Sequence[Item]) -> list[Claimed]:
-    return [claimed for item in items for claimed in _claims_in(item)]
+def _claims_of(files: Sequence[FileRead], items: Sequence[Item]) -> tuple[tuple[FileRead, ...], list[Claimed]]:
+    """Return all files, those refused from which claims cannot be read to their end, and the claims of the others."""
+    found = {item.name: _claims_in(item) for item in items}
+    refused = {name: each for name, each in found.items() if isinstance(each, str)}
+    told = [each._replace(role="refused", why=refused[each.name]) if each.name in refused else each for each in files]
+    return tuple(told), [claimed for each in found.values() if not isinstance(each, str) for claimed in each]
 
 
-def _claims_in(item: Item) -> list[Claimed]:
+def _claims_in(item: Item) -> list[Claimed] | str:
+    """Return the claims in a file; what is wrong, where it is damaged further on than it was looked into."""
     try:
         return claims_in(_bytes_of(item, MOST_BYTES + 1), visible(item.name))
-    except IntakeError:  # damaged further on than it was looked into: no claims then
-        return []
+    except IntakeError as error:
+        return error.what
 
 
 def _bytes_of(item: Item, most: int = -1) -> bytes:
@@ -224,8 +287,9 @@ def _first_error(found: CheckedFile) -> str:
     for each in found.findings:
         if each.severity == ERROR:
             more = found.errors - 1
-            return visible(_at(each.line, each.what)) + (f" (and {more:,} more such findings)" if more else "")
-    return "nothing in it could be read as a run"
+            such = "such finding" if more == 1 else "such findings"
+            return visible(_at(each.line, each.what)) + (f" (and {more:,} more {such})" if more else "")
+    return "it is of a format without lines, such as JSON or Parquet, and only runs of lines are graded"
 
 
 def _at(line: int, what: str) -> str:

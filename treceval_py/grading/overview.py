@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from treceval_py.errors import OutputError
 from treceval_py.grading.feedback import score_of
-from treceval_py.grading.gradebook import BASELINE, QUESTION, by_severity, graded_json, shown
+from treceval_py.grading.gradebook import BASELINE, QUESTION, by_severity, graded_json, perfect, shown
 from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.records import (
     CORRECT,
@@ -28,7 +28,7 @@ from treceval_py.grading.records import (
     Graded,
 )
 from treceval_py.grading.rules import Rules
-from treceval_py.grading.similarity import NEARLY
+from treceval_py.grading.similarity import SAME_FILE, SAME_RANKING
 from treceval_py.grading.workbook import INSTALL
 from treceval_py.lint.catalogue import CODES
 from treceval_py.lint.findings import ERROR, SEVERITIES, WARNING
@@ -130,6 +130,7 @@ def overview(grades: Grades) -> str:
         pairs=_pairs(grades),
         groups=[[_named(grades, place) for place in sorted(group)] for group in _groups(grades)],
         question=QUESTION,
+        perfect=[f"{_named(grades, place)}: {sentence}" for place, sentence in perfect(grades).items()],
         rules=_rules(grades.rules),
         statuses=STATUSES,
         verdicts=VERDICTS,
@@ -251,7 +252,7 @@ def _row(entry: Entry, grades: Grades, alike: bool) -> dict[str, Any]:
         "total": entry.marks.total,
         "passed": entry.marks.passed,
         "status": graded.status,
-        "own": graded.kind == JUDGED,
+        "own": graded.kind == JUDGED and grades.rules.own_labels,
         "values": [graded.measures.get(name) for name in grades.measures],
         "right": right,
         "claims": len(graded.claims),
@@ -311,7 +312,10 @@ def _rules(rules: Rules) -> list[str]:
             )
     if rules.points_claims:
         shares = ", ".join(f"{verdict} {100 * rules.credit.get(verdict, 0):g} %" for verdict in VERDICTS)
-        said.append(f"{rules.points_claims:g} points for claims, in equal parts, of which the verdict gives: {shares}")
+        others = "" if rules.expected else " (measures that are not in the rules count together as one more part)"
+        said.append(
+            f"{rules.points_claims:g} points for claims, in equal parts{others}, of which the verdict gives: {shares}"
+        )
     if rules.expected:
         said.append(f"expected claims: {shown(', '.join(rules.expected), SENTENCE)}")
     if rules.pass_mark is not None:
@@ -327,7 +331,7 @@ def _groups(grades: Grades) -> list[frozenset[int]]:
     """Return groups of three and more that have the same ranking, the largest first."""
     group: dict[int, set[int]] = {}
     for pair in grades.pairs:
-        if pair.kind != NEARLY:
+        if pair.kind in (SAME_FILE, SAME_RANKING):
             joined = group.get(pair.first, {pair.first}) | group.get(pair.second, {pair.second})
             group.update(dict.fromkeys(joined, joined))
     found = {frozenset(each) for each in group.values() if len(each) > 2}

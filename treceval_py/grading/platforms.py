@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-__all__ = ["Owner", "owners_of", "safe_name", "seen_through", "stem_of"]
+__all__ = ["A_CLASS", "Owner", "owners_of", "safe_name", "seen_through", "stem_of"]
 
 
 class Owner(NamedTuple):
@@ -85,11 +85,21 @@ def _owner(name: str, folder: bool, assignment: str, canvas: bool) -> Owner:
     return Owner(name if folder else stem_of(name), "" if folder else name, platform=False)
 
 
+_SHORT_NUMBER = re.compile(r"[\d_]{0,3}")
+"""What tells nobody who a student is; numbers of registration are longer."""
+
+
 def _assignment(before: Sequence[str]) -> str:
-    """Return the name of the assignment, with its underscore: what the names of all students begin with."""
+    """Return the name of the assignment, with its underscore: what the names of all students begin with.
+
+    A part that all share is of the student where only a short number would be left, as of ``HW_3_ada_1``.
+    """
     first, last = min(before, default=""), max(before, default="")
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))
-    return first[: first.rfind("_", 0, common) + 1]
+    end = first.rfind("_", 0, common) + 1
+    while end and any(_SHORT_NUMBER.fullmatch(name[end:]) for name in before):
+        end = first.rfind("_", 0, end - 1) + 1
+    return first[:end]
 
 
 def stem_of(name: str) -> str:
@@ -107,24 +117,32 @@ def stem_of(name: str) -> str:
 _LIKE_A_RUN = re.compile(r"(?i)run|result|rank|claim|read.?me|qrel|output|report|notes")
 
 
-def seen_through(names: Sequence[tuple[str, bool]]) -> bool:
+A_CLASS = 3
+"""So many files that look like runs are those of a class."""
+
+
+def seen_through(names: Sequence[tuple[str, bool]], runs: Collection[str] = ()) -> bool:
     """Tell whether a folder that is alone at the top is that of the class, and not that of a student.
 
     Parameters
     ----------
     names : sequence of (str, bool)
         What is in it, and whether each is a folder.
+    runs : collection of str
+        The names of files in it that look like runs, or are zip archives, by what is in them; three are enough.
 
     Returns
     -------
     bool
-        It is of the class where a platform named what is in it, where it has two folders or more, or where it has
-        two files or more, none of them named as students name what they hand in.
+        It is of the class where a platform named what is in it, where it has two folders or more, or three runs or
+        more, or where it has two files or more, none of them (of two runs: neither) named as students name what they
+        hand in.
     """
     folders = sum(folder for _, folder in names)
-    if any(owner.platform for owner in owners_of(names)):
+    if folders > 1 or len(runs) >= A_CLASS or any(owner.platform for owner in owners_of(names)):
         return True
-    return folders > 1 or (not folders and len(names) > 1 and not any(_LIKE_A_RUN.search(name) for name, _ in names))
+    files = runs if len(runs) > 1 else [name for name, _ in names]
+    return not folders and len(files) > 1 and not any(_LIKE_A_RUN.search(name) for name in files)
 
 
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)")

@@ -9,15 +9,22 @@ from typing import NamedTuple
 
 from treceval_py.errors import EvaluationError, MeasureError, visible
 from treceval_py.grading.naming import measure_named
-from treceval_py.grading.records import NO_CLAIM, REPAIRED, SCORED, STATUSES, VERDICTS, Checked, Graded
+from treceval_py.grading.records import NO_CLAIM, REPAIRED, SCORED, STATUSES, UNCHECKED, VERDICTS, Checked, Graded
 from treceval_py.grading.rules import MeasureRule, Rules
 from treceval_py.lint.findings import WARNING
 from treceval_py.measures import Measure
+from treceval_py.measures.registry import REAL
 
 __all__ = ["Mark", "Marks", "marks_of"]
 
 LONGEST_SHOWN = 40
 """Characters of a claimed number that a reason shows."""
+
+FEWEST_DIGITS = 3
+"""Numbers of fewer digits, without leading zeros, say nothing of a measure that nobody has asked for."""
+
+LONGEST_REASON = 300
+"""Characters of why a number could not be checked."""
 
 
 class Mark(NamedTuple):
@@ -169,7 +176,7 @@ def _share_of(rule: MeasureRule, value: float, baseline: float | None) -> tuple[
 
 
 def _of_claims(graded: Graded, rules: Rules) -> list[_Part]:
-    """Return a part for each measure that was to be claimed or, where the rules name none, was claimed."""
+    """Return a part for each measure that was to be claimed or, where the rules expect none, was claimed."""
     whole = _exact(rules.points_claims)
     if not whole:
         return []
@@ -177,15 +184,38 @@ def _of_claims(graded: Graded, rules: Rules) -> list[_Part]:
     for claim in graded.claims:
         if claim.measure and claim.verdict != NO_CLAIM:
             claimed.setdefault(_meant(claim.measure), []).append(claim)
+    if not rules.expected:
+        return _of_any_claims(claimed, whole, rules)
     wanted = {_meant(name): name for name in rules.expected}
-    if not wanted:
-        # Lines that only look like claims, such as trec_eval's runid, are neither for nor against those that are some.
-        real = [key for key in claimed if isinstance(key, Measure) and key.family.kind != "text"]
-        wanted = {key: visible(claimed[key][0].measure[:LONGEST_SHOWN]) for key in real or claimed}
-    if not wanted:
-        return [_Part("claims", Fraction(0), whole, "no number was claimed")]
     most = whole / len(wanted)
     return [_of_claim(name, claimed.get(key, []), most, rules) for key, name in wanted.items()]
+
+
+def _of_any_claims(claimed: Mapping[Measure | str, list[Checked]], whole: Fraction, rules: Rules) -> list[_Part]:
+    """Return a part for each measure that was claimed.
+
+    Measures of the rules have equal parts, and all others together one more: who chooses what to claim finds many
+    numbers that are always right, as P@100000 = 0.0000 is, which are left out.
+    """
+    own = {_meant(each.name) for each in rules.measures}
+    known = [key for key in claimed if isinstance(key, Measure) and key.family.kind == REAL]
+    first: list[Measure | str] = [key for key in known if key in own]
+    others = [key for key in known if key not in own and any(map(_says_something, claimed[key]))]
+    if not known:  # Beside claims, lines that only look like one, such as trec_eval's runid, are nothing.
+        first = [key for key in claimed if isinstance(key, str)]
+    if not first and not others:
+        why = "what was claimed does not say how good a run is" if claimed else "no number was claimed"
+        return [_Part("claims", Fraction(0), whole, why)]
+    each_has = whole / (len(first) + bool(others))
+    shares = [*((key, each_has) for key in first), *((key, each_has / len(others)) for key in others)]
+    names = {key: visible(claimed[key][0].measure[:LONGEST_SHOWN]) for key, _ in shares}
+    return [_of_claim(names[key], claimed[key], most, rules) for key, most in shares]
+
+
+def _says_something(claim: Checked) -> bool:
+    """Tell whether nobody knows a number beforehand: 0 and 1 are often right, and so are numbers of few digits."""
+    digits = "".join(filter(str.isdigit, claim.text)).lstrip("0")
+    return len(digits) >= FEWEST_DIGITS and not (claim.value is not None and claim.value == 1)
 
 
 def _of_claim(name: str, claims: list[Checked], most: Fraction, rules: Rules) -> _Part:
@@ -194,7 +224,10 @@ def _of_claim(name: str, claims: list[Checked], most: Fraction, rules: Rules) ->
         return _Part(f"claim {name}", most * _exact(rules.credit[NO_CLAIM]), most, "no number was claimed")
     claim = min(claims, key=lambda each: rules.credit[each.verdict])
     share = _exact(rules.credit[claim.verdict])
-    why = f"{visible(claim.text[:LONGEST_SHOWN])}: {VERDICTS[claim.verdict]}"
+    said = VERDICTS[claim.verdict]
+    if claim.verdict == UNCHECKED and claim.why:
+        said = f"it could not be checked: {visible(claim.why[:LONGEST_REASON])}"
+    why = f"{visible(claim.text[:LONGEST_SHOWN])}: {said}"
     if len({each.text for each in claims}) > 1:
         why = f"{len(claims)} numbers were claimed, and the worst counts; {why}"
     if 0 < share < 1:

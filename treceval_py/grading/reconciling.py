@@ -16,6 +16,7 @@ from treceval_py.explaining.explanation import MOST_ROWS_FOR_PAIRS, Claim
 from treceval_py.explaining.scoring import Scorer
 from treceval_py.explaining.variants import (
     DEFAULT,
+    PAIR,
     Variant,
     has_number,
     pairs_of,
@@ -33,7 +34,7 @@ from treceval_py.grading.records import (
     UNCHECKED,
     Checked,
 )
-from treceval_py.grading.rounding import Reading, agreement, figure, readings
+from treceval_py.grading.rounding import OF_ROUNDED, Reading, agreement, figure, readings
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.planning import Task
 from treceval_py.profiles import Profile, profile_named
@@ -47,8 +48,17 @@ MOST_SEARCHES = 20
 DIGITS_FOR_PAIRS = 4
 """Of hundreds of pairs of changes some give any number of fewer decimals."""
 
-DIGITS_FOR_CUT_OFF = 3
-"""That a number of fewer decimals was cut off is said of our own value only."""
+DIGITS_FOR_CHANGES = 3
+"""Fewer decimals are looked for among the numbers of profiles only: some change or mistake gives most of them."""
+
+SURE_DIGITS = 4
+"""An explanation of fewer decimals is one that may be, and that they were cut off is said of our own value only."""
+
+MOST_MET = 0.05
+"""So many of the numbers near a claim, as a share, may be given by one way or another; if more are, none is told."""
+
+NEAR = 0.1
+"""How far from a claim a number is near it; of values above 1, as a share."""
 
 MOST_PAIR_SEARCHES = 3
 """For so many measures of a submission two changes at once are tried, which is ten times as much as one."""
@@ -188,38 +198,47 @@ class _Ways:
     def explained(self, claim: Claim, checked: Checked) -> Checked:
         """Say of a claim that is not our value which way gives it."""
         measure = claim.measure
-        is_ours = "" if checked.value is None else f"it is {_shown_value(measure, checked.value)}; "
         if measure.family.kind != "count" and not any(each.digits and each.value for each in readings(claim)):
-            why = f"{is_ours}a number without decimals, or of 0, does not say how it came about"
+            why = "a number without decimals, or of 0, does not say how it came about"
             return checked._replace(verdict=NOT_REPRODUCED, why=why)
         if measure not in self._searched and len(self._searched) >= MOST_SEARCHES:
-            why = f"{is_ours}only the first {MOST_SEARCHES} measures with wrong numbers are searched for an explanation"
+            why = f"only the first {MOST_SEARCHES} measures with wrong numbers are searched for an explanation"
             return checked._replace(verdict=NOT_REPRODUCED, why=why)
         self._searched.setdefault(measure)
         # One for each measure: what it remembers of hundreds of ways for thousands of queries is then forgotten.
         scorer = Scorer(self._qrels, self._run)
-        tried = list(self._singles(scorer, measure))
-        values = _means(scorer, tried)
-        matches = _matches(claim, values)
-        if not matches and self._pairs_allowed(claim):
-            pairs = pairs_of(self._task(scorer, measure), scorer.situation)
-            matches = [match for match in _matches(claim, _means(scorer, pairs)) if not match.cut_off]
-            tried += pairs
+        tried, values = self._tried(scorer, claim)
+        matches, met = _matches(claim, values), _met(claim, values, checked.value)
         if not matches:
             nearest = f"; nearest is {_nearest(claim, values)}" if values else ""
-            why = f"none of the {len(tried)} ways that were tried gives it{nearest}"
-            return checked._replace(verdict=NOT_REPRODUCED, why=why)
-        return self._told(scorer, measure, matches, checked)
+            why = f"none of the {tried} ways that were tried gives it{nearest}"
+        elif met > MOST_MET:
+            near = f"the {tried} ways that were tried give {100 * met:.0f} % of all such numbers near it"
+            why = f"it has too few decimals to say how it came about: {near}"
+        else:
+            return self._told(scorer, measure, matches, checked)
+        return checked._replace(verdict=NOT_REPRODUCED, why=why)
+
+    def _tried(self, scorer: Scorer, claim: Claim) -> tuple[int, list[tuple[Variant, float]]]:
+        """Return how many ways were tried, and what they give: two changes at once only where nothing less does."""
+        ways = list(self._singles(scorer, claim))
+        values = _means(scorer, ways)
+        if not _matches(claim, values) and self._pairs_allowed(claim):
+            pairs = pairs_of(self._task(scorer, claim.measure), scorer.situation)
+            return len(ways) + len(pairs), values + _means(scorer, pairs)
+        return len(ways), values
 
     def _task(self, scorer: Scorer, measure: Measure, *, other: bool = False) -> Task:
         """Return how a measure is computed for the assignment; ``other``: with the other set of queries."""
         complete = self._complete != other
         return task_of(measure, self._profile, scorer.situation, level=self._level, complete=complete)
 
-    def _singles(self, scorer: Scorer, measure: Measure) -> Iterator[Variant]:
+    def _singles(self, scorer: Scorer, claim: Claim) -> Iterator[Variant]:
         """Yield what profiles give, and what one change or mistake makes of our way, over either set of queries."""
-        situation = scorer.situation
+        situation, measure = scorer.situation, claim.measure
         yield from profile_variants(measure, situation, level=self._level)
+        if measure.family.kind != "count" and _decimals(claim) < DIGITS_FOR_CHANGES:
+            return
         start, other = self._task(scorer, measure), self._task(scorer, measure, other=True)
         yield from variants_of(start, situation)
         if other != start:
@@ -229,8 +248,7 @@ class _Ways:
                 yield each._replace(name=f"{each.name}; {also}")
 
     def _pairs_allowed(self, claim: Claim) -> bool:
-        enough = max(reading.digits for reading in readings(claim)) >= DIGITS_FOR_PAIRS
-        if not enough or len(self._run.docids) > MOST_ROWS_FOR_PAIRS:
+        if _decimals(claim) < DIGITS_FOR_PAIRS or len(self._run.docids) > MOST_ROWS_FOR_PAIRS:
             return False
         if claim.measure not in self._paired and len(self._paired) >= MOST_PAIR_SEARCHES:
             return False
@@ -262,6 +280,8 @@ class _Ways:
             differs = _differences(scorer, self._task(scorer, measure), variant.task)
             words = f"the number of {variant.name}{also}" + (f": {'; '.join(differs)}" if differs else "")
         cut_off = "; cut off, not rounded" if first.cut_off else ""
+        if measure.family.kind != "count" and first.reading.digits < SURE_DIGITS:
+            words = f"perhaps {words}"
         verdict = MISTAKE if variant.mistake else CONVENTION
         return checked._replace(verdict=verdict, why=first.reading.said(words + cut_off), profile=variant.profile)
 
@@ -292,20 +312,50 @@ def _matches(claim: Claim, values: Sequence[tuple[Variant, float]]) -> list[_Mat
         for reading in readings(claim):
             if reading.is_met(value):
                 found.append(_Match(variant, reading, cut_off=False))
-            elif not counted and reading.digits >= DIGITS_FOR_CUT_OFF and reading.is_cut_off(value):
+            elif not counted and _may_be_cut_off(variant, reading) and reading.is_cut_off(value):
                 found.append(_Match(variant, reading, cut_off=True))
     return found
 
 
+def _may_be_cut_off(variant: Variant, reading: Reading) -> bool:
+    """Tell whether a number may be the cut-off one of a way; of two changes at once there are too many for that."""
+    return reading.digits >= SURE_DIGITS and variant.cost != PAIR
+
+
+def _met(claim: Claim, values: Sequence[tuple[Variant, float]], ours: float | None) -> float:
+    """Return the share of the numbers near a claim, with as many decimals, that ways give, but ours; of a count, 0.
+
+    It is how likely a number of no origin is explained. The larger share counts where a claim is read in two ways.
+    """
+    if claim.measure.family.kind == "count":
+        return 0.0
+    shares = []
+    for reading in readings(claim):
+        unit = 10.0**-reading.digits
+        width = NEAR * max(1.0, abs(reading.value))
+        close = [(variant, value) for variant, value in values if abs(value - reading.value) <= width]
+        near = {round(value / unit) for _, value in close}
+        near |= {math.floor(value / unit) for variant, value in close if _may_be_cut_off(variant, reading)}
+        if ours is not None:
+            near.discard(round(ours / unit))
+        shares.append(len(near) / (2 * width / unit + 1))
+    return max(shares)
+
+
+def _decimals(claim: Claim) -> int:
+    return max(reading.digits for reading in readings(claim))
+
+
 def _nearest(claim: Claim, values: Sequence[tuple[Variant, float]]) -> str:
-    """Return the value that comes nearest to a claim, and what gives it."""
-    wanted = readings(claim)[-1].value
-    variant, value = min(values, key=lambda each: (abs(each[1] - wanted), each[0].cost))
-    return f"{_shown_value(claim.measure, value)} ({variant.name})"
+    """Return the value that comes nearest to a claim, with as many digits, and what gives it."""
+    wanted = readings(claim)[-1]
+    simple = [each for each in values if each[0].cost != PAIR]
+    variant, value = min(simple, key=lambda each: (abs(each[1] - wanted.value), each[0].cost))
+    return f"{_shown_value(claim.measure, value, wanted.digits)} ({variant.name})"
 
 
-def _shown_value(measure: Measure, value: float) -> str:
-    return figure(value, 0) if measure.family.kind == "count" else figure(value)
+def _shown_value(measure: Measure, value: float, digits: int = OF_ROUNDED) -> str:
+    return figure(value, 0) if measure.family.kind == "count" else figure(value, max(digits, 1))
 
 
 def _differences(scorer: Scorer, start: Task, end: Task) -> list[str]:

@@ -54,7 +54,7 @@ VERDICTS = {
     CONVENTION: "the number is right under another convention",
     MISTAKE: "the number is explained by a common mistake",
     NOT_REPRODUCED: "no convention and no common mistake gives the number",
-    UNCHECKED: "the number could not be checked, as there is no run, or it is no number of a known measure",
+    UNCHECKED: "the number could not be checked: no run, no known measure, or too few digits",
     NO_CLAIM: "no number was claimed where one was expected",
 }
 """What is said of a claim."""
@@ -152,7 +152,7 @@ class AgainstBaseline(NamedTuple):
     measure : str
         The measure.
     value, baseline : float
-        Both means over the queries that both have.
+        Both means, over all judged queries or over those that both have, as the rules say.
     queries, better, worse, equal : int
         How many queries these are, and in how many the submission has the higher, lower, same value.
     p : float or None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from treceval_py.explaining.explanation import Claim
-from treceval_py.grading.records import CORRECT, ROUNDING
+from treceval_py.grading.records import CORRECT, ROUNDING, UNCHECKED
 
-__all__ = ["Reading", "agreement", "figure", "readings"]
+__all__ = ["OF_ROUNDED", "Reading", "agreement", "figure", "readings"]
 
 FLOAT_NOISE = 1e-9
 """As far as the same number comes out differently in another order of additions."""
@@ -42,10 +42,6 @@ class Reading(NamedTuple):
         before = len(str(int(abs(self.value)))) if abs(self.value) > 1 else 0
         return self.digits + before >= FEWEST_DIGITS
 
-    def is_equal(self, value: float) -> bool:
-        """Tell whether a value is this number itself."""
-        return abs(value - self.value) <= FLOAT_NOISE * max(1.0, abs(value))
-
     def is_rounded(self, value: float) -> bool:
         """Tell whether a value, rounded, is this number; half-way it may be rounded either way."""
         half: float = 0.5 * 10.0**-self.digits
@@ -53,12 +49,15 @@ class Reading(NamedTuple):
 
     def is_cut_off(self, value: float) -> bool:
         """Tell whether the first digits of a value are this number."""
+        noise = FLOAT_NOISE * max(1.0, abs(value))
         unit: float = 10.0**-self.digits
-        return self.digits >= FEWEST_DIGITS and -FLOAT_NOISE <= value - self.value < unit
+        # Of 0 nothing was cut off: it is what any small value begins with.
+        return self.digits >= FEWEST_DIGITS and bool(self.value) and -noise <= value - self.value < unit - noise
 
-    def is_met(self, value: float) -> bool:
-        """Tell whether a value gives this number; of few digits, whether it is this number itself."""
-        return self.is_rounded(value) if self.says_enough else self.is_equal(value)
+    def is_met(self, value: float, tolerance: float = 0.0) -> bool:
+        """Tell whether a value gives this number, or one as near to it; of few digits, whether it is itself as near."""
+        half: float = 0.5 * 10.0**-self.digits if self.says_enough else 0.0
+        return abs(value - self.value) <= tolerance + half + FLOAT_NOISE * max(1.0, abs(value))
 
     def said(self, words: str) -> str:
         """Return words together with how the number was read."""
@@ -85,33 +84,35 @@ def agreement(claim: Claim, value: float, tolerance: float) -> tuple[str, str] |
     value : float
         Our value.
     tolerance : float
-        So far from it a claim is correct whatever its digits are.
+        So far from it a claim is correct, beyond the half of its last digit by which rounding moves it.
 
     Returns
     -------
     tuple of str or None
-        The verdict, which is correct or rounding, and why; None for a claim of another number.
+        The verdict, which is correct, rounding, or unchecked where a number is ours but for its digits, which are too
+        few; and why. None for a claim of another number.
     """
     for reading in readings(claim):
-        distance = abs(value - reading.value)
-        if reading.is_met(value) or distance <= tolerance:
+        if reading.is_met(value, tolerance):
             return CORRECT, reading.aside
         if claim.measure.family.kind == "count" or not reading.digits:
             continue
-        words = _rounding(reading, value, distance)
+        if reading.is_rounded(value):
+            return UNCHECKED, f"a single decimal says too little; it is {figure(value, reading.digits)}"
+        words = _rounding(reading, value)
         if words:
-            return ROUNDING, reading.said(f"{words}; it is {figure(value, reading.digits)}")
+            return ROUNDING, reading.said(words)
     return None
 
 
-def _rounding(reading: Reading, value: float, distance: float) -> str:
+def _rounding(reading: Reading, value: float) -> str:
     """Say how a value was rounded to become a number; empty where it is another number."""
+    if not reading.value:
+        return ""
     digits = reading.digits
-    if reading.is_rounded(value):
-        return "rounded to a single decimal"
     if reading.is_cut_off(value):
         return f"cut off after {digits} decimals, not rounded"
-    unit = 10.0**-digits
+    distance, unit = abs(value - reading.value), 10.0**-digits
     if digits > FEWEST_DIGITS and distance <= 1.5 * unit + FLOAT_NOISE:
         return f"off by one in the last of its {digits} decimals"
     if digits > OF_ROUNDED and distance <= 0.5 * 10.0**-OF_ROUNDED + FLOAT_NOISE:

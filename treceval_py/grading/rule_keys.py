@@ -84,7 +84,8 @@ class Rules(NamedTuple):
     level : int or None
         Least judgment that counts as relevant; None, what the profile has.
     expected : tuple of str
-        The measures of which a number must be claimed; empty where every claim that is made counts.
+        The measures of which a number must be claimed. Where it is empty, those of `measures` that are claimed have
+        equal parts, all others together one more, and counts none.
     pass_mark : float or None
         The points that are needed to pass; None where nobody passes or fails.
     """
@@ -94,6 +95,7 @@ class Rules(NamedTuple):
     complete: bool = True
     level: int | None = None
     repair: bool = True
+    own_labels: bool = False
     measures: tuple[MeasureRule, ...] = tuple(map(MeasureRule, USUAL_MEASURES))
     points_run: float = 40.0
     points_measures: float = 0.0
@@ -213,6 +215,13 @@ RULES = (
         "scoring", "level", "level", _whole(0, 1000), "Least judgment that is relevant; without it, the profile's", "1"
     ),
     Key("scoring", "repair", "repair", _YES, "Whether a broken run is scored after repairs that lose nothing"),
+    Key(
+        "scoring",
+        "own_labels",
+        "own_labels",
+        _YES,
+        "Whether a judged ranking is scored by the labels in it, and not by the judgments of the assignment",
+    ),
     Key("scoring", "measures", "measures", _LIST, "What is computed; the first measure orders the overview"),
     Key("measure", "name", "name", _TEXT, "One measure", '"map"'),
     Key(
@@ -232,7 +241,12 @@ RULES = (
         for verdict, words in VERDICTS.items()
     ),
     Key(
-        "claims", "expected", "expected", _LIST, "Measures that must be claimed; with none, all that is claimed counts"
+        "claims",
+        "expected",
+        "expected",
+        _LIST,
+        "Measures that must be claimed; with none, those of the rules that are claimed count, all others together as "
+        "one more, and counts such as num_q not",
     ),
     Key("claims", "tolerance", "tolerance", _number(0, MOST), "How far off a number may be, beyond its last digit"),
     Key("similarity", "threshold", "similarity", _SHARE, "Overlap from which runs are called alike"),
@@ -263,7 +277,7 @@ def written(value: Any) -> str:
 
 
 RECORDED = (
-    *("profile", "complete", "level", "repair", "expected", "tolerance", "similarity_depth"),
+    *("profile", "complete", "level", "repair", "own_labels", "expected", "tolerance", "similarity_depth"),
     *("seconds", "megabytes", "memory_megabytes"),
 )
 """What a record of a graded submission depends on, beside the names of measures."""

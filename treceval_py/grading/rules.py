@@ -7,7 +7,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from treceval_py._types import Source
 from treceval_py.errors import InputError, MeasureError
@@ -28,6 +28,7 @@ from treceval_py.grading.rule_keys import (
 )
 from treceval_py.judging import JudgedRun
 from treceval_py.measures import Measure, parse_measures
+from treceval_py.measures.registry import TEXT
 from treceval_py.profiles import DEFAULT_MEASURES, Profile, profile_named
 from treceval_py.tables import encode, quoted, shortened
 
@@ -166,9 +167,15 @@ class _File:
         except MeasureError as error:
             raise self.refusal(error.what, error.todo, *place, number=number) from None
         for each in measures:
-            if each.family.judged is not JudgedRun or each.family.kind == "text" or not each.family.summary:
-                what = f"{each.name} cannot be graded: it is no number, or needs judgments of another kind than qrels"
-                raise self.refusal(what, "Leave it out.", *place, number=number)
+            fault = _fault_of(each)
+            if fault and len(measures) == 1:
+                raise self.refusal(f"{each.name} cannot be graded: {fault}", "Leave it out.", *place, number=number)
+            if fault:
+                what = (
+                    f"{quoted(encode(name))} stands for {len(measures)} measures, of which {each.name} cannot be graded"
+                )
+                todo = "Name each measure that is wanted, such as map."
+                raise self.refusal(f"{what}: {fault}", todo, *place, number=number)
         return measures
 
     def _measures(self, profile: Profile, listed: tuple[str, ...] | None) -> tuple[MeasureRule, ...]:
@@ -234,6 +241,16 @@ class _File:
             raise self.refusal(what, "Nobody could pass.", "points", "pass_mark")
 
 
+def _fault_of(measure: Measure) -> str:
+    """Return why there is no number of a measure that can be graded; empty where there is one."""
+    family = measure.family
+    if family.kind == TEXT or not family.summary:
+        return "it is no number"
+    # Of what is counted of any kind of judgments, the kind is a union.
+    kinds = get_args(family.judged) or (family.judged,)
+    return "" if JudgedRun in kinds else "it needs judgments of another kind than qrels"
+
+
 def _called(section: str, name: str) -> str:
     return f"{name} in {bracketed(section)}" if section else name
 
@@ -242,7 +259,8 @@ def _shown(value: Any) -> str:
     """Return a value as TOML writes it, cut where it is long."""
     if isinstance(value, (dict, list)):
         return "a table" if isinstance(value, dict) else "a list"
-    return shortened(encode(written(value)))
+    # As it stands: 2.0 is no whole number, and as 2 it would look like one.
+    return shortened(encode(repr(value) if isinstance(value, float) else written(value)))
 
 
 def _suggestion(name: str, section: str, known: Mapping[str, Key]) -> str:

@@ -9,18 +9,19 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray
-from treceval_py.errors import EvaluationError, InputError
-from treceval_py.evaluation import evaluate, load_judgments, load_run
+from treceval_py.errors import InputError
+from treceval_py.evaluation import evaluate, load_run
 from treceval_py.explaining.terms import dissected, task_of_signature
 from treceval_py.formats.judged_ranking import read_judged_ranking
+from treceval_py.formats.named import read_qrels
 from treceval_py.formats.source import whole
 from treceval_py.grading.records import JUDGED, AgainstBaseline, Loss, LostDocument
 from treceval_py.grading.rules import Rules
 from treceval_py.lint.checking import check
-from treceval_py.lint.findings import ERROR
+from treceval_py.lint.findings import ERROR, WARNING
 from treceval_py.profiles import Profile, profile_named
 from treceval_py.results import Results
-from treceval_py.signatures import Signature
+from treceval_py.signatures import Fingerprint, Signature
 from treceval_py.tables import Qrels, Run, encode
 
 __all__ = ["Assignment", "Named", "Scored", "Scoring", "against"]
@@ -62,11 +63,13 @@ class Scored(NamedTuple):
     profile : Profile
         The profile it is scored under.
     qrels : Qrels
-        The judgments that count: those of the assignment, or of a judged ranking its own.
+        The judgments that count: those of the assignment, or, where the rules say so, those of a judged ranking.
     run : Run
         The run.
     results : Results
         The numbers.
+    own : Qrels or None
+        The labels in a judged ranking, whether they count or not.
     """
 
     name: str
@@ -75,6 +78,7 @@ class Scored(NamedTuple):
     qrels: Qrels
     run: Run
     results: Results
+    own: Qrels | None = None
 
 
 class Named(io.BytesIO):
@@ -101,12 +105,10 @@ class Scoring:
 
     def __init__(self, assignment: Assignment) -> None:
         self.rules = assignment.rules
-        judgments = load_judgments(assignment.qrels)
-        if not isinstance(judgments, Qrels):
-            raise EvaluationError("only relevance judgments (qrels) can be graded by", file=judgments.name)
-        self.qrels = judgments
+        self.qrels = read_qrels(assignment.qrels)
         self.baseline: Scored | None = None
         self.baseline_hash = ""
+        self.notes: tuple[str, ...] = ()
         if assignment.baseline:
             self.baseline = self._baseline(assignment.baseline)
             self.baseline_hash = _hash_of_file(assignment.baseline)
@@ -114,13 +116,17 @@ class Scoring:
     def _baseline(self, path: str) -> Scored:
         source = Named(whole(path), path)
         found = check(source, self.qrels, most=1)
-        if found.kind is not None and found.kind.name == "qrels":
-            source.seek(0)
-            found = check(source, self.qrels, kind=JUDGED, most=1)
         error = next((each for each in found.findings if each.severity == ERROR), None)
-        if error is not None or found.kind is None:
-            what, todo, line = ("no run", "", 0) if error is None else (error.what, error.todo, error.line)
-            raise InputError(what, todo, file=path, line=line or None)
+        if error is not None:
+            raise InputError(error.what, error.todo, file=path, line=error.line or None)
+        if found.kind is None or found.kind.name == "qrels":
+            raise InputError("these are no lines of a run", "Give a run to compare with.", file=path)
+        # Points may depend on it, so what is likely a mistake in it is told.
+        self.notes = tuple(
+            f"the baseline {path} has a warning, {each.code}: {each.what}"
+            for each in found.findings
+            if each.severity == WARNING
+        )
         source.seek(0)
         return self.scored(source, found.kind.name)
 
@@ -139,16 +145,17 @@ class Scoring:
         TrecevalError
             It cannot be read or scored.
         """
-        judged = kind == JUDGED
-        profile = profile_named(JUDGED_PROFILE if judged else self.rules.profile)
-        if judged:
-            qrels, run = read_judged_ranking(source)
+        own: Qrels | None = None
+        rules = self.rules
+        profile = profile_named(JUDGED_PROFILE if kind == JUDGED else rules.profile)
+        if kind == JUDGED:
+            own, run = read_judged_ranking(source)
         else:
-            qrels, run = self.qrels, load_run(source, duplicates=profile.conventions.duplicates)
-        names = [each.name for each in self.rules.measures]
-        complete = self.rules.complete and not judged
-        results = evaluate(qrels, run, names, profile=profile, complete=complete, level=self.rules.level, threads=1)
-        return Scored(source.name, kind, profile, qrels, run, results)
+            run = load_run(source, duplicates=profile.conventions.duplicates)
+        qrels = own if own is not None and rules.own_labels else self.qrels
+        names = [each.name for each in rules.measures]
+        results = evaluate(qrels, run, names, profile=profile, complete=rules.complete, level=rules.level, threads=1)
+        return Scored(source.name, kind, profile, qrels, run, results, own)
 
 
 def _hash_of_file(path: str) -> str:
@@ -174,7 +181,7 @@ def against(scored: Scored, baseline: Scored, measure: str) -> AgainstBaseline |
     AgainstBaseline or None
         None where they cannot be compared.
     """
-    if scored.profile.name != baseline.profile.name:
+    if scored.profile.name != baseline.profile.name or not _same_judgments(scored.qrels, baseline.qrels):
         return None
     number, other = (_values(each.results, measure) for each in (scored, baseline))
     qids = sorted(set(number) & set(other), key=encode)
@@ -198,6 +205,11 @@ def against(scored: Scored, baseline: Scored, measure: str) -> AgainstBaseline |
     )
 
 
+def _same_judgments(one: Qrels, other: Qrels) -> bool:
+    """Tell whether judgments are the same; those of a judged ranking are its own."""
+    return one is other or str(Fingerprint(one)) == str(Fingerprint(other))
+
+
 def _p(deltas: FloatArray) -> float | None:
     from treceval_py.comparison.paired import paired_t
 
@@ -219,19 +231,23 @@ def _values(results: Results, measure: str) -> dict[str, float]:
 def _loss(scored: Scored, baseline: Scored, measure: str, qid: str, value: float, other: float) -> Loss:
     """Name the relevant documents that fell most."""
     ranks, theirs = (_ranks(each, measure, qid) for each in (scored, baseline))
-    labels = scored.qrels.get(qid, {})
-    relevant = [docid for docid, label in labels.items() if label > 0 and docid in theirs]
-    fallen = [docid for docid in relevant if ranks.get(docid, len(ranks) + 1) > theirs[docid]]
+    labels, least = scored.qrels[qid], _least_relevant(scored.results.signatures[measure])
+    relevant = [docid for docid, label in labels.items() if label >= least and docid in theirs]
+    fallen = [docid for docid in relevant if docid not in ranks or ranks[docid] > theirs[docid]]
     # First what stood highest in the baseline: there it counts most.
     fallen.sort(key=lambda docid: (theirs[docid], docid))
     documents = tuple(LostDocument(docid, labels[docid], ranks.get(docid), theirs[docid]) for docid in fallen)
     return Loss(qid, float(value), float(other), documents[:MOST_LOST])
 
 
+def _least_relevant(signature: Signature) -> int:
+    """Return the least label of a relevant document; of a measure that takes labels as gains, the least gain."""
+    level = dict(signature.measure.parameters).get("level")
+    return max(level, 0) if isinstance(level, int) else 1
+
+
 def _ranks(scored: Scored, measure: str, qid: str) -> dict[str, int]:
     """Return the ranks of the documents of a query as they were scored."""
     signature: Signature = scored.results.signatures[measure]
-    if qid not in scored.qrels:
-        return {}
     task = task_of_signature(signature, scored.qrels)
     return {each.docid: each.rank for each in dissected(task, scored.qrels, scored.run, qid).documents}

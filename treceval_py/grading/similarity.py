@@ -17,14 +17,15 @@ from treceval_py.profiles import DEFAULT_PROFILE, PROFILES, Profile
 from treceval_py.ranking import arrange
 from treceval_py.tables import Run, encode
 
-__all__ = ["KINDS_OF_PAIRS", "alike", "hash_of_ranking", "overlap", "tops_of"]
+__all__ = ["KINDS_OF_PAIRS", "SAME_FILE", "SAME_RANKING", "alike", "hash_of_ranking", "overlap", "tops_of"]
 
-SAME_FILE, SAME_RANKING, NEARLY = "same file", "same ranking", "nearly the same"
+SAME_FILE, SAME_RANKING, NEARLY, DOCUMENTS = "same file", "same ranking", "nearly the same", "same documents"
 
 KINDS_OF_PAIRS = {
     SAME_FILE: "the runs are the same, byte by byte",
     SAME_RANKING: "the runs rank the same documents in the same order; scores, tag or form differ",
     NEARLY: "the first documents of the runs are nearly the same, in nearly the same order",
+    DOCUMENTS: "the first documents of the runs are the same in another order, or but for a few that were put in",
 }
 """What is said of a pair."""
 
@@ -39,6 +40,9 @@ CELLS = 1 << 20
 
 EMPTY_FILE = hashlib.sha256(b"").hexdigest()
 """Two empty files are no sign of anything."""
+
+PUT_IN = 5
+"""Of so many documents one may have been put in: the others then stand in the same order in both lists."""
 
 LEAST_SHARED = 0.5
 """Of the queries of the run that has more, the share that the other must have to be compared with it."""
@@ -158,8 +162,27 @@ def overlap(one: IntArray, other: IntArray) -> float:
     Information Systems 28(4), article 20, 2010.
     """
     tops = np.stack([one, other])[:, None, :]
-    sums = _Overlaps(tops).of_query(0, np.array([0]), np.array([1]))
-    return round(float(sums[0]), 12)
+    found = _Overlaps(tops).of_query(0, np.array([0]), np.array([1]))
+    return round(float(found.overlap[0]), 12)
+
+
+class _Alike(NamedTuple):
+    """How alike pairs of runs are in a query.
+
+    Attributes
+    ----------
+    overlap : (P,) float array
+        Rank-biased overlap.
+    share : (P,) float array
+        The share of the documents that both have, whatever their order; of a list that is not as long as was looked
+        at, the overlap: all that there is to rank is in both then, and it is no sign of anything.
+    credit : (P,) float array
+        The same, but 1 where a few documents were put in one list and the others stand in the same order.
+    """
+
+    overlap: FloatArray
+    share: FloatArray
+    credit: FloatArray
 
 
 class _Overlaps:
@@ -182,18 +205,25 @@ class _Overlaps:
         total = np.concatenate([[1.0], np.cumsum(weight)])
         self.shares: FloatArray = np.pad(shares / total[:, None], ((0, 0), (0, 1)))
 
-    def of_query(self, query: int, first: IntArray, second: IntArray) -> FloatArray:
-        """Return the overlap (P,) of pairs of runs, by their numbers, in a query; 0 where one has no documents."""
+    def of_query(self, query: int, first: IntArray, second: IntArray) -> _Alike:
+        """Return how alike pairs of runs, by their numbers, are in a query; all is 0 where one has no documents."""
         lists, ranks = self._coded(query)
         depth = lists.shape[1]
-        found = np.zeros(len(first))
+        found = _Alike(*np.zeros((3, len(first))))
         longer = np.maximum(self.lengths[first, query], self.lengths[second, query])
         step = max(1, CELLS // depth)
         for start in range(0, len(first), step):
             some = slice(start, start + step)
             other = ranks[second[some, None], lists[first[some]]]
             place = np.maximum(np.arange(depth), other)
-            found[some] = self.shares[longer[some, None], place].sum(axis=1)
+            found.overlap[some] = self.shares[longer[some, None], place].sum(axis=1)
+            common = other < depth
+            found.share[some] = common.sum(axis=1) / depth
+            in_order = (~common | (other == np.maximum.accumulate(np.where(common, other, -1), axis=1))).all(axis=1)
+            few = common.sum(axis=1) >= depth - depth // PUT_IN
+            found.credit[some] = np.where(in_order & few, 1.0, found.share[some])
+        short = np.minimum(self.lengths[first, query], self.lengths[second, query]) < depth
+        found.share[short] = found.credit[short] = found.overlap[short]
         return found
 
     def _coded(self, query: int) -> tuple[IntArray, IntArray]:
@@ -239,6 +269,11 @@ def alike(entries: Sequence[Graded], baseline: Graded | None, *, threshold: floa
     pair before it joined. So each run stands beside the one that it is most like, and a group of runs is seen as one.
     A group of equal runs takes part in this once, by its first run. Two runs are compared over the queries that both
     have, where these are at least half of those of either.
+
+    Where the overlap is below the threshold, runs still have the same documents if the share of the first documents
+    that both have reaches it, or would without a few, one of five at most, that stand among the others in one of them.
+    Where that holds for more than half of the pairs of three and more runs that have no further documents, all rank
+    what was given to them, and it is not told.
     """
     everyone = [*entries, *([] if baseline is None else [baseline])]
     numbers = [*range(len(entries)), -1]
@@ -248,7 +283,7 @@ def alike(entries: Sequence[Graded], baseline: Graded | None, *, threshold: floa
     scored = sorted(group[0] for group in having if group)
     for link in _forest(_near([everyone[at] for at in scored], threshold, depth)):
         one, other = sorted((scored[link.first], scored[link.second]))
-        pairs.append(Pair(numbers[one], numbers[other], NEARLY, link.overlap, link.queries))
+        pairs.append(Pair(numbers[one], numbers[other], link.kind, link.overlap, link.queries))
     kinds = list(KINDS_OF_PAIRS)
     # The baseline stands behind all submissions.
     return tuple(
@@ -280,8 +315,9 @@ def _same(everyone: Sequence[Graded], numbers: Sequence[int], one: int, other: i
 
 
 class _Link(NamedTuple):
-    """Two of several runs, by their numbers, and how alike they are."""
+    """Two of several runs, by their numbers, and how alike they are; of `DOCUMENTS` the overlap is the share."""
 
+    kind: str
     overlap: float
     first: int
     second: int
@@ -289,7 +325,7 @@ class _Link(NamedTuple):
 
 
 def _near(runs: Sequence[Graded], threshold: float, depth: int) -> list[_Link]:
-    """Return all pairs of runs whose mean overlap reaches the threshold."""
+    """Return all pairs of runs whose mean overlap, or whose share of documents, reaches the threshold."""
     lists = [graded.tops[:, :depth] for graded in runs if graded.tops is not None]
     if len({each.shape for each in lists}) > 1:
         raise EvaluationError("the records are of different queries or depths", "Grade all submissions afresh.")
@@ -302,16 +338,38 @@ def _near(runs: Sequence[Graded], threshold: float, depth: int) -> list[_Link]:
     most = np.maximum(there.sum(axis=1)[first], there.sum(axis=1)[second])
     kept = (common > 0) & (common >= LEAST_SHARED * most)
     first, second, common = first[kept], second[kept], common[kept]
-    sums, left = np.zeros(len(first)), common.copy()
+    sums, left = np.zeros((3, len(first))), common.copy()
     for query in range(there.shape[1]):
         sums += overlaps.of_query(query, first, second)
         left -= there[first, query] & there[second, query]
         # What cannot reach the threshold any more, were all that is left equal, is done with: most pairs, soon.
-        kept = sums + left >= threshold * common - 1e-9
-        first, second, common, sums, left = (each[kept] for each in (first, second, common, sums, left))
-    means = np.round(sums / common, 12).tolist()
-    links = map(_Link, means, first.tolist(), second.tolist(), common.tolist())
-    return [link for link in links if link.overlap >= threshold]
+        kept = np.maximum(sums[0], sums[2]) + left >= threshold * common - 1e-9
+        first, second, common, left, sums = first[kept], second[kept], common[kept], left[kept], sums[:, kept]
+    means = np.round(sums / common, 12)
+    nearly = means[0] >= threshold
+    links = [
+        _Link(NEARLY if near else DOCUMENTS, mean if near else share, *rest)
+        for near, mean, share, *rest in zip(
+            *(each.tolist() for each in (nearly, means[0], means[1], first, second, common)), strict=True
+        )
+    ]
+    links = [
+        link
+        for link, credit in zip(links, means[2].tolist(), strict=True)
+        if link.kind == NEARLY or credit >= threshold
+    ]
+    deeper = [graded.lines > depth * graded.queries for graded in runs if graded.tops is not None]
+    return _without_what_all_share(links, deeper)
+
+
+def _without_what_all_share(links: list[_Link], deeper: Sequence[bool]) -> list[_Link]:
+    """Leave out that runs have the same documents where most pairs have: these were given to all, to be ranked.
+
+    Runs that have more documents than were looked at chose these, and stay.
+    """
+    count = len(deeper)
+    given = count > 2 and 2 * len(links) > count * (count - 1) / 2
+    return [link for link in links if not given or link.kind == NEARLY or deeper[link.first] or deeper[link.second]]
 
 
 def _forest(links: Sequence[_Link]) -> list[_Link]:
@@ -324,7 +382,7 @@ def _forest(links: Sequence[_Link]) -> list[_Link]:
         return run
 
     chosen = []
-    for link in sorted(links, key=lambda each: (-each.overlap, each.first, each.second)):
+    for link in sorted(links, key=lambda each: (each.kind != NEARLY, -each.overlap, each.first, each.second)):
         one, other = root_of(link.first), root_of(link.second)
         if one != other:
             root[other] = one

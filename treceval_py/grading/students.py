@@ -48,7 +48,8 @@ def match_students(
     """Give the claims of a class to the students who handed something in.
 
     A name is taken as it stands; else whatever case, spaces and order of words are; else whatever accents are; else by
-    a number of the student within the name of a folder, or by the name beside such numbers. What fits several students
+    a number of the student within the name of a folder, or by the name beside such numbers; and last by first and last
+    name together, whatever the numbers. What fits several students
     is given to none, and who has claims by the name as it stands gets no others by a name that only resembles it.
 
     Parameters
@@ -70,10 +71,16 @@ def match_students(
     left = {name: _taken_apart(name) for name in claims if name not in owner}
     candidates: dict[str, list[str]] = {}
     _give(left, found, lambda mine, theirs: mine.plain == theirs.plain, owner, candidates)
-    for alike in (_spelled_alike, _numbered_alike):
+    for alike in (_spelled_alike, _numbered_alike, _named_alike):
         given = set(owner.values())
         free = {name: parts for name, parts in found.items() if name not in given}
         _give(left, free, alike, owner, candidates, alone=True)
+    for name, parts in left.items():
+        if name not in owner and name not in candidates:
+            # Those whom it fits have claims by another name.
+            candidates[name] = [
+                each for each, own in found.items() if _spelled_alike(parts, own) or _numbered_alike(parts, own)
+            ]
     matched: dict[str, list[Claimed]] = {}
     for name, mine in claims.items():
         if name in owner:
@@ -139,6 +146,11 @@ def _numbered_alike(mine: _Name, theirs: _Name) -> bool:
         # A number with another name beside it is another student's.
         return not mine.numbers.isdisjoint(theirs.numbers) and (same_words or not mine.words or not theirs.words)
     return same_words
+
+
+def _named_alike(mine: _Name, theirs: _Name) -> bool:
+    """Tell whether two names share first and last name, though not the number: platforms have numbers of their own."""
+    return any(len(words) > 1 for words in mine.words & theirs.words)
 
 
 def _stray(name: str, claims: Sequence[Claimed], students: Sequence[str]) -> str:

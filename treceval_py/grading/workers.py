@@ -8,6 +8,7 @@ import pickle
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from typing import IO, Any
@@ -18,8 +19,11 @@ from treceval_py.grading.worker import Job, Reply, Setup
 
 __all__ = ["graded_by_processes"]
 
-START = "from treceval_py.grading.worker import main; main()"
+START = "import sys; sys.path[:] = sys.argv[1:]; from treceval_py.grading.worker import main; main()"
 """What a process runs; not a module by its name, whose classes would then be those of another module."""
+
+MOST_SECONDS_TO_START = 600.0
+"""For importing, and reading judgments and baseline, which may be large."""
 
 
 def graded_by_processes(
@@ -126,7 +130,7 @@ class _Slot(threading.Thread):
         if isinstance(reply, TrecevalError):
             raise reply
         if isinstance(reply, Reply):
-            if reply.graded.status == FAILED:
+            if reply.graded.status == FAILED or self._process.used_up:
                 self._end()  # it may be damaged
             return reply
         self._end()
@@ -134,49 +138,60 @@ class _Slot(threading.Thread):
 
 
 class _Process:
-    """A process that grades."""
+    """A process that grades.
+
+    Attributes
+    ----------
+    used_up : bool
+        Whether its time was over, so that it was ended, though perhaps after its reply.
+    """
 
     def __init__(self, setup: Setup) -> None:
-        # One thread each: there are as many processes as cores.
-        environment = {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")}
+        self.used_up = False
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `end`
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
-                [sys.executable, "-c", START],
+                # Isolated, or Python would take modules from the present folder, which may be that of the submissions;
+                # with our own path, which its last arguments are.
+                [*_interpreter(), "-c", START, *filter(None, sys.path)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env={**environment, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                stderr=self._said,
+                # One thread each: there are as many processes as cores.
+                env={**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")},
             )
         except OSError as error:
+            self._said.close()
             raise EvaluationError(f"no process can be started: {error.strerror or error}") from None
-        told = self._told(setup)
-        if isinstance(told, TrecevalError):
-            raise told
+        told = self._told(setup, MOST_SECONDS_TO_START)
         if told is not None:
-            raise EvaluationError("the process that grades ended before it began", "Try again with fewer processes.")
+            said = self._last_line()
+            self.end()
+            if isinstance(told, TrecevalError):
+                raise told
+            raise EvaluationError("the process that grades could not start" + (f": {said}" if said else ""))
 
     def asked(self, job: Job, seconds: float) -> Reply | TrecevalError | str:
         """Return the reply for a submission, or, where none came, the reason as a text."""
-        late = threading.Event()
-
-        def stop() -> None:
-            late.set()
-            self._process.kill()
-
-        timer = threading.Timer(seconds, stop)
-        timer.start()
-        try:
-            reply = self._told(job)
-        finally:
-            timer.cancel()
+        reply = self._told(job, seconds)
         if isinstance(reply, (Reply, TrecevalError)):
             return reply
-        if late.is_set():
+        if self.used_up:
             return f"grading it takes more than {seconds:g} seconds"
         return "the process that graded it ended: out of memory, or a crash"
 
-    def _told(self, message: object) -> Any:
-        """Send a message and return the answer; a text where the process has ended."""
+    def _told(self, message: object, seconds: float) -> Any:
+        """Send a message and return the answer; a text where the process has ended, which it does after that time."""
+        lock, answered = threading.Lock(), False
+
+        def stop() -> None:
+            with lock:
+                if not answered:
+                    self.used_up = True
+                    self._process.kill()
+
+        timer = threading.Timer(seconds, stop)
+        timer.start()
         try:
             stream: IO[bytes] = self._process.stdin  # type: ignore[assignment]
             pickle.dump(message, stream)
@@ -184,12 +199,27 @@ class _Process:
             return pickle.load(self._process.stdout)  # type: ignore[arg-type]  # noqa: S301 - from our own process
         except (OSError, EOFError, pickle.UnpicklingError, ValueError):
             return "ended"
+        finally:
+            with lock:
+                answered = True
+            timer.cancel()
+
+    def _last_line(self) -> str:
+        """Return the last line that the process wrote to its standard error."""
+        self._said.seek(0)
+        lines = self._said.read().decode("utf-8", "backslashreplace").strip().splitlines()
+        return lines[-1] if lines else ""
 
     def end(self) -> None:
         """End it, now."""
         self._process.kill()
-        for stream in (self._process.stdin, self._process.stdout):
+        for stream in (self._process.stdin, self._process.stdout, self._said):
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()
         self._process.wait()
+
+
+def _interpreter() -> list[str]:
+    """Return the interpreter, isolated, with names of files decoded as here."""
+    return [sys.executable, "-I", *(["-X", "utf8"] if sys.flags.utf8_mode else [])]

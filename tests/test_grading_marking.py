@@ -1,0 +1,464 @@
+"""One submission: its run is checked, mended and scored by the rules, its claims are taken; numbers are by hand."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import importlib.util
+import io
+import sys
+import zipfile
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from treceval_py.grading.claims import Claimed, claimed
+from treceval_py.grading.intake import one, submissions
+from treceval_py.grading.marking import Grader, baseline_record, limits_of
+from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded
+from treceval_py.grading.rules import MeasureRule, Rules, read_rules
+from treceval_py.grading.scoring import Assignment
+from treceval_py.grading.similarity import alike
+
+AP = Rules(measures=(MeasureRule("AP"),))
+
+QRELS = "q1 0 b 0\nq1 0 a 1\nq2 0 b 1\nq2 0 a 0\n"
+
+RUN = "q1 Q0 a 1 2 t\nq1 Q0 b 2 1 t\nq2 Q0 a 1 2 t\nq2 Q0 b 2 1 t\n"
+"""AP is 1 in q1 and 1/2 in q2, so their mean is 0.75."""
+
+Files = Mapping[str, str | bytes]
+
+
+def grader(folder: Path, rules: Rules = AP, *, qrels: str = QRELS, baseline: str = "") -> Grader:
+    (folder / "qrels.txt").write_text(qrels)
+    (folder / "base.txt").write_text(baseline)
+    return Grader(Assignment(str(folder / "qrels.txt"), str(folder / "base.txt") if baseline else "", rules))
+
+
+def graded(
+    folder: Path,
+    files: Files,
+    rules: Rules = AP,
+    *,
+    claims: Sequence[Claimed] = (),
+    qrels: str = QRELS,
+    baseline: str = "",
+) -> Graded:
+    """Grade what ada hands in."""
+    (folder / "ada").mkdir()
+    for name, data in files.items():
+        (folder / "ada" / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+    made = grader(folder, rules, qrels=qrels, baseline=baseline)
+    return made.grade(one(str(folder / "ada"), limits_of(rules)), claims)
+
+
+def of_run(folder: Path, run: str | bytes, rules: Rules = AP, *, qrels: str = QRELS, baseline: str = "") -> Graded:
+    return graded(folder, {"run.txt": run}, rules, qrels=qrels, baseline=baseline)
+
+
+# --- a run ---
+
+
+def test_a_run_is_scored_with_all_that_is_known_of_it(tmp_path: Path) -> None:
+    found = of_run(tmp_path, RUN)
+    assert (found.student, found.source) == ("ada", str(tmp_path / "ada"))
+    assert (found.status, found.reason, found.run, found.kind) == ("scored", "", "run.txt", "run")
+    assert (found.lines, found.queries, found.documents) == (4, 2, 4)
+    assert (found.measures, found.profile) == ({"AP": 0.75}, "trec_eval-10")
+    assert found.hash_of_run == hashlib.sha256(RUN.encode()).hexdigest()
+    assert (found.missing_queries, found.repairs, found.claims, found.against) == ((0, 2), (), (), None)
+    assert list(found.signatures) == ["AP"]
+    assert found.signatures["AP"].startswith("AP(rel=1)|p:trec_eval-10|missing:empty|#:2|")
+
+
+def test_it_is_told_how_many_judged_queries_a_run_lacks(tmp_path: Path) -> None:
+    qrels = QRELS + "q3 0 a 1\nq4 0 a 1\n"
+    assert of_run(tmp_path, "q1 Q0 a 1 2 t\n", qrels=qrels).missing_queries == (3, 4)
+
+
+def test_a_compressed_run_is_known_by_the_hash_of_the_file_that_was_handed_in(tmp_path: Path) -> None:
+    data = gzip.compress(RUN.encode())
+    found = graded(tmp_path, {"run.txt.gz": data})
+    assert (found.status, found.measures) == ("scored", {"AP": 0.75})
+    assert found.hash_of_run == hashlib.sha256(data).hexdigest()
+
+
+def test_of_each_kind_of_finding_twenty_are_kept_and_all_are_counted(tmp_path: Path) -> None:
+    run = "".join(f"q1 Q0 d{number} {number} nan t\n" for number in range(1, 26))
+    found = of_run(tmp_path, run)
+    kept = [each.line for each in found.findings if each.code == "R104"]
+    assert (found.counts["R104"], kept) == (25, list(range(1, 21)))
+
+
+# --- rules, each from end to end ---
+
+
+def test_the_rules_say_which_measures_are_computed(tmp_path: Path) -> None:
+    rules = Rules(measures=(MeasureRule("P@1"), MeasureRule("RR")))
+    assert of_run(tmp_path, RUN, rules).measures == {"P@1": 0.5, "RR": 0.75}
+
+
+def test_the_rules_say_under_which_profile_a_run_is_scored(tmp_path: Path) -> None:
+    tied = "q1 Q0 a 1 5 t\nq1 Q0 b 2 5 t\n"
+    # Of equal scores trec_eval takes the higher id first, ranx the first line; a is the relevant one.
+    found = of_run(tmp_path, tied, AP._replace(profile="ranx"), qrels="q1 0 a 1\n")
+    assert (found.measures, found.profile) == ({"AP": 1.0}, "ranx")
+
+
+def test_a_claim_is_right_under_the_profile_of_the_rules(tmp_path: Path) -> None:
+    files = {"run.txt": "q1 Q0 a 1 5 t\nq1 Q0 b 2 5 t\n", "claims.txt": "RR = 1.0000\n"}  # which is not computed
+    found = graded(tmp_path, files, AP._replace(profile="ranx"), qrels="q1 0 a 1\n")
+    assert [each.verdict for each in found.claims] == ["correct"]
+
+
+@pytest.mark.parametrize(("complete", "ap"), [(True, 1 / 4), (False, 1 / 2)])
+def test_the_rules_say_whether_queries_that_a_run_lacks_are_averaged(tmp_path: Path, complete: bool, ap: float) -> None:
+    found = of_run(tmp_path, "q2 Q0 a 1 2 t\nq2 Q0 b 2 1 t\n", AP._replace(complete=complete))
+    assert found.measures == {"AP": ap}
+
+
+@pytest.mark.parametrize(("complete", "verdict"), [(True, "convention"), (False, "correct")])
+def test_a_claim_is_right_over_the_queries_that_the_rules_average(tmp_path: Path, complete: bool, verdict: str) -> None:
+    files = {"run.txt": "q2 Q0 a 1 2 t\nq2 Q0 b 2 1 t\n", "claims.txt": "RR = 0.5000\n"}  # which is not computed
+    assert [each.verdict for each in graded(tmp_path, files, AP._replace(complete=complete)).claims] == [verdict]
+
+
+@pytest.mark.parametrize(("level", "ap"), [(1, 1.0), (2, 1 / 2)])
+def test_the_rules_say_from_which_label_on_a_document_is_relevant(tmp_path: Path, level: int, ap: float) -> None:
+    found = of_run(tmp_path, "q1 Q0 a 1 2 t\nq1 Q0 b 2 1 t\n", AP._replace(level=level), qrels="q1 0 a 1\nq1 0 b 2\n")
+    assert found.measures == {"AP": ap}
+
+
+@pytest.mark.parametrize(("level", "verdict"), [(1, "convention"), (2, "correct")])
+def test_a_claim_is_right_at_the_level_of_the_rules(tmp_path: Path, level: int, verdict: str) -> None:
+    files = {"run.txt": "q1 Q0 a 1 2 t\nq1 Q0 b 2 1 t\n", "claims.txt": "RR = 0.5000\n"}
+    found = graded(tmp_path, files, AP._replace(level=level), qrels="q1 0 a 1\nq1 0 b 2\n")
+    assert [each.verdict for each in found.claims] == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "verdict"), [(0.0, "not reproduced"), (0.005, "not reproduced"), (0.02, "correct")]
+)
+def test_the_rules_say_how_far_off_a_claim_may_be(tmp_path: Path, tolerance: float, verdict: str) -> None:
+    files = {"run.txt": RUN, "claims.txt": "AP = 0.7617\n"}  # 0.0117 too much
+    found = graded(tmp_path, files, AP._replace(tolerance=tolerance))
+    assert [each.verdict for each in found.claims] == [verdict]
+
+
+def test_the_rules_say_which_numbers_are_to_be_claimed(tmp_path: Path) -> None:
+    files = {"run.txt": RUN, "claims.txt": "AP = 0.75\n"}
+    found = graded(tmp_path, files, AP._replace(expected=("AP", "RR")))
+    assert found.claims == (
+        Checked("AP", "0.75", "claims.txt:1", "correct", 0.75),
+        Checked("RR", "", "", "no claim", 0.75, "no number was claimed for RR"),
+    )
+
+
+def test_the_rules_say_how_many_documents_are_kept_to_find_what_is_alike(tmp_path: Path) -> None:
+    found = of_run(tmp_path, RUN, AP._replace(similarity_depth=3))
+    assert found.tops is not None
+    assert found.tops.shape == (2, 3)
+    assert (found.tops >= 0).tolist() == [[True, True, False], [True, True, False]]
+
+
+def test_the_rules_say_how_large_a_file_may_be() -> None:
+    assert limits_of(AP._replace(megabytes=2.5)).file_bytes == 2_621_440  # 2.5 * 1024 * 1024
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    found = of_run(tmp_path, RUN + "# a comment\n" * 100, AP._replace(megabytes=0.001))  # 1048 bytes
+    assert (found.status, found.reason) == (
+        "missing",
+        "no file could be opened: run.txt: it has 1,256 bytes, more than 1,048 bytes",
+    )
+
+
+@pytest.mark.parametrize(("megabytes", "status"), [(0.001, "refused"), (0.01, "scored")])
+def test_a_compressed_file_that_is_too_large_when_it_is_unpacked_is_refused(
+    tmp_path: Path, megabytes: float, status: str
+) -> None:
+    packed = gzip.compress((RUN + "# a comment\n" * 100).encode())  # 1256 bytes
+    assert len(packed) < 1048
+    found = graded(tmp_path, {"run.txt.gz": packed}, AP._replace(megabytes=megabytes))
+    assert found.status == status
+    reason = "run.txt.gz is more than 0.001 MB when it is unpacked"
+    assert found.reason == (reason if status == "refused" else "")
+
+
+@pytest.mark.parametrize(("more", "status"), [(0, "scored"), (1, "refused")])
+def test_a_file_may_be_as_large_as_the_rules_say_and_no_larger(tmp_path: Path, more: int, status: str) -> None:
+    text = RUN + "#" * (1048 - len(RUN) - 1 + more) + "\n"
+    found = graded(tmp_path, {"run.txt.gz": gzip.compress(text.encode())}, AP._replace(megabytes=0.001))
+    assert (len(text), found.status) == (1048 + more, status)
+
+
+# --- mending ---
+
+TWICE = RUN + "q2 Q0 b 2 1 t\n"
+
+
+def test_a_broken_run_is_scored_after_repairs_that_lose_nothing(tmp_path: Path) -> None:
+    found = of_run(tmp_path, TWICE)
+    assert (found.status, found.reason, found.measures) == ("repaired", "", {"AP": 0.75})
+    assert found.repairs == ("1 exact duplicate was removed (line 5)",)
+    assert found.hash_of_run == hashlib.sha256(TWICE.encode()).hexdigest()
+    assert (found.counts["R120"], found.lines) == (1, 5)
+
+
+def test_without_repairs_in_the_rules_a_broken_run_is_refused(tmp_path: Path) -> None:
+    found = of_run(tmp_path, TWICE, AP._replace(repair=False))
+    assert (found.status, found.measures, found.repairs) == ("refused", {}, ())
+    assert found.reason == "line 5: document 'b' comes again in query 'q2' with the same score (first on line 4)"
+
+
+def test_a_run_with_one_error_that_can_be_mended_and_one_that_cannot_is_refused(tmp_path: Path) -> None:
+    found = of_run(tmp_path, TWICE + "q2 Q0 c 3 nan t\n")
+    assert (found.status, found.measures, found.repairs) == ("refused", {}, ())
+    assert found.reason == (
+        "line 5: document 'b' comes again in query 'q2' with the same score (first on line 4) (and 1 more such finding)"
+    )
+
+
+@pytest.mark.parametrize("profile", ["trec_eval-10", "ranx"])
+def test_a_document_that_comes_again_with_another_score_is_refused_under_every_profile(
+    tmp_path: Path, profile: str
+) -> None:
+    # ranx would take the last line without a word; which of the two scores is meant only the student can tell.
+    found = of_run(tmp_path, RUN + "q2 Q0 b 3 0.5 t\n", AP._replace(profile=profile))
+    assert (found.status, found.reason) == (
+        "refused",
+        "line 5: document 'b' comes again in query 'q2' with score 0.5 (first on line 4, with 1)",
+    )
+
+
+# --- why a run is refused ---
+
+
+def test_the_reason_is_the_first_error_and_no_warning_before_it(tmp_path: Path) -> None:
+    found = of_run(tmp_path, "q1 Q0 a first 2 t\nq1 Q0 b 2 nan t\nq2 Q0 b 1 2 t\n")
+    assert set(found.counts) >= {"R104", "R109"}
+    assert found.reason == "line 2: score 'nan' is not a number, so it has no place in an order"
+
+
+@pytest.mark.parametrize(
+    ("errors", "more"), [(1, ""), (2, " (and 1 more such finding)"), (1235, " (and 1,234 more such findings)")]
+)
+def test_the_reason_says_how_many_errors_there_are_besides(tmp_path: Path, errors: int, more: str) -> None:
+    run = "".join(f"q1 Q0 d{number} {number} nan t\n" for number in range(1, errors + 1))
+    assert of_run(tmp_path, run).reason == f"line 1: score 'nan' is not a number, so it has no place in an order{more}"
+
+
+def test_a_run_that_the_check_passes_and_scoring_refuses_is_refused_with_the_reason(tmp_path: Path) -> None:
+    rules = Rules(profile="msmarco", measures=(MeasureRule("RR@10"),))
+    found = of_run(tmp_path, "q1 Q0 a first 2 t\nq2 Q0 b second 1 t\n", rules)
+    assert (found.status, found.reason) == (
+        "refused",
+        "run.txt has no rank column of whole numbers, by which it is to be ranked",
+    )
+    assert (found.counts["R109"], found.lines, found.measures, found.tops) == (2, 2, {}, None)
+
+
+def test_a_run_of_a_format_without_lines_is_refused_as_such(tmp_path: Path) -> None:
+    found = graded(tmp_path, {"run.json": '{"q1": {"a": 2.5}}'})
+    assert (found.status, found.reason) == (
+        "refused",
+        "it is of a format without lines, such as JSON or Parquet, and only runs of lines are graded",
+    )
+
+
+def damaged_zip(**files: str) -> bytes:
+    """Return a zip archive of files that are not compressed, with another byte at the end of the last one."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        for name, text in files.items():
+            archive.writestr(name.replace("_", "."), text)
+        end = archive.start_dir
+    data = bytearray(stream.getvalue())
+    data[end - 2] ^= 1
+    return bytes(data)
+
+
+LONG = "# a comment\n" * 10_000
+"""More than what is looked at to see what a file is."""
+
+
+def test_a_run_that_is_damaged_far_behind_its_beginning_is_refused(tmp_path: Path) -> None:
+    found = graded(tmp_path, {"work.zip": damaged_zip(run_txt=RUN + LONG)})
+    assert (found.status, found.reason) == ("refused", "it cannot be read: its bytes do not agree with their check sum")
+    assert (found.run, found.hash_of_run, found.counts, found.measures) == ("work.zip/run.txt", "", {}, {})
+
+
+def test_compressed_data_that_are_cut_off_are_refused(tmp_path: Path) -> None:
+    lines = "".join(f"q{number} Q0 {hashlib.sha256(b'%d' % number).hexdigest()} 1 1 t\n" for number in range(5000))
+    packed = gzip.compress(lines.encode())
+    found = graded(tmp_path, {"run.txt.gz": packed[:-1000]})
+    assert (found.status, found.counts["F007"]) == ("refused", 1)
+
+
+# --- where there is no run ---
+
+
+def test_a_folder_without_files_has_no_run(tmp_path: Path) -> None:
+    found = graded(tmp_path, {})
+    assert (found.status, found.reason, found.run) == ("missing", "no file was handed in", "")
+
+
+def test_files_none_of_which_is_a_run_are_no_run(tmp_path: Path) -> None:
+    found = graded(tmp_path, {"essay.txt": "A text.\n", "notes.txt": "Another one.\n"})
+    assert (found.status, found.reason) == ("missing", "none of the files is a run")
+
+
+def test_where_no_file_could_be_opened_the_first_is_named_with_the_reason(tmp_path: Path) -> None:
+    seven = b"7z\xbc\xaf\x27\x1c" + bytes(100)
+    found = graded(tmp_path, {"run.7z": seven, "more.7z": seven})
+    why = "it is a 7z archive, which is not read: hand in a zip archive or the files themselves"
+    assert (found.status, found.reason) == ("missing", f"no file could be opened: more.7z: {why}")
+
+
+def test_where_some_files_could_be_opened_none_of_them_is_a_run(tmp_path: Path) -> None:
+    found = graded(tmp_path, {"run.7z": b"7z\xbc\xaf\x27\x1c" + bytes(100), "b.txt": "A text.\n", "c.txt": "A text.\n"})
+    assert found.reason == "none of the files is a run"
+
+
+def test_the_judgments_handed_in_again_under_another_name_are_no_run(tmp_path: Path) -> None:
+    # Their documents do not stand in the order of their ids, as those of most judgments do.
+    found = graded(tmp_path, {"run.txt": QRELS})
+    assert (found.status, found.reason) == ("missing", "none of the files is a run")
+    assert found.files == (
+        FileRead("run.txt", "not used", "these are the judgments of the assignment, not a run", len(QRELS)),
+    )
+
+
+# --- claims ---
+
+
+def test_claims_of_the_class_stand_before_those_of_the_files_and_these_by_file(tmp_path: Path) -> None:
+    files = {"run.txt": RUN, "b.txt": "P@1 = 0.5\n", "a.txt": "AP = 0.75\nP@2 = 0.5\n"}
+    claims = [claimed("RR", "0.75", "claims.csv:7"), claimed("AP", "0.7", "claims.csv:9")]
+    found = graded(tmp_path, files, claims=claims)
+    assert [(each.measure, each.text, each.place) for each in found.claims] == [
+        ("RR", "0.75", "claims.csv:7"),
+        ("AP", "0.7", "claims.csv:9"),
+        ("AP", "0.75", "a.txt:1"),
+        ("P@2", "0.5", "a.txt:2"),
+        ("P@1", "0.5", "b.txt:1"),
+    ]
+
+
+def test_claims_without_a_run_cannot_be_checked(tmp_path: Path) -> None:
+    found = graded(tmp_path, {"claims.txt": "AP = 0.75\n"}, claims=[claimed("RR", "0.75", "claims.csv:7")])
+    assert [(each.measure, each.verdict, each.value, each.why) for each in found.claims] == [
+        ("RR", "unchecked", None, "there is no run that could be scored"),
+        ("AP", "unchecked", None, "there is no run that could be scored"),
+    ]
+
+
+def test_a_file_of_claims_that_is_damaged_far_behind_its_beginning_is_refused_and_the_run_is_scored(
+    tmp_path: Path,
+) -> None:
+    files: Files = {"work.zip": damaged_zip(run_txt=RUN, numbers_txt="AP = 0.75\n" + LONG), "claims.txt": "RR = 0.75\n"}
+    found = graded(tmp_path, files)
+    assert (found.status, [each.place for each in found.claims]) == ("scored", ["claims.txt:1"])
+    assert [(each.name, each.role, each.why) for each in found.files] == [
+        ("claims.txt", "claims", "it has numbers that are claimed for measures"),
+        ("work.zip/numbers.txt", "refused", "it cannot be read: its bytes do not agree with their check sum"),
+        ("work.zip/run.txt", "run", "its lines are those of a run"),
+    ]
+
+
+# --- beside the baseline ---
+
+
+def test_a_submission_is_compared_with_the_baseline_by_the_first_measure_of_the_rules(tmp_path: Path) -> None:
+    rules = Rules(measures=(MeasureRule("P@1"), MeasureRule("AP")))
+    best = "q1 Q0 a 1 2 b\nq1 Q0 b 2 1 b\nq2 Q0 b 1 2 b\nq2 Q0 a 2 1 b\n"
+    against = of_run(tmp_path, RUN, rules, baseline=best).against
+    assert isinstance(against, AgainstBaseline)
+    assert (against.measure, against.value, against.baseline) == ("P@1", 0.5, 1.0)
+    assert (against.queries, against.better, against.worse, against.equal) == (2, 0, 1, 1)
+
+
+def test_the_baseline_is_a_record_like_that_of_a_submission(tmp_path: Path) -> None:
+    record = baseline_record(grader(tmp_path, baseline=RUN))
+    mine = of_run(tmp_path, RUN, baseline=RUN)
+    assert record is not None
+    assert (record.student, record.source, record.status, record.kind) == (
+        "",
+        str(tmp_path / "base.txt"),
+        "scored",
+        "run",
+    )
+    assert record.hash_of_run == hashlib.sha256(RUN.encode()).hexdigest() == mine.hash_of_run
+    assert (record.measures, record.hash_of_ranking) == ({"AP": 0.75}, mine.hash_of_ranking)
+    assert record.tops is not None
+    assert mine.tops is not None
+    assert record.tops.tolist() == mine.tops.tolist()
+
+
+def test_without_a_baseline_there_is_no_record_of_it(tmp_path: Path) -> None:
+    assert baseline_record(grader(tmp_path)) is None
+
+
+# --- runs that are alike, in the class of data/coursework/make.py ---
+
+
+def made() -> ModuleType:
+    path = Path(__file__).parent.parent / "data" / "coursework" / "make.py"
+    spec = importlib.util.spec_from_file_location("coursework_make", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["coursework_make"] = module  # a NamedTuple looks for its module
+    spec.loader.exec_module(module)
+    return module
+
+
+HONEST_IN_OTHER_FILES = (
+    # Compressed, in three columns, in UTF-16, with other ends of lines, another tag, other ranks or repairs.
+    *("Barbara Liskov", "Byte Order Mark", "Edsger Dijkstra", "Grace Hopper", "baseline", "Rank Contradicts"),
+    *("Sixteen Bits", "Spaces In Tag", "Three Columns", "Twice Exactly", "Windows Lines"),
+)
+"""Who hands in the ranking of the honest run, each in a file of its own, by name; the baseline has Grace Hopper's file."""
+
+DAMAGED = ("Nul Byte", "Header Line", "Nan Score", "Text Score", "Decimal Comma", "Twice Otherwise", "Five Fields")
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> dict[frozenset[str], str]:
+    """Return which runs of the class are alike, and how."""
+    folder = tmp_path_factory.mktemp("class")
+    made().write(folder)
+    rules = read_rules(folder / "rules.toml")
+    class_grader = Grader(Assignment(str(folder / "qrels.txt"), str(folder / "baseline.txt"), rules))
+    records = [class_grader.grade(each) for each in submissions(str(folder / "submissions"), limits_of(rules))]
+    names = [*(each.student for each in records), "baseline"]
+    found = alike(records, baseline_record(class_grader), threshold=rules.similarity, depth=rules.similarity_depth)
+    return {frozenset((names[pair.first], names[pair.second])): pair.kind for pair in found}
+
+
+def test_the_same_files_are_paired_each_with_the_next_one_by_name(pairs: dict[frozenset[str], str]) -> None:
+    module = made()
+    in_zip = "Donald Knuth"  # whose archive has the honest run
+    honest = sorted(each.name for each in module.CLASS if module.RUN in each.files.values() or each.name == in_zip)
+    assert len(honest) == 33
+    expected = {*map(frozenset, pairwise(honest)), frozenset({"Copy One", "Copy Two"})}
+    expected.add(frozenset({"Grace Hopper", "baseline"}))
+    assert {pair for pair, kind in pairs.items() if kind == "same file"} == expected
+
+
+def test_the_same_rankings_in_other_files_are_paired_each_with_the_next_one(pairs: dict[frozenset[str], str]) -> None:
+    chain = {*map(frozenset, pairwise(("Upside Down", *HONEST_IN_OTHER_FILES)))}  # the last one with the honest file
+    # A run of distances, read as scores, is the honest one reversed, which the two copies are.
+    chain |= {frozenset({"Copy Two", "Distances"})}
+    same = {pair for pair, kind in pairs.items() if kind == "same ranking"}
+    assert same == chain - {frozenset({"Grace Hopper", "baseline"})}
+
+
+def test_unrelated_runs_and_those_that_could_not_be_scored_are_not_paired(pairs: dict[frozenset[str], str]) -> None:
+    of_copies = {frozenset({"Copy One", "Copy Two"}), frozenset({"Copy Two", "Distances"})}
+    assert {pair for pair in pairs if pair & {"Copy One", "Copy Two"}} == of_copies
+    assert not any(pair & set(DAMAGED) for pair in pairs)
