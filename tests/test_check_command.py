@@ -452,3 +452,21 @@ def test_a_file_that_is_named_twice_is_not_mended_in_place_twice(tmp_path: Path)
     done = treceval(["check", "t.txt", "./t.txt", "--in-place"], folder=tmp_path)
     assert (done.status, done.out) == (1, b"")
     assert done.err == b"./t.txt: this would be written twice. Name another file.\n"
+
+
+def test_a_code_is_not_explained_beside_options_of_checking(tmp_path: Path) -> None:
+    for options in (["--strict"], ["--scale", "0-3"], ["--fix", "out.txt"], ["--max", "100"], ["--format", "json"]):
+        done = treceval(["check", "--explain", "R104", *options], folder=tmp_path)
+        assert (done.status, done.out) == (2, b"")
+        assert done.err == (
+            b"treceval: --explain says what a code means; give it without options of checking."
+            b" See 'treceval check --help'.\n"
+        )
+
+
+def test_a_scale_without_judgments_is_told(tmp_path: Path) -> None:
+    (tmp_path / "run.txt").write_bytes(b"1 Q0 a 1 2.5 t\n")
+    (tmp_path / "qrels.txt").write_bytes(b"1 0 a 1\n")
+    done = treceval(["check", "run.txt", "--scale", "0-3"], folder=tmp_path)
+    assert (done.status, done.err) == (0, b"note: --scale is about labels, and no judgments were checked\n")
+    assert treceval(["check", "run.txt", "--qrels", "qrels.txt", "--scale", "0-3"], folder=tmp_path).err == b""

@@ -168,6 +168,13 @@ def test_a_single_submission_below_the_mark_to_pass_ends_with_status_3(assignmen
             ),
         ),
         (
+            ["--workers", "2", "--example-rules"],
+            (
+                "treceval: --example-rules prints rules and grades nothing; leave out the rest."
+                " See 'treceval grade --help'."
+            ),
+        ),
+        (
             ["qrels.txt", "--example-rules"],
             (
                 "treceval: --example-rules prints rules and grades nothing; leave out the rest."
@@ -680,3 +687,13 @@ def test_student_is_of_a_single_submission(assignment: Path) -> None:
     assert done.err == (
         b"treceval: --student names who a single submission is from; add --single. See 'treceval grade --help'.\n"
     )
+
+
+def test_without_the_page_the_summary_points_to_the_gradebook(
+    assignment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (assignment / "in" / "cid").mkdir()
+    (assignment / "in" / "cid" / "run.txt").write_text(RUN)
+    assert "1 pair of runs alike: see the overview" in grade(assignment).out.decode().splitlines()
+    monkeypatch.setattr("treceval_py.cli.grade.find_spec", lambda package: None)
+    assert "1 pair of runs alike: see the gradebook" in grade(assignment).out.decode().splitlines()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from treceval_py.cli.options import flag, number
+from treceval_py.cli.options import flag, given, number
 from treceval_py.cli.printing import check_targets, coloured, note, put, say
 from treceval_py.errors import EvaluationError, InputError, OutputError, TrecevalError, visible
 
@@ -93,9 +93,7 @@ def check(
 ) -> None:
     """Check, print, mend."""
     if explain is not None:
-        if files or qrels is not None:
-            raise click.UsageError("--explain says what a code means; give it without files.")
-        put(_explanation(explain), output)
+        put(_explanation(ctx, explain), output)
         return
     if not files and qrels is None:
         raise click.UsageError("Name a FILE to check, or --qrels QRELS.")
@@ -116,6 +114,8 @@ def check(
         looked_at = _checked if qrels is None else _as_run
         checked += [looked_at(source, judgments, kind, settings) for source in sources]
         put(CHECK_FORMATS[output_format](checked, coloured(output)), output)
+        if scale is not None and not any(each.kind is None or each.kind.rel is not None for each in checked):
+            note("--scale is about labels, and no judgments were checked")
         if output_format != "text" and (hidden := left_out(checked)):
             note(hidden)
         if targets:
@@ -275,21 +275,26 @@ def _told(checked: Checked, severity: str) -> str:
 # -- codes and labels ----------------------------------------------------------------------------------------------
 
 
-def _codes(given: Iterable[str], option: str) -> tuple[str, ...]:
-    """Return codes, or their beginnings, from what was given: separated by commas, in any case, or by name."""
+def _codes(texts: Iterable[str], option: str) -> tuple[str, ...]:
+    """Return codes, or their beginnings, from an option: separated by commas, in any case, or by name."""
     from treceval_py.lint.catalogue import codes_named
 
     chosen = []
-    for several in given:
-        texts = [each.strip() for each in several.split(",")]
-        chosen += list(filter(None, texts)) or [""]  # after the last one may be a comma, but not alone
+    for several in texts:
+        parts = [each.strip() for each in several.split(",")]
+        chosen += list(filter(None, parts)) or [""]  # after the last one may be a comma, but not alone
     try:
         return codes_named(chosen, option)
     except EvaluationError as error:
         raise click.UsageError(str(error)) from None
 
 
-def _explanation(text: str) -> str:
+def _explanation(ctx: click.Context, text: str) -> str:
+    others = given(ctx) - {"explain", "output"}
+    if others & {"files", "qrels"}:
+        raise click.UsageError("--explain says what a code means; give it without files.")
+    if others:
+        raise click.UsageError("--explain says what a code means; give it without options of checking.")
     from treceval_py.lint.catalogue import CODES, code_or_name
     from treceval_py.output.findings import explained
 

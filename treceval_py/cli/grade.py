@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import click
 
-from treceval_py.cli.options import flag, number
+from treceval_py.cli.options import flag, given, number
 from treceval_py.cli.printing import note, put
 from treceval_py.cli.progress import counting
 from treceval_py.errors import visible
@@ -74,7 +75,7 @@ def grade(
     from treceval_py.grading.rules import example_rules as example
 
     if example_rules:
-        if qrels is not None or rules_file is not None:
+        if given(ctx) - {"example_rules", "output"}:
             raise click.UsageError("--example-rules prints rules and grades nothing; leave out the rest.")
         put(example(), output)
         return
@@ -139,8 +140,6 @@ def _status(entry: Entry) -> int:
 
 def _note_packages() -> None:
     """Say what will not be written, before the work begins."""
-    from importlib.util import find_spec
-
     for package, file in (("xlsxwriter", "gradebook.xlsx"), ("jinja2", "overview.html")):
         if find_spec(package) is None:
             note(f"{file} is not written, as {package} is not installed. pip install 'treceval-py[grade]' brings it.")
@@ -150,6 +149,8 @@ def _summary(book: Grades, output: str) -> str:
     from treceval_py.grading.gradebook import perfect
     from treceval_py.grading.records import REPAIRED, SCORED, STATUSES
 
+    # The page with all of it is not written without its package.
+    place = "overview" if find_spec("jinja2") else "gradebook"
     counts = Counter(entry.graded.status for entry in book.entries)
     parts = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
     plural = "submission" if len(book.entries) == 1 else "submissions"
@@ -161,14 +162,14 @@ def _summary(book: Grades, output: str) -> str:
     records = [entry.graded for entry in lost[:SHOWN]]
     lines += [f"  {each.student}: {each.status}: {each.reason}" for each in records]
     if len(lost) > SHOWN:
-        lines.append(f"  and {len(lost) - SHOWN} more, see the overview")
+        lines.append(f"  and {len(lost) - SHOWN} more, see the {place}")
     if book.pairs:
-        lines.append(f"{len(book.pairs)} {'pair' if len(book.pairs) == 1 else 'pairs'} of runs alike: see the overview")
+        lines.append(f"{len(book.pairs)} {'pair' if len(book.pairs) == 1 else 'pairs'} of runs alike: see the {place}")
     suspect = len(perfect(book))
     if suspect:
-        lines.append(f"{suspect} {'run is' if suspect == 1 else 'runs are'} as good as the judgments: see the overview")
+        lines.append(f"{suspect} {'run is' if suspect == 1 else 'runs are'} as good as the judgments: see the {place}")
     lines += [f"not matched: {stray}" for stray in book.strays[:SHOWN]]
     if len(book.strays) > SHOWN:
-        lines.append(f"and {len(book.strays) - SHOWN} more claims of nobody, see the overview")
+        lines.append(f"and {len(book.strays) - SHOWN} more claims of nobody, see the {place}")
     lines.append(f"written to {os.path.join(output, '')}")
     return "".join(visible(line) + "\n" for line in lines)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import click
+from click.core import ParameterSource
 
 from treceval_py.errors import MeasureError
 from treceval_py.formats.named import JUDGMENT_FORMATS, RUN_FORMATS
@@ -20,6 +21,7 @@ __all__ = [
     "Callback",
     "decimal",
     "flag",
+    "given",
     "number",
     "scoring_options",
     "statistics_options",
@@ -32,6 +34,12 @@ Decorator: TypeAlias = Callable[[Any], Any]
 
 MOST_DIGITS = 60
 """A float64 has at most 17 significant digits; more are only zeros and what binary makes of a decimal."""
+
+
+def given(ctx: click.Context) -> set[str]:
+    """Return the names of the parameters that stand on the command line."""
+    sources = {each.name: ctx.get_parameter_source(each.name) for each in ctx.command.params if each.name}
+    return {name for name, source in sources.items() if source is ParameterSource.COMMANDLINE}
 
 
 def whole_number(text: str, least: int = 0, most: int | None = None) -> int:

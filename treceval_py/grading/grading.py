@@ -11,7 +11,7 @@ from treceval_py.grading.archives import close_kept
 from treceval_py.grading.claims import Claimed, claims_of_class
 from treceval_py.grading.folder import KEPT, check_folder, write_all
 from treceval_py.grading.grades import Entry, Grades
-from treceval_py.grading.intake import one, safe_name, submissions
+from treceval_py.grading.intake import Submission, one, safe_name, submissions
 from treceval_py.grading.kept import forget
 from treceval_py.grading.marking import Grader, baseline_record, limits_of
 from treceval_py.grading.points import marks_of
@@ -20,7 +20,7 @@ from treceval_py.grading.rules import DEFAULT_RULES, Rules, fingerprint
 from treceval_py.grading.scoring import Assignment
 from treceval_py.grading.similarity import alike
 from treceval_py.grading.students import match_students
-from treceval_py.grading.worker import Job, Setup
+from treceval_py.grading.worker import Job, Reply, Setup
 from treceval_py.grading.workers import graded_by_processes
 from treceval_py.streaming import available_threads
 from treceval_py.tables import encode
@@ -92,16 +92,10 @@ def grade(
     claimed, strays = _claimed(claims, [each.student for each in handed_in])
     check_folder(target)
     os.makedirs(os.path.join(target, KEPT), exist_ok=True)
-    setup = _setup(assignment, grader, os.path.join(target, KEPT))
-    jobs = [Job(each, tuple(claimed.get(each.student, ()))) for each in handed_in]
-    try:
-        replies = graded_by_processes(
-            setup, jobs, workers=workers or available_threads(), seconds=rules.seconds, after=after
-        )
-    finally:
-        close_kept()
-    records = [each.graded for each in replies]
-    book = _grades(assignment, grader, os.fspath(submitted), records, strays)
+    known = baseline_record(grader)
+    setup = _setup(assignment, grader, known, os.path.join(target, KEPT))
+    replies = _replies(setup, handed_in, claimed, workers or available_threads(), after)
+    book = _grades(assignment, known, os.fspath(submitted), [each.graded for each in replies], strays, grader.notes)
     book = book._replace(notes=(*map(_about_other, others), *book.notes))
     write_all(target, book)
     forget(os.path.join(target, KEPT), {each.kept for each in replies if each.kept})
@@ -143,12 +137,9 @@ def grade_one(
     claimed, strays = _claimed(claims, [handed_in.student])
     if handed_in.student in claimed:
         strays = ()  # those of a class are all of others
-    job = Job(handed_in, tuple(claimed.get(handed_in.student, ())))
-    try:
-        (reply,) = graded_by_processes(_setup(assignment, grader, ""), [job], workers=1, seconds=rules.seconds)
-    finally:
-        close_kept()
-    book = _grades(assignment, grader, os.fspath(submission), [reply.graded], strays)
+    known = baseline_record(grader)
+    (reply,) = _replies(_setup(assignment, grader, known, ""), [handed_in], claimed, 1)
+    book = _grades(assignment, known, os.fspath(submission), [reply.graded], strays, grader.notes)
     return book.entries[0], book
 
 
@@ -178,11 +169,25 @@ def _claimed(
     return match_students(claims_of_class(os.fspath(claims)), students)
 
 
-def _setup(assignment: Assignment, grader: Grader, folder: str) -> Setup:
+def _replies(
+    setup: Setup,
+    handed_in: Sequence[Submission],
+    claimed: Mapping[str, Sequence[Claimed]],
+    workers: int,
+    after: Callable[[], None] | None = None,
+) -> list[Reply]:
+    """Let processes grade submissions."""
+    jobs = [Job(each, tuple(claimed.get(each.student, ()))) for each in handed_in]
+    try:
+        return graded_by_processes(setup, jobs, workers=workers, seconds=setup.assignment.rules.seconds, after=after)
+    finally:
+        close_kept()
+
+
+def _setup(assignment: Assignment, grader: Grader, baseline: Graded | None, folder: str) -> Setup:
     """Return what processes are told; the context changes with all that grades depend on."""
     from treceval_py.signatures import Fingerprint
 
-    baseline = baseline_record(grader)
     parts = (
         __version__,
         str(Fingerprint(grader.qrels)),
@@ -198,13 +203,18 @@ def _setup(assignment: Assignment, grader: Grader, folder: str) -> Setup:
 
 
 def _grades(
-    assignment: Assignment, grader: Grader, submitted: str, graded: Sequence[Graded], strays: Sequence[str]
+    assignment: Assignment,
+    baseline: Graded | None,
+    submitted: str,
+    graded: Sequence[Graded],
+    strays: Sequence[str],
+    notes: Sequence[str],
 ) -> Grades:
-    rules, baseline, notes = assignment.rules, baseline_record(grader), list(grader.notes)
+    rules = assignment.rules
     if rules == DEFAULT_RULES and not strays and not any(each.claims for each in graded):
         # Nobody was asked for numbers, then; with rules of their own, teachers say what they want.
         rules = rules._replace(points_claims=0.0)
-        notes.append("nobody claims a number, so points are given for runs alone")
+        notes = (*notes, "nobody claims a number, so points are given for runs alone")
     means = {} if baseline is None else baseline.measures
     ordered = sorted(graded, key=lambda each: (each.student.casefold(), encode(each.student), encode(each.source)))
     taken: set[str] = set()

@@ -14,7 +14,6 @@ from treceval_py.evaluation import evaluate, load_run
 from treceval_py.explaining.terms import dissected, task_of_signature
 from treceval_py.formats.judged_ranking import read_judged_ranking
 from treceval_py.formats.named import read_qrels
-from treceval_py.formats.source import whole
 from treceval_py.grading.records import JUDGED, AgainstBaseline, Loss, LostDocument
 from treceval_py.grading.rules import Rules
 from treceval_py.lint.checking import check
@@ -111,11 +110,9 @@ class Scoring:
         self.notes: tuple[str, ...] = ()
         if assignment.baseline:
             self.baseline = self._baseline(assignment.baseline)
-            self.baseline_hash = _hash_of_file(assignment.baseline)
 
     def _baseline(self, path: str) -> Scored:
-        source = Named(whole(path), path)
-        found = check(source, self.qrels, most=1)
+        found = check(path, self.qrels, most=1)
         error = next((each for each in found.findings if each.severity == ERROR), None)
         if error is not None:
             raise InputError(error.what, error.todo, file=path, line=error.line or None)
@@ -127,8 +124,10 @@ class Scoring:
             for each in found.findings
             if each.severity == WARNING
         )
-        source.seek(0)
-        return self.scored(source, found.kind.name)
+        with open(path, "rb") as stream:
+            data = stream.read()
+        self.baseline_hash = hashlib.sha256(data).hexdigest()
+        return self.scored(Named(data, path), found.kind.name)
 
     def scored(self, source: Named, kind: str) -> Scored:
         """Read a run, and compute the measures of the rules.
@@ -156,14 +155,6 @@ class Scoring:
         names = [each.name for each in rules.measures]
         results = evaluate(qrels, run, names, profile=profile, complete=rules.complete, level=rules.level, threads=1)
         return Scored(source.name, kind, profile, qrels, run, results, own)
-
-
-def _hash_of_file(path: str) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as stream:
-        while piece := stream.read(1 << 20):
-            digest.update(piece)
-    return digest.hexdigest()
 
 
 def against(scored: Scored, baseline: Scored, measure: str) -> AgainstBaseline | None:

@@ -17,7 +17,7 @@ from treceval_py.explaining.variants import ASCENDING, Variant, task_of
 from treceval_py.formats.named import QRELS_FORMATS, RUN_FORMATS, seen
 from treceval_py.formats.source import kept, name_of
 from treceval_py.lint.catalogue import CODES, codes_named
-from treceval_py.lint.findings import ENDING, Collector, Finding
+from treceval_py.lint.findings import ENDING, ERROR, WARNING, Collector, Finding
 from treceval_py.lint.judgments import JudgmentChecks, tell_labels
 from treceval_py.lint.lines import TagWatch, recognise, rows_of
 from treceval_py.lint.queries import QueryChecks, Shape
@@ -76,12 +76,12 @@ class Checked(NamedTuple):
     @property
     def errors(self) -> int:
         """How many findings are errors, kept or not."""
-        return sum(number for code, number in self.counts.items() if CODES[code].severity == "error")
+        return sum(number for code, number in self.counts.items() if CODES[code].severity == ERROR)
 
     @property
     def warnings(self) -> int:
         """How many findings are warnings, kept or not."""
-        return sum(number for code, number in self.counts.items() if CODES[code].severity == "warning")
+        return sum(number for code, number in self.counts.items() if CODES[code].severity == WARNING)
 
 
 def check(
