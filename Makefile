@@ -34,7 +34,7 @@ docs: $(VENV)/installed
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/installed: $(VENV)/bin/python setup.cfg setup.py pyproject.toml treceval_py/_scan.pyx
+$(VENV)/installed: $(VENV)/bin/python setup.cfg setup.py pyproject.toml treceval_py/scan/_scan.pyx
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@$(BIN)/python -m compileall -q treceval_py
 	@touch $@
@@ -48,4 +48,4 @@ $(VENV)/installed-retrieve: $(VENV)/installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build *.egg-info treceval_py/_scan.c treceval_py/_scan.*.so
+	rm -rf $(VENV) build *.egg-info treceval_py/scan/_scan.c treceval_py/scan/_scan.*.so

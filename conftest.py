@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from treceval_py import JudgmentGroups, Run
-from treceval_py.judging import judge_groups, ranked_labels
-from treceval_py.preferences import preferred
+from treceval_py.judging.judged import judge_groups, ranked_labels
+from treceval_py.judging.preferences import preferred
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,6 @@
 from setuptools import Extension, setup
 
 # Optional: where there is no compiler the Python reader serves.
-scan = Extension("treceval_py._scan", ["treceval_py/_scan.pyx"], extra_compile_args=["-O3"], optional=True)
+scan = Extension("treceval_py.scan._scan", ["treceval_py/scan/_scan.pyx"], extra_compile_args=["-O3"], optional=True)
 
 setup(ext_modules=[scan])

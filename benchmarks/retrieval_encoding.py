@@ -38,12 +38,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from taking_turns import DisagreementError, Table, Turn, duration, table
 
-from treceval_py.runner.devices import default_batch_size
-from treceval_py.runner.models import find_model, identity, settings_for
-from treceval_py.runner.pools import Here
-from treceval_py.runner.shards import Store, open_store
-from treceval_py.runner.texts import TabbedTexts, chunks, survey
-from treceval_py.runner.vectors import ArrayVectors, FloatArray32
+from treceval_py.io.texts import TabbedTexts, chunks, survey
+from treceval_py.retrieval.devices import default_batch_size
+from treceval_py.retrieval.models import find_model, identity, settings_for
+from treceval_py.retrieval.pools import Here
+from treceval_py.retrieval.shards import Store, open_store
+from treceval_py.retrieval.vectors import ArrayVectors, FloatArray32
 
 PASSAGES = 8_841_823
 """Passages of MS MARCO."""
@@ -286,7 +286,7 @@ def rates(turns: dict[str, list[Turn]], texts: int) -> Table:
 
 def search_on_gpu(dimensions: int, rows: int = 1_000_000, queries: int = 6980, k: int = 1000) -> Table | None:
     """Time exact search of random unit vectors, if faiss has a GPU."""
-    from treceval_py.runner.exact import load_faiss, normalised, search
+    from treceval_py.retrieval.exact import load_faiss, normalised, search
 
     if not load_faiss().get_num_gpus():
         return None

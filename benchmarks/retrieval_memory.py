@@ -81,11 +81,11 @@ def make_search(folder: str, count: int, queries: int, dimensions: int) -> None:
     """Write a collection of short passages, and random unit vectors as their embeddings."""
     import numpy as np
 
-    from treceval_py.runner.collection import open_collection
-    from treceval_py.runner.models import find_model, settings_for
-    from treceval_py.runner.pipeline import Dense, Request, folder_of, look, made_of
-    from treceval_py.runner.shards import open_store
-    from treceval_py.runner.texts import chunks
+    from treceval_py.io.texts import chunks
+    from treceval_py.retrieval.collection import open_collection
+    from treceval_py.retrieval.models import find_model, settings_for
+    from treceval_py.retrieval.pipeline import Dense, Request, folder_of, look, made_of
+    from treceval_py.retrieval.shards import open_store
 
     make_collection(folder, 1, queries, dimensions)
     with open(os.path.join(folder, "collection.tsv"), "w", encoding="utf-8") as stream:

@@ -26,8 +26,8 @@ import faiss  # type: ignore[import-untyped,import-not-found,unused-ignore]
 import numpy as np
 from taking_turns import DisagreementError, Table, Turn, table
 
-from treceval_py.runner.exact import Found, fast_batches, search
-from treceval_py.runner.vectors import ArrayVectors, FloatArray32, ShardVectors
+from treceval_py.retrieval.exact import Found, fast_batches, search
+from treceval_py.retrieval.vectors import ArrayVectors, FloatArray32, ShardVectors
 
 OURS = "search, vectors in memory"
 SHARDS = "search, streamed from shards"

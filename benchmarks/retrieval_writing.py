@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from treceval_py.runner.run_file import Ranked, write_ranked
-from treceval_py.tables import Ids
+from treceval_py.data.tables import Ids
+from treceval_py.retrieval.run_file import Ranked, write_ranked
 
 GROUP = 256
 TAG = "bench"

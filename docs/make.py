@@ -16,17 +16,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from treceval_py.conventions import CONVENTIONS, Convention
+from treceval_py.checking.catalogue import CODES
+from treceval_py.checking.findings import Code
 from treceval_py.errors import MeasureError, visible
 from treceval_py.grading.rules import RULES, example_rules
-from treceval_py.judging import JudgedGroups, JudgedRun
-from treceval_py.lint.catalogue import CODES
-from treceval_py.lint.findings import Code
+from treceval_py.judging.judged import JudgedGroups, JudgedRun
+from treceval_py.judging.preferences import JudgedPreferences
 from treceval_py.measures import FAMILIES, NICKNAMES, Family, by_section, parse_measures
 from treceval_py.measures.parameters import PARAMETERS, Parameter
 from treceval_py.measures.registry import LEAST_GEOMETRIC
-from treceval_py.preferences import JudgedPreferences
-from treceval_py.profiles import DEFAULT_PROFILE, PROFILES, Profile
+from treceval_py.scoring.conventions import CONVENTIONS, Convention
+from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile
 
 HERE = Path(__file__).parent
 

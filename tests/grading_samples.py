@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from treceval_py.checking.findings import Finding
 from treceval_py.grading.grades import Entry, Grades, Pair
 from treceval_py.grading.points import Mark, Marks
 from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument
 from treceval_py.grading.rules import DEFAULT_RULES
-from treceval_py.lint.findings import Finding
 
 FORMULA = '=HYPERLINK("http://evil")'
 SCRIPT = "<script>alert(1)</script>"

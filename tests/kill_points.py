@@ -122,7 +122,7 @@ class Points:
         """Be told of everything that is a point."""
         import faiss  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
-        from treceval_py.runner import pipeline
+        from treceval_py.retrieval import pipeline
 
         clock: Any = pipeline._Clock
         begin, advance, end = clock.begin, clock.advance, clock.end
@@ -198,7 +198,7 @@ class Halves(io.RawIOBase):
 
 def count_encoded(path: str) -> None:
     """Write the ids of texts to a file before they are encoded."""
-    from treceval_py.runner.encoding import Encoder
+    from treceval_py.retrieval.encoding import Encoder
 
     log = _appending(path)
     encoder: Any = Encoder
@@ -247,7 +247,7 @@ def _run(request: Request, announce: int) -> None:
         os.environ[ENCODED] = f"{request.log}.encoded"
         count_encoded(os.environ[ENCODED])
         from treceval_py.cli.commands import run
-        from treceval_py.runner import pipeline
+        from treceval_py.retrieval import pipeline
 
         pipeline.GROUP = GROUP
         Points(request, announce).install()
@@ -313,14 +313,6 @@ def main() -> None:
         base,  # noqa: F401
     )
     from tiny_models import make_tiny_model
-
-    import treceval_py.cli.retrieve
-    import treceval_py.evaluation
-    import treceval_py.output
-    import treceval_py.runner.indexing
-    import treceval_py.runner.pipeline
-    import treceval_py.runner.planning
-    import treceval_py.runner.pools  # noqa: F401
 
     metadata.version("numpy")  # which lists the installed packages once for all forks
     child = os.fork()

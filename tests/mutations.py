@@ -39,7 +39,7 @@ from pathlib import Path
 import zstandard
 
 from treceval_py.cli.commands import run
-from treceval_py.scanner import reader_name
+from treceval_py.scan import reader_name
 
 SECONDS = 10
 """A case that takes longer hangs."""
@@ -384,7 +384,7 @@ def check(case: Case, folder: str) -> str | None:
 
 def _with_other_reader(case: Case, folder: str) -> tuple[int | None, bytes, bytes] | None:
     """Return the outcome under the reader that is not in use; None without a compiled one."""
-    if importlib.util.find_spec("treceval_py._scan") is None:
+    if importlib.util.find_spec("treceval_py.scan._scan") is None:
         return None
     before = os.environ.get("TRECEVAL_READER")
     os.environ["TRECEVAL_READER"] = "compiled" if reader_name() == "Python" else "python"

@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-SOURCE = Path(__file__).resolve().parent.parent / "treceval_py" / "_scan.pyx"
+SOURCE = Path(__file__).resolve().parent.parent / "treceval_py" / "scan" / "_scan.pyx"
 
 SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-O1", "-g")
 
@@ -273,8 +273,8 @@ def same(what: str, found: object, expected: object) -> None:
 def feed(case: Case, scanner: Any) -> bool:
     """Scan and judge a case; return whether the scanner took the block."""
     from treceval_py.errors import InputError
-    from treceval_py.formats.lines import QRELS, RUN
-    from treceval_py.formats.rows import Rows, read_part, scanned
+    from treceval_py.io.lines import QRELS, RUN
+    from treceval_py.io.rows import Rows, read_part, scanned
 
     rng = case.rng
     found = scanner.scan(exact(case.text), case.run)
@@ -332,7 +332,7 @@ def _under(reader: str) -> None:
 
 def _judgments(rng: random.Random, run: Any) -> Any:
     """Return judgments of some of a run's queries and documents, and of others."""
-    from treceval_py.tables import Qrels
+    from treceval_py.data.tables import Qrels
 
     judgments: dict[str, dict[str, int]] = {}
     for qid, documents in run.to_dict().items():
@@ -354,7 +354,7 @@ SCORES = (0.0, -0.0, 1.0, 1.0, 1.0 + 1e-9, 2.5, float("inf"), float("-inf"), 1e3
 
 def _retrieved(rng: random.Random, qrels: Any) -> Any:
     """Return a run over some of the judged documents, and others."""
-    from treceval_py.tables import Run
+    from treceval_py.data.tables import Run
 
     run: dict[str, dict[str, float]] = {}
     for qid, documents in qrels.to_dict().items():
@@ -368,7 +368,7 @@ def _retrieved(rng: random.Random, qrels: Any) -> Any:
 
 def _smallest(rng: random.Random) -> tuple[Any, Any]:
     """Return judgments and a run of hardly any queries and documents, some without a name."""
-    from treceval_py.tables import Qrels, Run
+    from treceval_py.data.tables import Qrels, Run
 
     def documents(values: tuple[Any, ...]) -> dict[str, Any]:
         return {rng.choice(("", "", "a", "b")): rng.choice(values) for _ in range(rng.randrange(3))}
@@ -395,8 +395,8 @@ def _call_judge(scanner: Any, qrels: Any, run: Any, rng: random.Random) -> tuple
 
 def _judge(scanner: Any, qrels: Any, run: Any, rng: random.Random) -> None:
     """Judge a run in all ways, and compare."""
-    from treceval_py.judging import judge, locate
-    from treceval_py.ranking import Rules
+    from treceval_py.data.ranking import Rules
+    from treceval_py.judging.judged import judge, locate
 
     options, found = _call_judge(scanner, qrels, run, rng)
     _under("python")
@@ -434,13 +434,13 @@ def load(path: str) -> Any:
     """Put a build of the scanner in the place of the package's."""
     import treceval_py
 
-    loader = importlib.machinery.ExtensionFileLoader("treceval_py._scan", path)
-    spec = importlib.util.spec_from_file_location("treceval_py._scan", path, loader=loader)
+    loader = importlib.machinery.ExtensionFileLoader("treceval_py.scan._scan", path)
+    spec = importlib.util.spec_from_file_location("treceval_py.scan._scan", path, loader=loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
-    sys.modules["treceval_py._scan"] = module
-    treceval_py._scan = module  # type: ignore[attr-defined]
+    sys.modules["treceval_py.scan._scan"] = module
+    treceval_py.scan._scan = module  # type: ignore[attr-defined]
     return module
 
 
@@ -448,7 +448,7 @@ def child(options: argparse.Namespace) -> int:
     """Feed cases, and keep the number of the present one in a file for whoever started this."""
     _under("compiled")
     module = load(options.library)
-    from treceval_py.scanner import scanner
+    from treceval_py.scan import scanner
 
     assert scanner() is module
     fed = taken = index = 0
@@ -485,7 +485,7 @@ def build(source: Path, folder: str) -> str:
     """Compile the scanner with the sanitizers; return the path of the extension."""
     code, library = os.path.join(folder, "_scan.c"), os.path.join(folder, "_scan.so")
     subprocess.run(
-        [sys.executable, "-m", "cython", "-3", "--module-name", "treceval_py._scan", str(source), "-o", code],
+        [sys.executable, "-m", "cython", "-3", "--module-name", "treceval_py.scan._scan", str(source), "-o", code],
         check=True,
     )
     include = sysconfig.get_paths()["include"]

@@ -19,12 +19,12 @@ import pytest
 from scipy import stats
 
 import treceval_py as te
-from treceval_py.comparison import board as board_module
-from treceval_py.comparison.board import Board, BoardRun, BoardSettings, Unscored, board
-from treceval_py.comparison.cache import CACHE_NAME, cache_beside, cache_in, read_cache
+from treceval_py.boards import board as board_module
+from treceval_py.boards.board import Board, BoardRun, BoardSettings, Unscored, board
+from treceval_py.boards.cache import CACHE_NAME, cache_beside, cache_in, read_cache
+from treceval_py.boards.show import BOARD_FORMATS, sentences
+from treceval_py.comparing.show import Layout
 from treceval_py.measures.registry import FAMILIES
-from treceval_py.output.boards import BOARD_FORMATS, sentences
-from treceval_py.output.comparisons import Layout
 
 QRELS = {"1": {"a": 1, "b": 0}, "2": {"c": 1}, "3": {"d": 1}}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command import Done, treceval
 
-from treceval_py.comparison.cache import CACHE_NAME
+from treceval_py.boards.cache import CACHE_NAME
 
 QRELS = "1 0 a 1\n2 0 c 1\n"
 FIRST = "1 Q0 a 1 2 first\n2 Q0 c 1 2 first\n"

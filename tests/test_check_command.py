@@ -13,11 +13,11 @@ import pytest
 from command import Done, treceval
 
 import treceval_py as te
-from treceval_py.lint import CODES, check
-from treceval_py.lint.checking import Checked
-from treceval_py.lint.findings import Code, Finding
-from treceval_py.lint.rows import KINDS
-from treceval_py.output.findings import CHECK_FORMATS, explained
+from treceval_py.checking import CODES, check
+from treceval_py.checking.checking import Checked
+from treceval_py.checking.findings import Code, Finding
+from treceval_py.checking.rows import KINDS
+from treceval_py.checking.show import CHECK_FORMATS, explained
 
 QRELS = b"1 0 a 1\n1 0 b 0\n2 0 c 1\n"
 CLEAN = b"1 Q0 a 1 2.5 t\n1 Q0 b 2 1.5 t\n2 Q0 c 1 3 t\n"

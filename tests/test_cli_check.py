@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from command import Done, treceval
 
+from treceval_py.checking.catalogue import CODES
+from treceval_py.checking.rows import KINDS
+from treceval_py.checking.show import CHECK_FORMATS
 from treceval_py.cli import check as command
-from treceval_py.lint.catalogue import CODES
-from treceval_py.lint.rows import KINDS
-from treceval_py.output.findings import CHECK_FORMATS
 
 QRELS = "1 0 a 1\n1 0 b 0\n2 0 c 1\n"
 CLEAN = "1 Q0 a 1 2.5 t\n1 Q0 b 2 1.5 t\n2 Q0 c 1 3 t\n"

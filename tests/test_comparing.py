@@ -17,8 +17,8 @@ from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import ttost_paired
 
 import treceval_py as te
-from treceval_py.comparison.gathering import USUAL
-from treceval_py.comparison.scores import Scored
+from treceval_py.comparing.gathering import USUAL
+from treceval_py.comparing.scores import Scored
 
 HOME = Path(__file__).parent.parent
 DATA = HOME / "data"
@@ -325,7 +325,7 @@ def test_every_format_is_printed(form: str) -> None:
 
 def test_the_formats_of_the_command_are_those_there_are() -> None:
     from treceval_py.cli.compare import FORMATS
-    from treceval_py.output.comparisons import COMPARISON_FORMATS
+    from treceval_py.comparing.show import COMPARISON_FORMATS
 
     assert list(FORMATS) == list(COMPARISON_FORMATS)
 

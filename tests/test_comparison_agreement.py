@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from treceval_py.comparison.agreement import (
+from treceval_py.comparing.agreement import (
     _inversions,
     kendall_tau,
     overlap_of_runs,
@@ -20,10 +20,10 @@ from treceval_py.comparison.agreement import (
     tau_ap,
     tau_ap_b,
 )
-from treceval_py.comparison.comparison import Compared, Comparison, Settings
+from treceval_py.comparing.comparison import Compared, Comparison, Settings
+from treceval_py.data.ranking import Rules
+from treceval_py.data.tables import Run
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.ranking import Rules
-from treceval_py.tables import Run
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -338,7 +338,7 @@ def test_lists_of_no_documents_are_refused() -> None:
 def test_the_overlap_of_runs_is_the_mean_of_its_queries(
     depth: int | None, cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("treceval_py.comparison.agreement.CELLS", cells)
+    monkeypatch.setattr("treceval_py.comparing.agreement.CELLS", cells)
     chance = random.Random(7)
     lists = [
         {f"q{query}": chance.sample("abcdefghijkl", chance.randint(1, 12)) for query in range(15)} for _ in range(4)

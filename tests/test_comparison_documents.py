@@ -20,19 +20,19 @@ import pytest
 from random_runs import random_pair
 
 import treceval_py as te
-from treceval_py.comparison.comparison import Compared, Comparison, Settings
-from treceval_py.comparison.documents import (
+from treceval_py.comparing.comparison import Compared, Comparison, Settings
+from treceval_py.comparing.documents import (
     Moved,
     QueryDifference,
     largest_differences,
     read_query_texts,
     with_documents,
 )
+from treceval_py.comparing.show.agreement import agreement_text
+from treceval_py.comparing.show.queries import QUERY_FORMATS, queries_text, query_records
 from treceval_py.errors import EvaluationError, InputError, MeasureError
 from treceval_py.explaining.terms import _TAKEN_APART
-from treceval_py.output.agreement import agreement_text
-from treceval_py.output.comparisons_queries import QUERY_FORMATS, queries_text, query_records
-from treceval_py.signatures import Signature
+from treceval_py.scoring.signatures import Signature
 
 DATA = Path(__file__).parent.parent / "data"
 ALL = 10**6

@@ -12,13 +12,13 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from treceval_py.comparison.comparison import Compared, Comparison, Difference, Settings
-from treceval_py.comparison.comparison import Tested as Outcome
-from treceval_py.comparison.variance import Anova
-from treceval_py.output.comparisons import COMPARISON_FORMATS, Layout, records, sentences
-from treceval_py.output.comparisons.latex import typeset
-from treceval_py.output.comparisons.layout import methods, notes, number, p_value, panels
-from treceval_py.signatures import Signature
+from treceval_py.comparing.comparison import Compared, Comparison, Difference, Settings
+from treceval_py.comparing.comparison import Tested as Outcome
+from treceval_py.comparing.show import COMPARISON_FORMATS, Layout, records, sentences
+from treceval_py.comparing.show.latex import typeset
+from treceval_py.comparing.show.layout import methods, notes, number, p_value, panels
+from treceval_py.comparing.variance import Anova
+from treceval_py.scoring.signatures import Signature
 
 NAN, INF = float("nan"), float("inf")
 

@@ -9,9 +9,9 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import ttost_paired
 
-from treceval_py.comparison import Settings
-from treceval_py.comparison.corrections import CORRECTIONS
-from treceval_py.comparison.paired import (
+from treceval_py.comparing import Settings
+from treceval_py.comparing.corrections import CORRECTIONS
+from treceval_py.comparing.paired import (
     bca_interval,
     effect_size,
     equivalence,
@@ -24,7 +24,7 @@ from treceval_py.comparison.paired import (
     wilcoxon,
     wins_ties_losses,
 )
-from treceval_py.comparison.tests import GROUPS, METHODS, TESTS, explanations
+from treceval_py.comparing.tests import GROUPS, METHODS, TESTS, explanations
 
 # R's data set `sleep`: hours of sleep gained with each of two drugs, by the same ten people (Student 1908).
 ONE = np.array([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0])
@@ -227,7 +227,7 @@ def test_bca_interval_is_that_of_scipy_with_the_same_generator(queries: int) -> 
 def test_bca_interval_is_the_same_when_it_is_made_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     found = differences(11, 23)
     whole = bca_interval(found, 0.95, resamples=1000, seed=1)
-    monkeypatch.setattr("treceval_py.comparison.paired.BATCH", 23 * 7)
+    monkeypatch.setattr("treceval_py.comparing.paired.BATCH", 23 * 7)
     np.testing.assert_allclose(bca_interval(found, 0.95, resamples=1000, seed=1), whole, rtol=1e-9)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from treceval_py.comparison.resampling import randomisation, randomised_tukey
+from treceval_py.comparing.resampling import randomisation, randomised_tukey
 
 
 def differences(seed: int, queries: int, pairs: int = 4, shift: float = 0.1) -> np.ndarray:

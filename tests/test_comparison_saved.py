@@ -16,9 +16,9 @@ import pytest
 from command import treceval
 
 import treceval_py as te
-from treceval_py.comparison.saved import harmonised, is_saved, read_saved, run_files, unique_names
-from treceval_py.comparison.scores import Scored, scored_of
-from treceval_py.signatures import Signature
+from treceval_py.comparing.saved import harmonised, is_saved, read_saved, run_files, unique_names
+from treceval_py.comparing.scores import Scored, scored_of
+from treceval_py.scoring.signatures import Signature
 
 DATA = Path(__file__).parent.parent / "data"
 QRELS = str(DATA / "qrels.tsv")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import treceval_py as te
-from treceval_py.comparison.variance import (
+from treceval_py.comparing.variance import (
     _critical,
     _integrated,
     least_difference,

@@ -15,9 +15,9 @@ from command import treceval
 from twins_diversity import DIVERSITY, gains_of
 
 import treceval_py as te
-from treceval_py.judging import JudgedGroups, judge_groups
+from treceval_py.data.ranking import PLAIN, Rules
+from treceval_py.judging.judged import JudgedGroups, judge_groups
 from treceval_py.measures import FAMILIES, parse_measures
-from treceval_py.ranking import PLAIN, Rules
 
 Nested = dict[str, dict[str, dict[str, int]]]
 Scores = dict[str, dict[str, float]]

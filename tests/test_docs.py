@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt  # which rich needs, too
 
 import treceval_py as te
 from treceval_py import CONVENTIONS, PROFILES
-from treceval_py.lint.catalogue import CODES
+from treceval_py.checking.catalogue import CODES
 from treceval_py.measures import FAMILIES, NICKNAMES, SECTIONS
 
 HOME = Path(__file__).parent.parent

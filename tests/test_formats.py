@@ -24,10 +24,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treceval_py.cli.convert import convert as command
+from treceval_py.data.tables import JudgmentGroups, Qrels, Run
 from treceval_py.errors import DataError, InputError, OutputError
-from treceval_py.formats.conversion import convert
-from treceval_py.formats.judged_ranking import read_judged_ranking
-from treceval_py.formats.named import (
+from treceval_py.io.conversion import convert
+from treceval_py.io.judged_ranking import read_judged_ranking
+from treceval_py.io.named import (
     JUDGMENT_FORMATS,
     QRELS_FORMATS,
     RUN_FORMATS,
@@ -37,9 +38,8 @@ from treceval_py.formats.named import (
     read_run,
     recognised,
 )
-from treceval_py.formats.source import peek
-from treceval_py.formats.writing import QRELS_WRITERS, RUN_WRITERS, write_qrels, write_run
-from treceval_py.tables import JudgmentGroups, Qrels, Run
+from treceval_py.io.source import peek
+from treceval_py.io.writing import QRELS_WRITERS, RUN_WRITERS, write_qrels, write_run
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -77,7 +77,7 @@ def refusal(read: Callable[..., object], data: bytes | str | os.PathLike[str], *
 
 @pytest.fixture(params=["compiled", "python"])
 def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    from treceval_py.scanner import scanner
+    from treceval_py.scan import scanner
 
     if request.param == "compiled" and scanner() is None:
         pytest.skip("the scanner is not built")
@@ -212,7 +212,7 @@ def test_a_named_pipe_is_recognised_and_read(data: bytes, tmp_path: Path) -> Non
 @pytest.mark.parametrize("feed", ["pipe", "file"])
 def test_standard_input_is_recognised(feed: str, tmp_path: Path) -> None:
     (tmp_path / "run").write_bytes(MSMARCO_RUN)
-    code = "from treceval_py.formats.named import read_run; print(read_run('-').to_dict())"
+    code = "from treceval_py.io.named import read_run; print(read_run('-').to_dict())"
     with (tmp_path / "run").open("rb") as file:
         given: Any = {"input": MSMARCO_RUN} if feed == "pipe" else {"stdin": file}
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, **given)
@@ -232,12 +232,12 @@ def test_damaged_data_are_left_for_the_reader_to_refuse() -> None:
 
 def test_recognition_loads_no_reader() -> None:
     code = (
-        "import sys, io; import treceval_py.formats.trec; before = set(sys.modules);"
-        "from treceval_py.formats.named import recognised; recognised(io.BytesIO(b'1 Q0 a 1 1 t\\n'), 'run');"
+        "import sys, io; import treceval_py.io.trec; before = set(sys.modules);"
+        "from treceval_py.io.named import recognised; recognised(io.BytesIO(b'1 Q0 a 1 1 t\\n'), 'run');"
         "print(sorted(set(sys.modules) - before))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert eval(done.stdout) == ["treceval_py.formats.named"]
+    assert eval(done.stdout) == ["treceval_py.io.named"]
 
 
 # --- every format, read ---

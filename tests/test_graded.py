@@ -15,7 +15,7 @@ from random_runs import random_pair
 import treceval_py as te
 from treceval_py import JudgedRun, Qrels, Run, judge, parse_measures
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.judging import ranked_labels
+from treceval_py.judging.judged import ranked_labels
 
 TOY = ranked_labels("0 2 0 1 3 - 0 2", missed="1")
 """Eight documents retrieved, one of them not judged; R = 5, on a scale up to 3."""

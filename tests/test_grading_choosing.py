@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from treceval_py.grading.choosing import choose
-from treceval_py.grading.intake import one
+from treceval_py.grading.intake.choosing import choose
+from treceval_py.grading.intake.intake import one
 from treceval_py.grading.records import FileRead
 
 RUN = "1 Q0 a 1 0.9 t\n1 Q0 b 2 0.8 t\n"

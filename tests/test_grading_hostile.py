@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from treceval_py.grading.intake import IntakeError, Item, Limits, Submission, submissions
+from treceval_py.grading.intake.intake import IntakeError, Item, Limits, Submission, submissions
 from treceval_py.grading.records import FileRead
 
 RUN = b"1 Q0 a 1 0.9 t\n1 Q0 b 2 0.8 t\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from treceval_py.grading.intake import IntakeError, Limits, Submission, one, safe_name, submissions
+from treceval_py.grading.intake.intake import IntakeError, Limits, Submission, one, safe_name, submissions
 from treceval_py.grading.records import FileRead
 
 RUN = "1 Q0 a 1 0.9 t\n1 Q0 b 2 0.8 t\n"

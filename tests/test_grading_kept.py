@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from treceval_py.checking.findings import Finding
 from treceval_py.errors import OutputError
 from treceval_py.grading.kept import forget, forget_unfinished, from_plain, plain, read_record, write_record
 from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument
-from treceval_py.lint.findings import Finding
 
 FULL = Graded(
     student="Ada \udcff",  # as a name of a file that is no UTF-8 is held

@@ -16,7 +16,7 @@ from types import ModuleType
 import pytest
 
 from treceval_py.grading.claims import Claimed, claimed
-from treceval_py.grading.intake import one, submissions
+from treceval_py.grading.intake.intake import one, submissions
 from treceval_py.grading.marking import Grader, baseline_record, limits_of
 from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded
 from treceval_py.grading.rules import MeasureRule, Rules, read_rules

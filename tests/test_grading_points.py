@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from treceval_py.checking.findings import Finding
 from treceval_py.errors import EvaluationError
 from treceval_py.grading.points import Mark, Marks, marks_of
 from treceval_py.grading.records import Checked, Graded
 from treceval_py.grading.rules import DEFAULT_RULES, MeasureRule, Rules
-from treceval_py.lint.findings import Finding
 
 SCORED = Graded("ada", "ada.txt", "scored", measures={"map": 0.25, "P_10": 0.5})
 NOTHING = DEFAULT_RULES._replace(points_run=0.0, points_claims=0.0)

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
+from treceval_py.data.tables import Run
 from treceval_py.errors import DataError, EvaluationError
 from treceval_py.grading.grades import Pair
 from treceval_py.grading.records import Graded
 from treceval_py.grading.similarity import alike, hash_of_ranking, overlap, tops_of
-from treceval_py.profiles import PROFILES
-from treceval_py.tables import Run
+from treceval_py.scoring.profiles import PROFILES
 
 TREC = PROFILES["trec_eval-10"]
 

@@ -1,4 +1,4 @@
-"""Imports point down only, and importing the library loads nothing heavy."""
+"""Imports follow the table of allowed ones, without cycles, and importing the library loads nothing heavy."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import ast
 import importlib
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -14,47 +16,106 @@ import treceval_py
 
 PACKAGE = Path(__file__).parent.parent / "treceval_py"
 
-LAYER = {
-    "errors": 0, "_types": 0, "version": 0, "scanner": 0, "_scan": 0, "threads": 0,
-    "formats": 1, "tables": 1, "judging": 1, "ranking": 1, "preferences": 1, "streaming": 1,
-    "measures": 2,
-    "runner": 2,
-    "results": 3, "conventions": 3, "planning": 3, "signatures": 3, "profiles": 3, "evaluation": 3, "zscores": 3,
-    "output": 4, "pytrec": 4, "explaining": 4, "sensitivity": 4, "plugins": 3, "comparison": 4, "report": 4,
-    "lint": 4, "grading": 4,
-    "cli": 5,
-}  # fmt: skip
+BASE = {"errors", "version", "_types", "threads"}
+SCAN = {*BASE, "scan"}
+DATA = {*SCAN, "data"}
+IO = {*DATA, "io"}
+JUDGING = {*IO, "judging"}
+MEASURES = {*JUDGING, "measures"}
+SCORING = {*MEASURES, "rendering", "scoring"}
+EXPLAINING = {*SCORING, "explaining"}
+COMPARING = {*EXPLAINING, "comparing"}
 
-BESIDE = {"errors", "_types", "version", "formats", "tables", "runner"}
-"""What the runner may import: it makes runs and scores none."""
+ALLOWED: dict[str, set[str]] = {
+    "errors": set(),
+    "version": set(),
+    "_types": set(),
+    "threads": BASE,
+    "scan": BASE,
+    "data": SCAN,
+    "io": DATA,
+    "judging": IO,
+    "measures": JUDGING,
+    "rendering": BASE,
+    "scoring": {*MEASURES, "rendering"},
+    "ranges": SCORING,
+    "explaining": SCORING,
+    "comparing": EXPLAINING,
+    "boards": {*COMPARING, "ranges"},
+    "report": {*COMPARING, "ranges"},
+    "checking": EXPLAINING,
+    "grading": {*COMPARING, "checking", "ranges", "report"},
+    "retrieval": IO,
+    "cli": {*COMPARING, "boards", "checking", "grading", "ranges", "report", "retrieval"},
+}
+"""What each package may import of the others. Nothing imports the command line."""
+
+MOST_FLAT = 6
 
 HEAVY = ["pandas", "rich", "scipy", "pyarrow", "faiss", "torch", "jinja2", "vl_convert", "xlsxwriter"]
 
 
-def imported_by(path: Path) -> set[str]:
-    """Return the modules of this package that a file imports, by their first name."""
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module)
-        elif isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-    return {name.split(".")[1] for name in names if name.startswith("treceval_py.")}
+def name_of(path: Path) -> str:
+    """Return a file's module name below the package, ``""`` for the package itself."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def modules() -> list[Path]:
     return [path for path in sorted(PACKAGE.rglob("*.py")) if path.parent != PACKAGE or path.stem[:2] != "__"]
 
 
+NAMES = {name_of(path) for path in PACKAGE.rglob("*.py")}
+
+
+def imported_by(path: Path) -> Iterator[str]:
+    """Yield the modules of this package that a file imports anywhere, for type checkers and in functions too."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            named = [(alias.name, "") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module is not None:
+            named = [(node.module, alias.name) for alias in node.names]
+        else:
+            continue
+        for module, name in named:
+            if f"{module}.".startswith("treceval_py."):
+                below = module.removeprefix("treceval_py").removeprefix(".")
+                whole = f"{below}.{name}".strip(".")
+                yield whole if whole in NAMES else below
+
+
+def packages_of(path: Path) -> set[str]:
+    return {name.split(".")[0] for name in imported_by(path)} - {"", name_of(path).split(".")[0]}
+
+
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_point_down(path: Path) -> None:
-    layer = LAYER[path.relative_to(PACKAGE).parts[0].removesuffix(".py")]
-    assert {name for name in imported_by(path) if LAYER[name] > layer} == set()
+def test_a_file_imports_only_what_its_package_may(path: Path) -> None:
+    assert packages_of(path) <= ALLOWED[name_of(path).split(".")[0]]
 
 
-def test_the_runner_stands_beside_the_measures() -> None:
-    imported = {name for path in modules() if path.parent.name == "runner" for name in imported_by(path)}
-    assert imported <= BESIDE
+def cycle(graph: Mapping[str, set[str]]) -> list[str]:
+    """Return the names of a cycle; none if there is none."""
+    try:
+        list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_the_table_of_allowed_imports_has_no_cycle() -> None:
+    assert cycle({name: allowed - {name} for name, allowed in ALLOWED.items()}) == []
+    assert {name_of(path).split(".")[0] for path in modules()} == set(ALLOWED)
+
+
+def test_imports_for_type_checkers_and_in_functions_are_counted(tmp_path: Path) -> None:
+    code = "if TYPE_CHECKING:\n    from treceval_py.cli import score\ndef f():\n    import treceval_py.data.ranking\n"
+    (tmp_path / "x.py").write_text(code)
+    assert set(imported_by(tmp_path / "x.py")) == {"cli.score", "data.ranking"}
+    assert cycle({"a": {"b"}, "b": {"a"}}) != []
+
+
+def test_few_modules_lie_at_the_top() -> None:
+    assert len(list(PACKAGE.glob("*.py"))) <= MOST_FLAT
 
 
 def loaded_by(statement: str, folder: Path) -> set[str]:
@@ -95,8 +156,8 @@ def test_the_names_of_the_package_are_those_that_type_checkers_see() -> None:
 
 
 def test_the_names_of_the_runner_are_those_that_type_checkers_see() -> None:
-    runner = importlib.import_module("treceval_py.runner")
-    seen = names_for_type_checkers(PACKAGE / "runner")
+    runner = importlib.import_module("treceval_py.retrieval")
+    seen = names_for_type_checkers(PACKAGE / "retrieval")
     assert seen == runner._MODULE_OF
     assert sorted(seen) == sorted(runner.__all__)
     for name in runner.__all__:

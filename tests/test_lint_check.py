@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import treceval_py as te
-from treceval_py.lint import CODES, check
-from treceval_py.lint.checking import Checked
+from treceval_py.checking import CODES, check
+from treceval_py.checking.checking import Checked
 
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
 DATA = Path(__file__).parent.parent / "data"

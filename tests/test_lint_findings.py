@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from treceval_py.lint.findings import ERROR, NOTE, WARNING, Code, Collector, Finding
+from treceval_py.checking.findings import ERROR, NOTE, WARNING, Code, Collector, Finding
 
 KNOWN = {
     code: Code(code, name, severity, "Title", "Why.", "", "Do it.")

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 import treceval_py as te
+from treceval_py.checking import fixing
+from treceval_py.checking.fixing import Fixed, fix
+from treceval_py.checking.rows import KINDS
 from treceval_py.errors import InputError
-from treceval_py.lint import fixing
-from treceval_py.lint.fixing import Fixed, fix
-from treceval_py.lint.rows import KINDS
-from treceval_py.scanner import scanner
+from treceval_py.scan import scanner
 
 SHARED = Path(__file__).parent.parent / ".." / "shared"
 SAMPLE = Path(__file__).parent.parent / "data"

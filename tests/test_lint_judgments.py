@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from treceval_py.formats.rows import read_part
-from treceval_py.formats.source import numbered
-from treceval_py.lint.catalogue.judgments import CODES
-from treceval_py.lint.findings import Collector
-from treceval_py.lint.judgments import JudgmentChecks, tell_labels
-from treceval_py.lint.queries import Shape
-from treceval_py.lint.repetitions import Repetitions
-from treceval_py.lint.rows import KINDS, Rows
-from treceval_py.lint.scattered import grouped
-from treceval_py.tables import Qrels
+from treceval_py.checking.catalogue.judgments import CODES
+from treceval_py.checking.findings import Collector
+from treceval_py.checking.judgments import JudgmentChecks, tell_labels
+from treceval_py.checking.queries import Shape
+from treceval_py.checking.repetitions import Repetitions
+from treceval_py.checking.rows import KINDS, Rows
+from treceval_py.checking.scattered import grouped
+from treceval_py.data.tables import Qrels
+from treceval_py.io.rows import read_part
+from treceval_py.io.source import numbered
 
 SHARED = Path(__file__).parents[1] / ".." / "shared" / "data"
 

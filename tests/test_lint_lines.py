@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import treceval_py as te
+from treceval_py.checking.catalogue import files
+from treceval_py.checking.catalogue import lines as line_codes
+from treceval_py.checking.findings import Collector
+from treceval_py.checking.lines import TagWatch, looks_like, recognise, rows_of
+from treceval_py.checking.reading import Chunk, chunks
+from treceval_py.checking.rows import KINDS, Rows
 from treceval_py.errors import InputError
-from treceval_py.lint.catalogue import files
-from treceval_py.lint.catalogue import lines as line_codes
-from treceval_py.lint.findings import Collector
-from treceval_py.lint.lines import TagWatch, looks_like, recognise, rows_of
-from treceval_py.lint.reading import Chunk, chunks
-from treceval_py.lint.rows import KINDS, Rows
 
 CODES = {code.code: code for part in (files, line_codes) for code in part.CODES}
 GOOD = b"1 Q0 a 1 2.5 t\n"

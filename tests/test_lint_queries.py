@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from treceval_py.lint.catalogue.queries import CODES
-from treceval_py.lint.findings import Collector
-from treceval_py.lint.queries import QueryChecks, Shape
-from treceval_py.lint.rows import KINDS, Rows
-from treceval_py.tables import Ids
+from treceval_py.checking.catalogue.queries import CODES
+from treceval_py.checking.findings import Collector
+from treceval_py.checking.queries import QueryChecks, Shape
+from treceval_py.checking.rows import KINDS, Rows
+from treceval_py.data.tables import Ids
 
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared" / "data"

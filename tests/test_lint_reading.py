@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import zstandard
 
-from treceval_py.formats import source as source_module
-from treceval_py.lint.catalogue import files
-from treceval_py.lint.catalogue import lines as line_codes
-from treceval_py.lint.findings import Collector
-from treceval_py.lint.reading import Chunk, chunks, without_data
+from treceval_py.checking.catalogue import files
+from treceval_py.checking.catalogue import lines as line_codes
+from treceval_py.checking.findings import Collector
+from treceval_py.checking.reading import Chunk, chunks, without_data
+from treceval_py.io import source as source_module
 
 CODES = {code.code: code for part in (files, line_codes) for code in part.CODES}
 LINE = b"1 Q0 a 1 2.5 t\n"

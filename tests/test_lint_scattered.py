@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
+from treceval_py.checking.rows import KINDS, Rows
+from treceval_py.checking.scattered import grouped
 from treceval_py.errors import InputError
-from treceval_py.lint.rows import KINDS, Rows
-from treceval_py.lint.scattered import grouped
 
 RUN = """\
 # made by hand

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from treceval_py import Qrels, read_qrels
-from treceval_py.formats.rows import read_part
-from treceval_py.formats.source import numbered
-from treceval_py.lint.catalogue.together import CODES
-from treceval_py.lint.findings import Collector
-from treceval_py.lint.queries import Shape
-from treceval_py.lint.rows import KINDS, Rows
-from treceval_py.lint.together import Together
+from treceval_py.checking.catalogue.together import CODES
+from treceval_py.checking.findings import Collector
+from treceval_py.checking.queries import Shape
+from treceval_py.checking.rows import KINDS, Rows
+from treceval_py.checking.together import Together
+from treceval_py.io.rows import read_part
+from treceval_py.io.source import numbered
 
 SHARED = Path(__file__).parents[1] / ".." / "shared" / "data"
 

@@ -30,11 +30,11 @@ from treceval_py import (
     judge,
     parse_measures,
 )
-from treceval_py.judging import JudgedGroups, assemble, judge_groups, locate
+from treceval_py.judging.judged import JudgedGroups, assemble, judge_groups, locate
+from treceval_py.judging.preferences import JudgedPreferences, judge_preferences
 from treceval_py.measures import FAMILIES, Family
 from treceval_py.measures.registry import TEXT
-from treceval_py.preferences import JudgedPreferences, judge_preferences
-from treceval_py.pytrec import supported_measures
+from treceval_py.scoring.pytrec import supported_measures
 
 OF_QRELS = [FAMILIES[name] for name in FAMILIES if name in supported_measures and name != "runid"]
 NUMERIC = [family for family in OF_QRELS if family.kind != TEXT]

@@ -485,7 +485,7 @@ def test_a_file_that_fails_while_it_is_read_is_refused(folder: Folder, monkeypat
         read = staticmethod(fail)
 
     from treceval_py.errors import InputError
-    from treceval_py.formats.trec import read_run
+    from treceval_py.io.trec import read_run
 
     with pytest.raises(InputError) as caught:
         read_run(Failing())  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import pytest
 
 import treceval_py as te
 from treceval_py import MeasureError, UnknownMeasureError, parse_measures
-from treceval_py.judging import JudgedRun
+from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures import FAMILIES, NICKNAMES, declare, in_print_order
 
 

@@ -7,11 +7,11 @@ from collections import Counter
 
 import pytest
 
-from treceval_py.lint.catalogue import CODES
-from treceval_py.lint.checking import Checked
-from treceval_py.lint.findings import SEVERITIES, Code, Finding
-from treceval_py.lint.rows import KINDS
-from treceval_py.output.findings import CHECK_FORMATS, by_severity, explained, left_out, summary
+from treceval_py.checking.catalogue import CODES
+from treceval_py.checking.checking import Checked
+from treceval_py.checking.findings import SEVERITIES, Code, Finding
+from treceval_py.checking.rows import KINDS
+from treceval_py.checking.show import CHECK_FORMATS, by_severity, explained, left_out, summary
 
 NAN = Finding("R104", "error", "run.txt", 2, 10, "score 'nan' is not a number", "Find out where it comes from.")
 DISTANCES = Finding("R129", "warning", "run.txt", 0, 0, "scores grow with ranks", "Change their sign.")

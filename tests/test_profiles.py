@@ -22,7 +22,7 @@ from sklearn.metrics import dcg_score, ndcg_score
 import treceval_py as te
 from treceval_py import CONVENTIONS, PROFILES
 from treceval_py.errors import DataError, InputError, MeasureError, TrecevalError
-from treceval_py.scanner import scanner
+from treceval_py.scan import scanner
 
 MESSY = Path(__file__).parent.parent / "data" / "messy"
 QRELS, RUN = str(MESSY / "qrels.txt"), str(MESSY / "run.txt")

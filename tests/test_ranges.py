@@ -15,11 +15,11 @@ from command import treceval
 from random_runs import random_pair
 
 import treceval_py as te
-from treceval_py.judging import JudgedRun, judge
+from treceval_py.judging.judged import JudgedRun, judge
 from treceval_py.measures import FAMILIES
-from treceval_py.output.ranges import RANGE_FORMATS
-from treceval_py.profiles import PROFILES
-from treceval_py.sensitivity import tie_ranges, unjudged
+from treceval_py.ranges import tie_ranges, unjudged
+from treceval_py.ranges.show import RANGE_FORMATS
+from treceval_py.scoring.profiles import PROFILES
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1, "d": 0}, "3": {"z": 1}}
 RUN = {"1": {"a": 2.0, "b": 2.0, "x": 2.0, "c": 1.0}, "2": {"d": 1.0, "a": 0.5}, "9": {"a": 1.0}}

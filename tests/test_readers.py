@@ -14,14 +14,15 @@ from typing import Any
 import pytest
 from command import treceval
 
-from treceval_py import Qrels, TrecevalError, evaluate, read_qrels, streaming
+from treceval_py import Qrels, TrecevalError, evaluate, read_qrels
 from treceval_py.cli import progress
 from treceval_py.cli.progress import Bar
+from treceval_py.data.ranking import Rules
 from treceval_py.errors import InputError, MeasureError
-from treceval_py.formats import source
-from treceval_py.ranking import Rules
-from treceval_py.scanner import reader_name, scanner
-from treceval_py.streaming import available_threads, judge_file
+from treceval_py.io import source
+from treceval_py.judging import streaming
+from treceval_py.judging.streaming import available_threads, judge_file
+from treceval_py.scan import reader_name, scanner
 
 QRELS = b"1 0 a 1\n2 0 c 2\n"
 RUN = b"1 Q0 b 1 3.5 tag\n1 Q0 a 2 2.5 tag\n2 Q0 c 1 0.25 tag\n"
@@ -44,7 +45,7 @@ def test_the_python_reader_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_compiled_reader_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("treceval_py._scan", reason="the package was installed without a compiler")
+    pytest.importorskip("treceval_py.scan._scan", reason="the package was installed without a compiler")
     monkeypatch.setenv("TRECEVAL_READER", "compiled")
     assert treceval(["--version"]).out.endswith(b"; reader: compiled)\n")
 
@@ -57,10 +58,10 @@ def test_a_reader_that_is_none_is_refused(folder: Path, monkeypatch: pytest.Monk
 
 
 def test_a_scanner_that_was_not_built_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "treceval_py._scan", None)
-    monkeypatch.delattr("treceval_py._scan", raising=False)
+    monkeypatch.setitem(__import__("sys").modules, "treceval_py.scan._scan", None)
+    monkeypatch.delattr("treceval_py.scan._scan", raising=False)
     monkeypatch.setenv("TRECEVAL_READER", "compiled")
-    choose: Any = __import__("treceval_py.scanner", fromlist=["_chosen"])._chosen
+    choose: Any = __import__("treceval_py.scan", fromlist=["_chosen"])._chosen
     choose.cache_clear()
     try:
         with pytest.raises(TrecevalError, match=r"the scanner was not built\. Install with a C compiler at hand"):
@@ -203,7 +204,7 @@ def test_a_document_twice_in_a_scattered_query_is_found_in_any_part(
 
 
 def test_scattered_queries_are_not_held_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("treceval_py._scan", reason="the Python reader does hold them")
+    pytest.importorskip("treceval_py.scan._scan", reason="the Python reader does hold them")
     monkeypatch.setenv("TRECEVAL_READER", "compiled")
     monkeypatch.setattr(streaming, "gathered", lambda *_: pytest.fail("the run was read as a table"))
     judged, _ = judge_file(Qrels({"1": {"d1": 1}}), io.BytesIO(scattered(5, 20)), size=50)

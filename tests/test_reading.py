@@ -26,13 +26,13 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from treceval_py.data.tables import Ids, Preference, Qrels, Run, decode, encode
 from treceval_py.errors import DataError, EvaluationError, InputError, MeasureError, OutputError, TrecevalError
-from treceval_py.evaluation import evaluate
-from treceval_py.formats import source
-from treceval_py.formats.source import blocks
-from treceval_py.formats.trec import read_judgment_groups, read_preferences, read_qrels, read_run
-from treceval_py.formats.writing import write_qrels, write_run
-from treceval_py.tables import Ids, Preference, Qrels, Run, decode, encode
+from treceval_py.io import source
+from treceval_py.io.source import blocks
+from treceval_py.io.trec import read_judgment_groups, read_preferences, read_qrels, read_run
+from treceval_py.io.writing import write_qrels, write_run
+from treceval_py.scoring.evaluation import evaluate
 
 QRELS = b"1 0 a 1\n1 0 b 0\n2 0 c 2\n"
 RUN = b"1 Q0 b 1 3.5 tag\n1 Q0 a 2 2.5 tag\n2 Q0 c 1 0.25 tag\n"
@@ -890,7 +890,7 @@ def test_a_file_stays_as_it_was_when_writing_is_interrupted(tmp_path: Path, monk
 
     path = tmp_path / "qrels"
     path.write_text("as before")
-    monkeypatch.setattr("treceval_py.formats.target.os.replace", interrupted)
+    monkeypatch.setattr("treceval_py.io.target.os.replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_qrels(QRELS_DICT, path)
     assert (path.read_text(), os.listdir(tmp_path)) == ("as before", ["qrels"])

@@ -17,14 +17,14 @@ import pytest
 
 import treceval_py as te
 from treceval_py import Qrels, Run, Signature, judge
-from treceval_py.comparison.comparison import Compared, Comparison, Difference, Settings
-from treceval_py.comparison.comparison import Tested as Found  # pytest takes names that begin with Test for tests
-from treceval_py.conventions import Conventions
+from treceval_py.comparing.comparison import Compared, Comparison, Difference, Settings
+from treceval_py.comparing.comparison import Tested as Found  # pytest takes names that begin with Test for tests
+from treceval_py.comparing.show import layout, web
 from treceval_py.errors import DataError, EvaluationError, OutputError
-from treceval_py.output.comparisons import layout, web
 from treceval_py.report import report_payload, write_report
 from treceval_py.report.curves import basis_of, curves_of
 from treceval_py.report.warnings import tied_queries, unjudged_shares, warnings_of
+from treceval_py.scoring.conventions import Conventions
 
 USUAL = Settings()
 ROBUST = Path("../shared/data/robust03")

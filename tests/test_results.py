@@ -13,7 +13,7 @@ import pytest
 from command import treceval
 
 import treceval_py as te
-from treceval_py.output import FORMATS, Options
+from treceval_py.scoring.show import FORMATS, Options
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1}, "3": {"z": 1}}
 RUN = {"1": {"b": 3.0, "a": 2.0, "x": 1.0}, "2": {"a": 1.0}, "9": {"a": 1.0}}

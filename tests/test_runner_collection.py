@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from treceval_py.errors import InputError, RunnerError
-from treceval_py.runner import collection as module
-from treceval_py.runner.collection import Collection, open_collection
-from treceval_py.runner.texts import survey
+from treceval_py.io.texts import survey
+from treceval_py.retrieval import collection as module
+from treceval_py.retrieval.collection import Collection, open_collection
 
 DATA = Path(__file__).parent.parent / "data"
 SAMPLE = DATA.parent.parent / "shared" / "data" / "msmarco-sample"
@@ -471,7 +471,7 @@ def test_files_of_a_folder_come_before_those_of_its_folder_data(datasets: Any, t
 
 
 def test_rows_are_numbered_through_all_batches(datasets: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treceval_py.runner.texts.COLUMN_BATCH", 2)
+    monkeypatch.setattr("treceval_py.io.texts.COLUMN_BATCH", 2)
     folder = folder_of(tmp_path, {"c/train.jsonl": in_lines(CONTENTS), "queries.tsv": TOPICS})
     assert ids(open_collection(folder, corpus=f"{folder}/c").corpus) == ["0", "1", "2", "3", "4"]
 

@@ -22,10 +22,10 @@ import transformers
 from tiny_models import make_tiny_model
 
 from treceval_py.errors import RunnerError
-from treceval_py.runner.encoding import PROBES, Encoder, versions
-from treceval_py.runner.models import find_model, settings_for
-from treceval_py.runner.pools import Here, Processes
-from treceval_py.runner.texts import Chunk
+from treceval_py.io.texts import Chunk
+from treceval_py.retrieval.encoding import PROBES, Encoder, versions
+from treceval_py.retrieval.models import find_model, settings_for
+from treceval_py.retrieval.pools import Here, Processes
 
 TEXTS = ["the river and the sea", "", "what is the law of the city?", "war", "music from a film " * 20]
 
@@ -472,9 +472,9 @@ ENDLESS = """
 import itertools, time
 if __name__ == "__mp_main__":
     time.sleep(1)  # the process that is started imports this file, and takes its time
-from treceval_py.runner.models import find_model, settings_for
-from treceval_py.runner.pools import Processes
-from treceval_py.runner.texts import Chunk
+from treceval_py.retrieval.models import find_model, settings_for
+from treceval_py.retrieval.pools import Processes
+from treceval_py.io.texts import Chunk
 
 if __name__ == "__main__":
     model = find_model({folder!r})

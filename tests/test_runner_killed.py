@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 from kill_points import Answer, Request
 
-from treceval_py.runner.pools import WAITING
+from treceval_py.retrieval.pools import WAITING
 
 if not hasattr(os, "fork"):
     pytest.skip("there is no fork and no kill -9 here", allow_module_level=True)

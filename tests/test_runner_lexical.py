@@ -18,11 +18,11 @@ pytest.importorskip("pyarrow")
 
 import bm25s
 
+from treceval_py.data.tables import Ids
 from treceval_py.errors import RunnerError
-from treceval_py.runner import lexical
-from treceval_py.runner.lexical import Bm25, check_bm25, rank_bm25, rank_jaccard
-from treceval_py.runner.run_file import Ranked, write_ranked
-from treceval_py.tables import Ids
+from treceval_py.retrieval import lexical
+from treceval_py.retrieval.lexical import Bm25, check_bm25, rank_bm25, rank_jaccard
+from treceval_py.retrieval.run_file import Ranked, write_ranked
 
 Pairs = list[tuple[str, str]]
 Found = dict[str, dict[int, float]]

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from treceval_py.errors import RunnerError
-from treceval_py.runner.devices import check_precision, default_batch_size, default_precision, devices_for
-from treceval_py.runner.models import UNLIMITED, find_model, identity, preview_model, settings_for
+from treceval_py.retrieval.devices import check_precision, default_batch_size, default_precision, devices_for
+from treceval_py.retrieval.models import UNLIMITED, find_model, identity, preview_model, settings_for
 
 BERT = {"model_type": "bert", "hidden_size": 4, "max_position_embeddings": 64}
 ENGLISH = "Represent this sentence for searching relevant passages: "

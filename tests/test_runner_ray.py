@@ -22,10 +22,10 @@ pytest.importorskip("ray", reason="the extra `ray` is not installed")
 pytest.importorskip("faiss", reason="the extra `retrieve` is not installed")
 
 from treceval_py.errors import RunnerError
-from treceval_py.runner import distributed, exact, vectors
-from treceval_py.runner.distributed import ModelEncoder, RayPool, search_with_ray
-from treceval_py.runner.reporting import Silent
-from treceval_py.runner.texts import Chunk
+from treceval_py.io.reporting import Silent
+from treceval_py.io.texts import Chunk
+from treceval_py.retrieval import distributed, exact, vectors
+from treceval_py.retrieval.distributed import ModelEncoder, RayPool, search_with_ray
 
 # Ray Data warns of its own settings when it copies them.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.*")
@@ -269,7 +269,7 @@ def tiny(tmp_path_factory):
     pytest.importorskip("FlagEmbedding", reason="the extra `retrieve` is not installed")
     from tiny_models import make_tiny_model
 
-    from treceval_py.runner.models import find_model, settings_for
+    from treceval_py.retrieval.models import find_model, settings_for
 
     model = find_model(make_tiny_model(tmp_path_factory.mktemp("tiny") / "model", words=("river", "sea", "bank")))
     return model, settings_for(model, pooling="mean")
@@ -277,7 +277,7 @@ def tiny(tmp_path_factory):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_vectors_are_those_of_this_process_with_a_node_removed(cluster, second, tiny):
-    from treceval_py.runner.pools import Here
+    from treceval_py.retrieval.pools import Here
 
     texts = [f"the river {number} runs to the sea by bank {number % 7}" for number in range(400)]
     parts = [Chunk(n, [f"d{i}" for i in range(20)], texts[20 * n : 20 * n + 20], "") for n in range(20)]
@@ -315,7 +315,7 @@ def test_the_run_file_is_that_of_this_process_with_and_without_the_loss_of_a_nod
     cluster, second, tiny, tmp_path, loss
 ):
     """216 passages in shards of 20, encoded, searched and written: once here, once on two nodes."""
-    from treceval_py.runner import Dense, Request, open_collection, retrieve
+    from treceval_py.retrieval import Dense, Request, open_collection, retrieve
 
     collection = open_collection(str(Path(__file__).parent.parent / "data"))
     runs, reporter = [], RemovesANode(lambda: cluster.remove_node(second) if loss else None)
@@ -423,7 +423,7 @@ def test_the_death_of_all_nodes_ends_a_search(tmp_path):
         import numpy as np
         from ray.cluster_utils import Cluster
         from treceval_py.errors import RunnerError
-        from treceval_py.runner import distributed, vectors
+        from treceval_py.retrieval import distributed, vectors
         vectors.block_rows = lambda dimensions: 1024
         store = {{"object_store_memory": {STORE}}}
         cluster = Cluster(initialize_head=True, head_node_args={{"num_cpus": 0, "include_dashboard": False, **store}})
@@ -456,8 +456,8 @@ def test_local_starts_ray_here_says_nothing_and_ends_it(tmp_path):
     said = run_alone(
         """
         import numpy as np
-        from treceval_py.runner.distributed import RayPool
-        from treceval_py.runner.texts import Chunk
+        from treceval_py.retrieval.distributed import RayPool
+        from treceval_py.io.texts import Chunk
 
         class Lengths:
             notes, by = (), {}

@@ -423,7 +423,7 @@ def test_what_was_searched_is_not_taken_for_another_search(
     tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Eight queries in a group; a search that was stopped leaves the groups that it had done."""
-    from treceval_py.runner import pipeline
+    from treceval_py.retrieval import pipeline
 
     monkeypatch.setattr(pipeline, "GROUP", 8)
     arguments = [DATA, "--model", tiny, "--pooling", "mean", "--work", tmp_path / "w"]
@@ -463,7 +463,7 @@ def test_what_was_searched_is_not_taken_for_another_search(
 
 
 def test_a_locked_work_folder_is_refused(tiny: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    from treceval_py.runner.shards import locked
+    from treceval_py.retrieval.shards import locked
 
     with locked(str(tmp_path / "w")):
         arguments = ["--model", tiny, "--pooling", "mean", "--work", tmp_path / "w"]
@@ -539,7 +539,7 @@ def test_the_record_says_what_was_there_before(tiny: str, tmp_path: Path) -> Non
 def test_a_corpus_that_changes_while_it_is_ranked_is_refused(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from treceval_py.runner import pipeline
+    from treceval_py.retrieval import pipeline
 
     for name in ("collection.tsv", "queries.tsv"):
         shutil.copy(DATA / name, tmp_path / name)
@@ -577,7 +577,7 @@ def test_a_dry_run_says_what_would_be_done_and_writes_nothing(
 def test_an_interruption_says_how_to_go_on(tiny: str, tmp_path: Path) -> None:
     program = (
         "import os, signal, sys\n"
-        "from treceval_py.runner import shards\n"
+        "from treceval_py.retrieval import shards\n"
         "add = shards.Store.add\n"
         "def added(self, chunk, *rest):\n"
         "    add(self, chunk, *rest)\n"

@@ -14,11 +14,11 @@ pytest.importorskip("pyarrow")
 
 import itertools
 
+from treceval_py.data.tables import Ids
 from treceval_py.errors import OutputError, RunnerError
-from treceval_py.formats.named import read_run
-from treceval_py.formats.target import written_whole
-from treceval_py.runner.run_file import Ranked, Written, write_ranked
-from treceval_py.tables import Ids
+from treceval_py.io.named import read_run
+from treceval_py.io.target import written_whole
+from treceval_py.retrieval.run_file import Ranked, Written, write_ranked
 
 IDS = Ids.from_bytes([b"d10", b"d9", b"\xc3\xa4", b"d"])
 
@@ -194,7 +194,7 @@ def test_a_group_that_is_larger_than_a_portion_is_written_whole(
 ) -> None:
     groups, ids = random_groups(np.float32)
     written(tmp_path / "whole", *groups, k=50, ids=ids)
-    monkeypatch.setattr("treceval_py.runner.run_file.PORTION", 120)
+    monkeypatch.setattr("treceval_py.retrieval.run_file.PORTION", 120)
     told: list[int] = []
     written(tmp_path / "parts", *groups, k=50, ids=ids, advance=told.append)
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()

@@ -18,14 +18,14 @@ import numpy as np
 import pytest
 
 from treceval_py.errors import OutputError, RunnerError
-from treceval_py.runner import exact
-from treceval_py.runner.vectors import ArrayVectors, ShardVectors, block_rows
+from treceval_py.retrieval import exact
+from treceval_py.retrieval.vectors import ArrayVectors, ShardVectors, block_rows
 
 faiss = pytest.importorskip("faiss", reason="search is done by faiss, which the extra retrieve installs")
 
-from treceval_py.runner import indexing  # noqa: E402
-from treceval_py.runner.exact import Found, search  # noqa: E402
-from treceval_py.runner.indexing import IndexSettings, check_factory, load, search_index  # noqa: E402
+from treceval_py.retrieval import indexing  # noqa: E402
+from treceval_py.retrieval.exact import Found, search  # noqa: E402
+from treceval_py.retrieval.indexing import IndexSettings, check_factory, load, search_index  # noqa: E402
 
 SIMILARITIES = ("inner-product", "cosine", "l2")
 
@@ -138,7 +138,7 @@ def test_shards_can_be_read_again(tmp_path: Path) -> None:
 
 
 def test_float16_shards_larger_than_a_portion_are_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treceval_py.runner.vectors.PORTION_BYTES", 12)
+    monkeypatch.setattr("treceval_py.retrieval.vectors.PORTION_BYTES", 12)
     array = real_numbers(11, 2).astype(np.float16)
     ((_, block),) = copied(ShardVectors(shards(tmp_path, array, [11]), [11], 2, "float16"), 100)
     assert np.array_equal(block, array.astype(np.float32))

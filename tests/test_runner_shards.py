@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from treceval_py.errors import RunnerError
-from treceval_py.runner.shards import Store, find_store, locked, open_store
-from treceval_py.runner.texts import Chunk, Listed, Survey, chunks, survey
+from treceval_py.io.texts import Chunk, Listed, Survey, chunks, survey
+from treceval_py.retrieval.shards import Store, find_store, locked, open_store
 
 ALONE = "Remove it to encode that shard again."
 
@@ -227,8 +227,8 @@ def test_a_shard_that_cannot_be_written_whole_is_not_counted(tmp_path: Path) -> 
         "import resource, signal, sys\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "import numpy as np\n"
-        "from treceval_py.runner.shards import open_store\n"
-        "from treceval_py.runner.texts import Listed, chunks, survey\n"
+        "from treceval_py.retrieval.shards import open_store\n"
+        "from treceval_py.io.texts import Listed, chunks, survey\n"
         "texts = Listed('corpus.tsv', 'document', [(f'd{n}', 'x') for n in range(10)])\n"
         "store = open_store(sys.argv[1], {'dimensions': 1600}, survey(texts, 10))\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (63_000, 63_000))\n"
@@ -301,7 +301,7 @@ def test_the_manifest_says_what_its_files_are(tmp_path: Path) -> None:
 
 
 def test_a_second_program_in_the_same_folder_is_refused(tmp_path: Path) -> None:
-    held = "import sys; from treceval_py.runner.shards import locked\n"
+    held = "import sys; from treceval_py.retrieval.shards import locked\n"
     held += "with locked(sys.argv[1]):\n    print('held', flush=True)\n    sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", held, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from treceval_py.errors import DataError
-from treceval_py.runner.similarity import cosine, euclidean_distance, inner_product, jaccard
+from treceval_py.retrieval.similarity import cosine, euclidean_distance, inner_product, jaccard
 
 A = np.random.default_rng(0).normal(size=(4, 5))
 B = np.random.default_rng(1).normal(size=(3, 5))

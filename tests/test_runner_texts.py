@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from treceval_py.errors import InputError, RunnerError
-from treceval_py.runner import texts as module
-from treceval_py.runner.texts import JsonTexts, Kind, Listed, Rows, TabbedTexts, chunks, survey
+from treceval_py.io import texts as module
+from treceval_py.io.texts import JsonTexts, Kind, Listed, Rows, TabbedTexts, chunks, survey
 
 
 def tabbed(folder: Path, content: bytes, kind: Kind = "document") -> TabbedTexts:

@@ -26,21 +26,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_runs import random_pair
 
+from treceval_py.data.ranking import Rules, rank_contradictions
+from treceval_py.data.tables import Ids, Qrels, Run
 from treceval_py.errors import DataError, InputError
-from treceval_py.evaluation import evaluate
-from treceval_py.formats import source
-from treceval_py.formats.lines import QRELS, RUN, Layout
-from treceval_py.formats.rows import read_part, scanned
-from treceval_py.formats.source import blocks
-from treceval_py.formats.trec import read_qrels, read_run
-from treceval_py.judging import JudgedRun, judge
-from treceval_py.ranking import Rules, rank_contradictions
-from treceval_py.results import Results
-from treceval_py.streaming import judge_file
-from treceval_py.tables import Ids, Qrels, Run
+from treceval_py.io import source
+from treceval_py.io.lines import QRELS, RUN, Layout
+from treceval_py.io.rows import read_part, scanned
+from treceval_py.io.source import blocks
+from treceval_py.io.trec import read_qrels, read_run
+from treceval_py.judging.judged import JudgedRun, judge
+from treceval_py.judging.streaming import judge_file
+from treceval_py.scoring.evaluation import evaluate
+from treceval_py.scoring.results import Results
 from treceval_py.threads import in_order
 
-_scan = pytest.importorskip("treceval_py._scan", reason="the scanner was not built", exc_type=ImportError)
+_scan = pytest.importorskip("treceval_py.scan._scan", reason="the scanner was not built", exc_type=ImportError)
 
 READERS = ("python", "compiled")
 

@@ -16,10 +16,10 @@ from random_runs import random_pair
 
 from treceval_py import JudgedRun, Measure, Qrels, Run, judge, parse_measures
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.judging import Hits, Tied, ranked_labels
+from treceval_py.judging.judged import Hits, Tied, ranked_labels
 from treceval_py.measures import FAMILIES, Family
 from treceval_py.measures.registry import PROMOTED
-from treceval_py.sensitivity import TieRange, expected, tie_ranges, tied_documents, unjudged, unjudged_ranges
+from treceval_py.ranges import TieRange, expected, tie_ranges, tied_documents, unjudged, unjudged_ranges
 
 ORDERED = [family for family in FAMILIES.values() if family.promotes]
 LABELLED = [FAMILIES[name] for name in unjudged._SEARCHES]

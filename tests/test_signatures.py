@@ -18,15 +18,15 @@ from command import Done, treceval
 from random_runs import random_pair
 
 import treceval_py as te
-from treceval_py.conventions import CONVENTIONS
-from treceval_py.judging import JudgedGroups, JudgedRun
+from treceval_py.judging.judged import JudgedGroups, JudgedRun
+from treceval_py.judging.preferences import JudgedPreferences
 from treceval_py.measures import FAMILIES, Family
 from treceval_py.measures.parameters import Gains
 from treceval_py.measures.registry import TEXT
-from treceval_py.output import FORMATS, Options
-from treceval_py.preferences import JudgedPreferences
-from treceval_py.profiles import PROFILES
-from treceval_py.signatures import Fingerprint, explicit
+from treceval_py.scoring.conventions import CONVENTIONS
+from treceval_py.scoring.profiles import PROFILES
+from treceval_py.scoring.show import FORMATS, Options
+from treceval_py.scoring.signatures import Fingerprint, explicit
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1}, "3": {"z": 1}}
 RUN = {"1": {"b": 3.0, "a": 2.0, "x": 1.0}, "2": {"a": 1.0}, "9": {"a": 1.0}}

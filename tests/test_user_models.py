@@ -16,7 +16,7 @@ from random_runs import random_pair
 
 import treceval_py as te
 from treceval_py import EvaluationError, JudgedRun, MeasureError, Qrels, Run, judge, parse_measures
-from treceval_py.judging import ranked_labels
+from treceval_py.judging.judged import ranked_labels
 from treceval_py.measures import FAMILIES, agreement, user_models
 
 A = ranked_labels("0 2 0 1 3 - 0 2", missed="1")

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from treceval_py.version import __version__
 
 if TYPE_CHECKING:
-    from treceval_py.comparison import Comparison, compare
-    from treceval_py.comparison.board import Board, board
-    from treceval_py.conventions import CONVENTIONS, Conventions
+    from treceval_py.boards.board import Board, board
+    from treceval_py.checking import Finding, check
+    from treceval_py.comparing import Comparison, compare
+    from treceval_py.data.tables import JudgmentGroups, Preference, Preferences, Qrels, Run
     from treceval_py.errors import (
         DataError,
         EvaluationError,
@@ -27,55 +28,54 @@ if TYPE_CHECKING:
         TrecevalError,
         UnknownMeasureError,
     )
-    from treceval_py.evaluation import DEFAULT_MEASURES, evaluate
     from treceval_py.explaining import Explanation, arithmetic, explain
-    from treceval_py.formats.conversion import convert
-    from treceval_py.formats.judged_ranking import read_judged_ranking
-    from treceval_py.formats.named import read_qrels, read_run
-    from treceval_py.formats.trec import read_judgment_groups, read_preferences
-    from treceval_py.formats.writing import write_qrels, write_run
     from treceval_py.grading import grade, grade_one
     from treceval_py.grading.rules import Rules, read_rules
-    from treceval_py.judging import Hits, JudgedRun, judge
-    from treceval_py.lint import Finding, check
+    from treceval_py.io.conversion import convert
+    from treceval_py.io.judged_ranking import read_judged_ranking
+    from treceval_py.io.named import read_qrels, read_run
+    from treceval_py.io.trec import read_judgment_groups, read_preferences
+    from treceval_py.io.writing import write_qrels, write_run
+    from treceval_py.judging.judged import Hits, JudgedRun, judge
     from treceval_py.measures import Measure, declare, parse_measures
-    from treceval_py.plugins import load_plugin
-    from treceval_py.profiles import PROFILES, Profile
-    from treceval_py.pytrec import RelevanceEvaluator, supported_measures, supported_nicknames
+    from treceval_py.measures.plugins import load_plugin
+    from treceval_py.ranges import Sensitivity, assess
     from treceval_py.report import report_payload, write_report
-    from treceval_py.results import Results
-    from treceval_py.sensitivity import Sensitivity, assess
-    from treceval_py.signatures import Signature, check_comparable
-    from treceval_py.tables import JudgmentGroups, Preference, Preferences, Qrels, Run
-    from treceval_py.zscores import read_norms
+    from treceval_py.scoring.conventions import CONVENTIONS, Conventions
+    from treceval_py.scoring.evaluation import DEFAULT_MEASURES, evaluate
+    from treceval_py.scoring.profiles import PROFILES, Profile
+    from treceval_py.scoring.pytrec import RelevanceEvaluator, supported_measures, supported_nicknames
+    from treceval_py.scoring.results import Results
+    from treceval_py.scoring.signatures import Signature, check_comparable
+    from treceval_py.scoring.zscores import read_norms
 
 _MODULES = {
     "treceval_py.errors": "DataError EvaluationError InputError MeasureError OutputError RunnerError "
     "TrecevalError UnknownMeasureError",
-    "treceval_py.comparison": "Comparison compare",
-    "treceval_py.comparison.board": "Board board",
-    "treceval_py.conventions": "CONVENTIONS Conventions",
-    "treceval_py.evaluation": "DEFAULT_MEASURES evaluate",
+    "treceval_py.comparing": "Comparison compare",
+    "treceval_py.boards.board": "Board board",
+    "treceval_py.scoring.conventions": "CONVENTIONS Conventions",
+    "treceval_py.scoring.evaluation": "DEFAULT_MEASURES evaluate",
     "treceval_py.explaining": "Explanation arithmetic explain",
-    "treceval_py.formats.conversion": "convert",
-    "treceval_py.formats.judged_ranking": "read_judged_ranking",
-    "treceval_py.formats.named": "read_qrels read_run",
-    "treceval_py.formats.trec": "read_judgment_groups read_preferences",
-    "treceval_py.formats.writing": "write_qrels write_run",
+    "treceval_py.io.conversion": "convert",
+    "treceval_py.io.judged_ranking": "read_judged_ranking",
+    "treceval_py.io.named": "read_qrels read_run",
+    "treceval_py.io.trec": "read_judgment_groups read_preferences",
+    "treceval_py.io.writing": "write_qrels write_run",
     "treceval_py.grading": "grade grade_one",
     "treceval_py.grading.rules": "Rules read_rules",
-    "treceval_py.judging": "Hits JudgedRun judge",
-    "treceval_py.lint": "Finding check",
+    "treceval_py.judging.judged": "Hits JudgedRun judge",
+    "treceval_py.checking": "Finding check",
     "treceval_py.measures": "Measure declare parse_measures",
-    "treceval_py.plugins": "load_plugin",
-    "treceval_py.profiles": "PROFILES Profile",
-    "treceval_py.pytrec": "RelevanceEvaluator supported_measures supported_nicknames",
+    "treceval_py.measures.plugins": "load_plugin",
+    "treceval_py.scoring.profiles": "PROFILES Profile",
+    "treceval_py.scoring.pytrec": "RelevanceEvaluator supported_measures supported_nicknames",
     "treceval_py.report": "report_payload write_report",
-    "treceval_py.results": "Results",
-    "treceval_py.sensitivity": "Sensitivity assess",
-    "treceval_py.signatures": "Signature check_comparable",
-    "treceval_py.tables": "JudgmentGroups Preference Preferences Qrels Run",
-    "treceval_py.zscores": "read_norms",
+    "treceval_py.scoring.results": "Results",
+    "treceval_py.ranges": "Sensitivity assess",
+    "treceval_py.scoring.signatures": "Signature check_comparable",
+    "treceval_py.data.tables": "JudgmentGroups Preference Preferences Qrels Run",
+    "treceval_py.scoring.zscores": "read_norms",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 

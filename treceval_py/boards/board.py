@@ -9,27 +9,27 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray, Source
-from treceval_py.comparison.cache import Cached, Entry, place_of, read_cache, still_there, write_cache
-from treceval_py.comparison.gathering import USUAL, comparable, fit
-from treceval_py.comparison.paired import mean_interval
-from treceval_py.comparison.saved import is_saved, run_files, unique_names
-from treceval_py.comparison.scores import MOST, Aligned, Scored, aligned
-from treceval_py.comparison.variance import least_difference, letters
+from treceval_py.boards.cache import Cached, Entry, place_of, read_cache, still_there, write_cache
+from treceval_py.comparing.gathering import USUAL, comparable, fit
+from treceval_py.comparing.paired import mean_interval
+from treceval_py.comparing.saved import is_saved, run_files, unique_names
+from treceval_py.comparing.scores import MOST, Aligned, Scored, aligned
+from treceval_py.comparing.variance import least_difference, letters
+from treceval_py.data.ranking import narrowed
+from treceval_py.data.tables import Qrels, Run, encode, first_of
 from treceval_py.errors import EvaluationError, InputError, MeasureError, TrecevalError
-from treceval_py.evaluation import check_kinds, evaluate, format_for, load_judgments, load_run, selected
-from treceval_py.formats.trec import Judgments
-from treceval_py.judging import JudgedRun, judge_by
+from treceval_py.io.digests import digest_of_file
+from treceval_py.io.trec import Judgments
+from treceval_py.judging.judged import JudgedRun, judge_by
+from treceval_py.judging.streaming import MOST_THREADS, available_threads
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.registry import SUM
-from treceval_py.planning import Plan, plan_of_measures
-from treceval_py.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, Profile, profile_named
-from treceval_py.ranking import narrowed
-from treceval_py.results import Results
-from treceval_py.runner.digests import digest_of_file
-from treceval_py.sensitivity import tie_ranges
-from treceval_py.signatures import Fingerprint, Signature, explicit, fingerprint_of_queries
-from treceval_py.streaming import MOST_THREADS, available_threads
-from treceval_py.tables import Qrels, Run, encode, first_of
+from treceval_py.ranges import tie_ranges
+from treceval_py.scoring.evaluation import check_kinds, evaluate, format_for, load_judgments, load_run, selected
+from treceval_py.scoring.planning import Plan, plan_of_measures
+from treceval_py.scoring.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, Profile, profile_named
+from treceval_py.scoring.results import Results
+from treceval_py.scoring.signatures import Fingerprint, Signature, explicit, fingerprint_of_queries
 from treceval_py.threads import in_order
 from treceval_py.version import __version__
 

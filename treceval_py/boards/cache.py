@@ -14,8 +14,8 @@ import numpy as np
 
 from treceval_py._types import FloatArray
 from treceval_py.errors import InputError, OutputError
-from treceval_py.formats.source import peek, whole
-from treceval_py.formats.target import written_whole
+from treceval_py.io.source import peek, whole
+from treceval_py.io.target import written_whole
 
 __all__ = [
     "CACHE_NAME",

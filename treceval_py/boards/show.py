@@ -8,16 +8,16 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from treceval_py.comparing.show.latex import typeset
+from treceval_py.comparing.show.layout import Layout, exactly, noted, number, panels, percent, shortened
+from treceval_py.comparing.show.web import STYLE
 from treceval_py.errors import visible
-from treceval_py.output.comparisons.latex import typeset
-from treceval_py.output.comparisons.layout import Layout, exactly, noted, number, panels, percent, shortened
-from treceval_py.output.comparisons.web import STYLE
-from treceval_py.output.drawing import BETWEEN, drawn, width_of, wrapped
-from treceval_py.output.tabular import json_safe
-from treceval_py.output.text import escaped_markdown
+from treceval_py.rendering.terminal import BETWEEN, drawn, width_of, wrapped
+from treceval_py.scoring.show.tabular import json_safe
+from treceval_py.scoring.show.text import escaped_markdown
 
 if TYPE_CHECKING:
-    from treceval_py.comparison.board import Board, BoardRun
+    from treceval_py.boards.board import Board, BoardRun
 
 __all__ = ["BOARD_FORMATS", "sentences"]
 

@@ -10,9 +10,9 @@ from contextlib import ExitStack
 from typing import Any, BinaryIO, cast
 
 from treceval_py._types import Source
-from treceval_py.formats.named import seen
-from treceval_py.formats.source import BYTE_ORDER_MARK, rewindable
-from treceval_py.lint.findings import Collector
+from treceval_py.checking.findings import Collector
+from treceval_py.io.named import seen
+from treceval_py.io.source import BYTE_ORDER_MARK, rewindable
 
 __all__ = ["HEAD", "MACINTOSH", "are_line_ends", "encoding_of", "text_of"]
 

@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from itertools import islice
 
-from treceval_py.formats.lines import is_header
-from treceval_py.formats.source import BYTE_ORDER_MARK
-from treceval_py.lint.beginnings import encoding_of
-from treceval_py.lint.fields import MOST_FIELDS, Fault, is_number, is_whole, names_columns
-from treceval_py.lint.rows import KINDS, Kind
+from treceval_py.checking.beginnings import encoding_of
+from treceval_py.checking.fields import MOST_FIELDS, Fault, is_number, is_whole, names_columns
+from treceval_py.checking.rows import KINDS, Kind
+from treceval_py.io.lines import is_header
+from treceval_py.io.source import BYTE_ORDER_MARK
 
 __all__ = ["cause_of", "looks_like", "recognise"]
 

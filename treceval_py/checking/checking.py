@@ -10,25 +10,25 @@ from numbers import Integral
 from typing import NamedTuple
 
 from treceval_py._types import Source
+from treceval_py.checking.catalogue import CODES, codes_named
+from treceval_py.checking.findings import ENDING, ERROR, WARNING, Collector, Finding
+from treceval_py.checking.judgments import JudgmentChecks, tell_labels
+from treceval_py.checking.lines import TagWatch, recognise, rows_of
+from treceval_py.checking.queries import QueryChecks, Shape
+from treceval_py.checking.reading import chunks
+from treceval_py.checking.repetitions import Repetitions
+from treceval_py.checking.rows import KINDS, Kind, Rows
+from treceval_py.checking.scattered import grouped
+from treceval_py.checking.together import Together
+from treceval_py.data.tables import Qrels, Run
 from treceval_py.errors import EvaluationError, InputError, TrecevalError
-from treceval_py.evaluation import evaluate, load_judgments, load_run
 from treceval_py.explaining.scoring import Scorer
 from treceval_py.explaining.variants import ASCENDING, Variant, task_of
-from treceval_py.formats.named import QRELS_FORMATS, RUN_FORMATS, seen
-from treceval_py.formats.source import kept, name_of
-from treceval_py.lint.catalogue import CODES, codes_named
-from treceval_py.lint.findings import ENDING, ERROR, WARNING, Collector, Finding
-from treceval_py.lint.judgments import JudgmentChecks, tell_labels
-from treceval_py.lint.lines import TagWatch, recognise, rows_of
-from treceval_py.lint.queries import QueryChecks, Shape
-from treceval_py.lint.reading import chunks
-from treceval_py.lint.repetitions import Repetitions
-from treceval_py.lint.rows import KINDS, Kind, Rows
-from treceval_py.lint.scattered import grouped
-from treceval_py.lint.together import Together
+from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS, seen
+from treceval_py.io.source import kept, name_of
 from treceval_py.measures import parse_measures
-from treceval_py.profiles import DEFAULT_PROFILE, profile_named
-from treceval_py.tables import Qrels, Run
+from treceval_py.scoring.evaluation import evaluate, load_judgments, load_run
+from treceval_py.scoring.profiles import DEFAULT_PROFILE, profile_named
 
 __all__ = ["Checked", "check"]
 

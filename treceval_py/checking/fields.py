@@ -6,10 +6,10 @@ import math
 import re
 from typing import NamedTuple
 
-from treceval_py.formats.lines import integer
-from treceval_py.lint.reading import ODD_SPACES
-from treceval_py.lint.rows import Kind, column_of
-from treceval_py.tables import decode, quoted, shortened
+from treceval_py.checking.reading import ODD_SPACES
+from treceval_py.checking.rows import Kind, column_of
+from treceval_py.data.tables import decode, quoted, shortened
+from treceval_py.io.lines import integer
 
 __all__ = [
     "MOST_FIELDS",

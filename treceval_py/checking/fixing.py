@@ -17,18 +17,18 @@ from zlib import crc32
 import numpy as np
 
 from treceval_py._types import AnyArray, IntArray, Source
+from treceval_py.checking.catalogue import CODES
+from treceval_py.checking.fields import whole_number
+from treceval_py.checking.findings import Collector
+from treceval_py.checking.reading import Chunk, chunks, without_data
+from treceval_py.checking.rows import Kind, is_several, span_of
+from treceval_py.checking.scattered import NO_CODE, Codes, lines_of
+from treceval_py.checking.tidying import Tally, tidied
+from treceval_py.data.tables import repeated
 from treceval_py.errors import InputError
-from treceval_py.formats.lines import QRELS, RUN
-from treceval_py.formats.rows import scanned
-from treceval_py.formats.source import BYTE_ORDER_MARK, kept, name_of
-from treceval_py.lint.catalogue import CODES
-from treceval_py.lint.fields import whole_number
-from treceval_py.lint.findings import Collector
-from treceval_py.lint.reading import Chunk, chunks, without_data
-from treceval_py.lint.rows import Kind, is_several, span_of
-from treceval_py.lint.scattered import NO_CODE, Codes, lines_of
-from treceval_py.lint.tidying import Tally, tidied
-from treceval_py.tables import repeated
+from treceval_py.io.lines import QRELS, RUN
+from treceval_py.io.rows import scanned
+from treceval_py.io.source import BYTE_ORDER_MARK, kept, name_of
 
 __all__ = ["Fixed", "fix"]
 

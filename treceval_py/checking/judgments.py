@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, IntArray
-from treceval_py.lint.findings import Collector
-from treceval_py.lint.lookalikes import difference, key
-from treceval_py.lint.queries import Shape
-from treceval_py.lint.repetitions import Repetitions
-from treceval_py.lint.rows import Kind, Rows
-from treceval_py.tables import Qrels, encode, quoted
+from treceval_py.checking.findings import Collector
+from treceval_py.checking.lookalikes import difference, key
+from treceval_py.checking.queries import Shape
+from treceval_py.checking.repetitions import Repetitions
+from treceval_py.checking.rows import Kind, Rows
+from treceval_py.data.tables import Qrels, encode, quoted
 
 __all__ = ["JudgmentChecks", "tell_labels"]
 

@@ -14,10 +14,8 @@ from itertools import pairwise
 import numpy as np
 
 from treceval_py._types import IntArray
-from treceval_py.formats.lines import QRELS
-from treceval_py.formats.rows import Part, scanned
-from treceval_py.lint.causes import cause_of, looks_like, recognise
-from treceval_py.lint.fields import (
+from treceval_py.checking.causes import cause_of, looks_like, recognise
+from treceval_py.checking.fields import (
     MOST_FIELDS,
     Fault,
     about_count,
@@ -27,10 +25,12 @@ from treceval_py.lint.fields import (
     names_columns,
     whole_number,
 )
-from treceval_py.lint.findings import Collector
-from treceval_py.lint.reading import Chunk, without_data
-from treceval_py.lint.rows import Kind, Rows, column_of, is_several
-from treceval_py.tables import Ids, quoted
+from treceval_py.checking.findings import Collector
+from treceval_py.checking.reading import Chunk, without_data
+from treceval_py.checking.rows import Kind, Rows, column_of, is_several
+from treceval_py.data.tables import Ids, quoted
+from treceval_py.io.lines import QRELS
+from treceval_py.io.rows import Part, scanned
 
 __all__ = ["TagWatch", "looks_like", "recognise", "rows_of"]
 

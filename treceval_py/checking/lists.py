@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
-from treceval_py.lint.findings import Collector
-from treceval_py.lint.rows import Kind, Rows, column_of
-from treceval_py.tables import quoted, shortened
+from treceval_py.checking.findings import Collector
+from treceval_py.checking.rows import Kind, Rows, column_of
+from treceval_py.data.tables import quoted, shortened
 
 __all__ = ["QID", "Lists", "Seen", "Tally", "marked", "of_queries"]
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
-from treceval_py.lint.findings import Collector
-from treceval_py.lint.lists import QID, Lists
-from treceval_py.lint.ranks import RankChecks
-from treceval_py.lint.rows import Kind, Rows
-from treceval_py.lint.scores import ScoreChecks
-from treceval_py.tables import quoted, repeated
+from treceval_py.checking.findings import Collector
+from treceval_py.checking.lists import QID, Lists
+from treceval_py.checking.ranks import RankChecks
+from treceval_py.checking.rows import Kind, Rows
+from treceval_py.checking.scores import ScoreChecks
+from treceval_py.data.tables import quoted, repeated
 
 __all__ = ["QueryChecks", "Shape"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from treceval_py._types import BoolArray
-from treceval_py.lint.findings import Collector
-from treceval_py.lint.lists import Lists, Seen, Tally, marked, of_queries
-from treceval_py.ranking import rank_contradictions
-from treceval_py.tables import Run, decode, encode
+from treceval_py.checking.findings import Collector
+from treceval_py.checking.lists import Lists, Seen, Tally, marked, of_queries
+from treceval_py.data.ranking import rank_contradictions
+from treceval_py.data.tables import Run, decode, encode
 
 __all__ = ["RankChecks"]
 

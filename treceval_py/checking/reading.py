@@ -15,10 +15,10 @@ from typing import BinaryIO, NamedTuple, cast
 import numpy as np
 
 from treceval_py._types import IntArray, Source
+from treceval_py.checking.beginnings import HEAD, MACINTOSH, are_line_ends, text_of
+from treceval_py.checking.findings import Collector
 from treceval_py.errors import InputError
-from treceval_py.formats.source import at_line, blocks, peek
-from treceval_py.lint.beginnings import HEAD, MACINTOSH, are_line_ends, text_of
-from treceval_py.lint.findings import Collector
+from treceval_py.io.source import at_line, blocks, peek
 
 __all__ = ["ODD_SPACES", "Chunk", "chunks", "without_data"]
 

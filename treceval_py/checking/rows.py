@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
-from treceval_py.formats.lines import MSMARCO, QRELS, RUN, Layout
-from treceval_py.tables import Ids
+from treceval_py.data.tables import Ids
+from treceval_py.io.lines import MSMARCO, QRELS, RUN, Layout
 
 __all__ = ["KINDS", "Kind", "Rows", "column_of", "is_several", "span_of"]
 

@@ -13,12 +13,12 @@ from zlib import crc32
 import numpy as np
 
 from treceval_py._types import AnyArray, IntArray, Source
+from treceval_py.checking.findings import Collector
+from treceval_py.checking.lines import TagWatch, rows_of
+from treceval_py.checking.reading import Chunk, chunks
+from treceval_py.checking.rows import Kind, Rows
+from treceval_py.data.tables import Ids
 from treceval_py.errors import InputError
-from treceval_py.lint.findings import Collector
-from treceval_py.lint.lines import TagWatch, rows_of
-from treceval_py.lint.reading import Chunk, chunks
-from treceval_py.lint.rows import Kind, Rows
-from treceval_py.tables import Ids
 
 __all__ = ["NO_CODE", "Codes", "grouped", "lines_of"]
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
-from treceval_py.lint.findings import Collector
-from treceval_py.lint.lists import Lists, Seen, Tally, marked, of_queries
-from treceval_py.ranking import FLOAT32, narrowed
+from treceval_py.checking.findings import Collector
+from treceval_py.checking.lists import Lists, Seen, Tally, marked, of_queries
+from treceval_py.data.ranking import FLOAT32, narrowed
 
 __all__ = ["ScoreChecks"]
 

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from treceval_py.checking.catalogue import CODES
+from treceval_py.checking.checking import Checked
+from treceval_py.checking.findings import ERROR, NOTE, SEVERITIES, WARNING, Code, Finding
 from treceval_py.errors import visible
-from treceval_py.lint.catalogue import CODES
-from treceval_py.lint.checking import Checked
-from treceval_py.lint.findings import ERROR, NOTE, SEVERITIES, WARNING, Code, Finding
-from treceval_py.output.drawing import BOLD, PLAIN
-from treceval_py.output.tabular import json_safe
+from treceval_py.rendering.terminal import BOLD, PLAIN
+from treceval_py.scoring.show.tabular import json_safe
 
 __all__ = ["CHECK_FORMATS", "by_severity", "explained", "left_out", "summary"]
 

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
-from treceval_py.lint.findings import Collector
-from treceval_py.lint.lookalikes import Known, but_known
-from treceval_py.lint.queries import Shape
-from treceval_py.lint.rows import Kind, Rows
-from treceval_py.tables import Qrels, decode, encode, quoted, shortened
+from treceval_py.checking.findings import Collector
+from treceval_py.checking.lookalikes import Known, but_known
+from treceval_py.checking.queries import Shape
+from treceval_py.checking.rows import Kind, Rows
+from treceval_py.data.tables import Qrels, decode, encode, quoted, shortened
 
 __all__ = ["Together"]
 

@@ -11,8 +11,8 @@ from treceval_py.cli.printing import check_targets, coloured, note, put, say, wi
 from treceval_py.cli.progress import counting
 
 if TYPE_CHECKING:
-    from treceval_py.comparison.board import Board
-    from treceval_py.comparison.gathering import Scoring
+    from treceval_py.boards.board import Board
+    from treceval_py.comparing.gathering import Scoring
 
 __all__ = ["board"]
 
@@ -72,11 +72,11 @@ def board(
         raise click.UsageError("--no-cache keeps nothing; leave out --cache.")
     if "-" in runs:
         raise click.UsageError("Standard input (-) cannot be put on a board; name a file or a folder.")
-    from treceval_py.comparison.board import board as made
-    from treceval_py.comparison.cache import cache_beside
-    from treceval_py.comparison.saved import run_files
-    from treceval_py.output.boards import BOARD_FORMATS
-    from treceval_py.output.comparisons import Layout
+    from treceval_py.boards.board import board as made
+    from treceval_py.boards.cache import cache_beside
+    from treceval_py.boards.show import BOARD_FORMATS
+    from treceval_py.comparing.saved import run_files
+    from treceval_py.comparing.show import Layout
 
     place = cache_beside(runs) if cache is None and not no_cache else cache
     others = [path for path in (qrels, place) if path and path != "-"]

@@ -16,10 +16,10 @@ from treceval_py.errors import EvaluationError, InputError, OutputError, Treceva
 
 if TYPE_CHECKING:
     from treceval_py._types import Source
-    from treceval_py.lint.checking import Checked
-    from treceval_py.lint.fixing import Fixed
-    from treceval_py.lint.rows import Kind
-    from treceval_py.tables import Qrels
+    from treceval_py.checking.checking import Checked
+    from treceval_py.checking.fixing import Fixed
+    from treceval_py.checking.rows import Kind
+    from treceval_py.data.tables import Qrels
 
 __all__ = ["check"]
 
@@ -97,7 +97,7 @@ def check(
         return
     if not files and qrels is None:
         raise click.UsageError("Name a FILE to check, or --qrels QRELS.")
-    from treceval_py.output.findings import CHECK_FORMATS, left_out
+    from treceval_py.checking.show import CHECK_FORMATS, left_out
 
     settings = Settings(most, _codes(select, "--select"), _codes(ignore, "--ignore"), _labels(scale))
     targets = _targets(files, fix, in_place)
@@ -131,7 +131,7 @@ def _repeatable(path: str, opened: ExitStack) -> Callable[[], Source]:
     """Return what gives a source for one more reading; of standard input and of pipes a copy is kept."""
     if not _is_stream(path):
         return lambda: path
-    from treceval_py.formats.source import kept
+    from treceval_py.io.source import kept
 
     try:
         _, again = opened.enter_context(kept(path))
@@ -146,7 +146,7 @@ def _is_stream(path: str) -> bool:
 
 
 def _checked(source: Callable[[], Source], judgments: Qrels | None, kind: str | None, settings: Settings) -> Checked:
-    from treceval_py.lint import check as look
+    from treceval_py.checking import check as look
 
     return look(source(), judgments, kind=kind, **settings._asdict())
 
@@ -163,7 +163,7 @@ def _judgments(path: str | None, settings: Settings, opened: ExitStack) -> tuple
     """Check the judgments, and read them where they can be read."""
     if path is None:
         return [], None
-    from treceval_py.formats.named import read_qrels
+    from treceval_py.io.named import read_qrels
 
     source = _repeatable(path, opened)
     checked = [_checked(source, None, "qrels", settings)]
@@ -244,8 +244,8 @@ class _Mending:
 
     def _written(self, source: Callable[[], Source], target: str, kind: Kind) -> Fixed | None:
         """Write a mended copy; None where the file itself would be written, and has nothing to mend."""
-        from treceval_py.formats.target import written_whole
-        from treceval_py.lint.fixing import fix as mend
+        from treceval_py.checking.fixing import fix as mend
+        from treceval_py.io.target import written_whole
 
         folder = os.path.dirname(target)
         try:
@@ -265,7 +265,7 @@ class _Mending:
 
 def _told(checked: Checked, severity: str) -> str:
     """Return how many findings of a severity there are, and of which codes; empty where there are none."""
-    from treceval_py.output.findings import by_severity
+    from treceval_py.checking.show import by_severity
 
     count = by_severity(checked.counts)[severity]
     codes = sorted({each.code for each in checked.findings if each.severity == severity})
@@ -277,7 +277,7 @@ def _told(checked: Checked, severity: str) -> str:
 
 def _codes(texts: Iterable[str], option: str) -> tuple[str, ...]:
     """Return codes, or their beginnings, from an option: separated by commas, in any case, or by name."""
-    from treceval_py.lint.catalogue import codes_named
+    from treceval_py.checking.catalogue import codes_named
 
     chosen = []
     for several in texts:
@@ -295,8 +295,8 @@ def _explanation(ctx: click.Context, text: str) -> str:
         raise click.UsageError("--explain says what a code means; give it without files.")
     if others:
         raise click.UsageError("--explain says what a code means; give it without options of checking.")
-    from treceval_py.lint.catalogue import CODES, code_or_name
-    from treceval_py.output.findings import explained
+    from treceval_py.checking.catalogue import CODES, code_or_name
+    from treceval_py.checking.show import explained
 
     try:
         found = list(CODES.values()) if text.lower() == "all" else code_or_name(text, "--explain")

@@ -12,15 +12,15 @@ from treceval_py.cli.notes import about
 from treceval_py.cli.options import MOST_DIGITS, flag, number, scoring_options, statistics_options, within
 from treceval_py.cli.printing import check_targets, coloured, note, put, wide
 from treceval_py.cli.progress import progress
+from treceval_py.data.tables import Qrels
 from treceval_py.errors import EvaluationError
-from treceval_py.tables import Qrels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treceval_py.comparison.comparison import Comparison, Settings
-    from treceval_py.comparison.gathering import Gathered, Scoring
-    from treceval_py.tables import Run
+    from treceval_py.comparing.comparison import Comparison, Settings
+    from treceval_py.comparing.gathering import Gathered, Scoring
+    from treceval_py.data.tables import Run
 
 __all__ = ["Arguments", "compare", "gathered", "runs_of"]
 
@@ -51,7 +51,7 @@ class Arguments(NamedTuple):
 
 def read_arguments(files: Sequence[str], outputs: Sequence[str | None] = ()) -> Arguments:
     """Tell the judgments from what is compared: they come first where anything is to be scored."""
-    from treceval_py.comparison.saved import is_saved, run_files
+    from treceval_py.comparing.saved import is_saved, run_files
 
     if not files:
         raise click.UsageError("Missing argument 'QRELS'.")
@@ -96,9 +96,9 @@ def gathered(
     again : bool
         Whether runs will be read again, so that pipes have to be kept.
     """
-    from treceval_py.comparison.gathering import gather
-    from treceval_py.comparison.saved import is_saved
-    from treceval_py.evaluation import load_run
+    from treceval_py.comparing.gathering import gather
+    from treceval_py.comparing.saved import is_saved
+    from treceval_py.scoring.evaluation import load_run
 
     given = read_arguments(files, outputs)
     check_targets(outputs, [given.qrels, *given.files])
@@ -130,7 +130,7 @@ def gathered(
 
 def runs_of(found: Gathered, scoring: Scoring) -> list[Run] | None:
     """Return the runs as tables; None where some were saved as results only."""
-    from treceval_py.evaluation import load_run
+    from treceval_py.scoring.evaluation import load_run
 
     if any(source is None for source in found.sources):
         return None
@@ -192,7 +192,7 @@ def compare(
     output: str | None,
 ) -> None:
     """Compare runs: gather, test, print."""
-    from treceval_py.comparison.comparing import compare_gathered
+    from treceval_py.comparing.comparing import compare_gathered
 
     if documents is not None and per_query is None:
         raise click.UsageError("--documents goes with --per-query.")
@@ -218,7 +218,7 @@ def compare(
             colour=colour,
         )
     elif agreement is not None:
-        from treceval_py.output.agreement import agreement_text
+        from treceval_py.comparing.show.agreement import agreement_text
 
         runs = runs_of(found, scoring)
         text = agreement_text(compared, runs, agreement, output_format, digits=digits, colour=colour)
@@ -270,8 +270,8 @@ def _by_query(
     colour: bool,
 ) -> str:
     """Return the queries with the largest differences, of each measure and pair of runs."""
-    from treceval_py.comparison.documents import largest_differences, read_query_texts, with_documents
-    from treceval_py.output.comparisons_queries import queries_text
+    from treceval_py.comparing.documents import largest_differences, read_query_texts, with_documents
+    from treceval_py.comparing.show.queries import queries_text
 
     texts = {} if queries is None else read_query_texts(queries)
     runs = runs_of(found, scoring) if isinstance(found.judgments, Qrels) else None
@@ -314,6 +314,6 @@ def _joined(blocks: Sequence[str], output_format: str) -> str:
 
 def _explanations(compared: Comparison | None) -> str:
     """Say what tests are: all of them, or those of a comparison."""
-    from treceval_py.comparison.tests import explanations
+    from treceval_py.comparing.tests import explanations
 
     return explanations(None if compared is None else compared.settings)

@@ -11,7 +11,7 @@ from treceval_py.cli.printing import lost, note
 from treceval_py.errors import OutputError
 
 if TYPE_CHECKING:
-    from treceval_py.formats.named import Kind
+    from treceval_py.io.named import Kind
 
 __all__ = ["convert"]
 
@@ -46,9 +46,9 @@ def convert(
     tag: str | None,
 ) -> None:
     """Convert a file and say what was lost."""
-    from treceval_py.formats import conversion
-    from treceval_py.formats.named import QRELS_FORMATS, RUN_FORMATS
-    from treceval_py.formats.writing import QRELS_WRITERS, RUN_WRITERS
+    from treceval_py.io import conversion
+    from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS
+    from treceval_py.io.writing import QRELS_WRITERS, RUN_WRITERS
 
     _check("--from", source_format, [*RUN_FORMATS, *QRELS_FORMATS])
     _check("--to", target_format, [*RUN_WRITERS, *QRELS_WRITERS])

@@ -8,8 +8,8 @@ import click
 
 from treceval_py.cli.printing import put
 from treceval_py.errors import visible
-from treceval_py.formats.named import QRELS_FORMATS, RUN_FORMATS
-from treceval_py.profiles import DEFAULT_PROFILE, PROFILES
+from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS
+from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES
 
 if TYPE_CHECKING:
     from treceval_py.explaining import Arithmetic, Explanation, Match, Step
@@ -65,8 +65,8 @@ def explain(
 ) -> None:
     """Explain numbers: read, score in every way, print."""
     from treceval_py import explaining
-    from treceval_py.evaluation import load_judgments, load_run
-    from treceval_py.plugins import load_plugin
+    from treceval_py.measures.plugins import load_plugin
+    from treceval_py.scoring.evaluation import load_judgments, load_run
 
     if qrels == run == "-":
         raise click.UsageError("Standard input (-) can be read only once.")

@@ -18,7 +18,7 @@ __all__ = ["measures"]
 def measures(names: tuple[str, ...], plugins: tuple[str, ...]) -> None:
     """List the measures, or explain those that are named: formula, parameters, value of the empty case, reference."""
     for plugin in plugins:
-        from treceval_py.plugins import load_plugin
+        from treceval_py.measures.plugins import load_plugin
 
         load_plugin(plugin)
     put(_listing() if not names else "\n".join(_explained(name) for name in names), None)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from treceval_py.cli.printing import note
-from treceval_py.profiles import PROFILES
-from treceval_py.results import Results
-from treceval_py.tables import first_of
+from treceval_py.data.tables import first_of
+from treceval_py.scoring.profiles import PROFILES
+from treceval_py.scoring.results import Results
 
 __all__ = ["about"]
 

@@ -11,10 +11,10 @@ import click
 from click.core import ParameterSource
 
 from treceval_py.errors import MeasureError
-from treceval_py.formats.named import JUDGMENT_FORMATS, RUN_FORMATS
+from treceval_py.io.named import JUDGMENT_FORMATS, RUN_FORMATS
+from treceval_py.judging.streaming import MOST_THREADS
 from treceval_py.measures.parameters import integer
-from treceval_py.profiles import DEFAULT_PROFILE, PROFILES
-from treceval_py.streaming import MOST_THREADS
+from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES
 
 __all__ = [
     "MOST_DIGITS",
@@ -150,8 +150,8 @@ def scoring_options(usual: str, *, complete: bool = True) -> Decorator:
             complete: bool = False,
             **others: Any,
         ) -> Any:
-            from treceval_py.comparison.gathering import Scoring
-            from treceval_py.plugins import load_plugin
+            from treceval_py.comparing.gathering import Scoring
+            from treceval_py.measures.plugins import load_plugin
 
             for plugin in plugins:
                 load_plugin(plugin)
@@ -221,9 +221,9 @@ def statistics_options(command: Callback) -> Callback:
         power: float,
         **others: Any,
     ) -> Any:
-        from treceval_py.comparison.comparing import checked
-        from treceval_py.comparison.comparison import Settings
-        from treceval_py.comparison.tests import TESTS
+        from treceval_py.comparing.comparing import checked
+        from treceval_py.comparing.comparison import Settings
+        from treceval_py.comparing.tests import TESTS
 
         for name in tests:
             if name not in (*TESTS, "all"):

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
+from treceval_py.data.tables import encode
 from treceval_py.errors import OutputError, visible
-from treceval_py.tables import encode
 
 __all__ = ["check_targets", "coloured", "lost", "note", "put", "say", "wide"]
 
@@ -24,7 +24,7 @@ def put(text: str, path: str | None) -> None:
     """
     raw = encode(text)
     if path is not None and path != "-":
-        from treceval_py.formats.target import written_whole
+        from treceval_py.io.target import written_whole
 
         with written_whole(path) as stream:
             stream.write(raw)

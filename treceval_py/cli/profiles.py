@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from treceval_py.cli.printing import put
-from treceval_py.conventions import CONVENTIONS
-from treceval_py.profiles import PROFILES, Profile, profile_named
+from treceval_py.scoring.conventions import CONVENTIONS
+from treceval_py.scoring.profiles import PROFILES, Profile, profile_named
 
 __all__ = ["profiles"]
 

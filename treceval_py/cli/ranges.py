@@ -9,9 +9,9 @@ import click
 
 from treceval_py.cli.notes import about
 from treceval_py.cli.printing import put
-from treceval_py.output.options import Options
-from treceval_py.output.ranges import RANGE_FORMATS, ranges_text
-from treceval_py.sensitivity import assess
+from treceval_py.ranges import assess
+from treceval_py.ranges.show import RANGE_FORMATS, ranges_text
+from treceval_py.scoring.show.options import Options
 
 if TYPE_CHECKING:
     from treceval_py.cli.score import Job

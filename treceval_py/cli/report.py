@@ -12,14 +12,14 @@ from treceval_py.cli.compare import gathered, runs_of
 from treceval_py.cli.notes import about
 from treceval_py.cli.options import flag, scoring_options, statistics_options
 from treceval_py.cli.printing import check_targets, note
+from treceval_py.data.tables import Qrels
 from treceval_py.errors import EvaluationError
-from treceval_py.tables import Qrels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treceval_py.comparison.comparison import Comparison, Settings
-    from treceval_py.comparison.gathering import Scoring
+    from treceval_py.comparing.comparison import Comparison, Settings
+    from treceval_py.comparing.gathering import Scoring
 
 __all__ = ["report"]
 
@@ -108,9 +108,9 @@ def report(
     if pair is not None and not plots:
         raise click.UsageError("--of says which runs --png and --svg show; give one of these.")
     check_targets(outputs, [queries])
-    from treceval_py.comparison.comparing import compare_gathered
-    from treceval_py.comparison.documents import read_query_texts
-    from treceval_py.formats.target import written_whole
+    from treceval_py.comparing.comparing import compare_gathered
+    from treceval_py.comparing.documents import read_query_texts
+    from treceval_py.io.target import written_whole
     from treceval_py.report import image, report_payload, write_report
 
     texts = None if queries is None else read_query_texts(queries)

@@ -16,10 +16,10 @@ from treceval_py.cli.stages import Stages
 from treceval_py.errors import OutputError
 
 if TYPE_CHECKING:
-    from treceval_py.profiles import Profile
-    from treceval_py.runner.collection import Collection
-    from treceval_py.runner.pipeline import Outcome, Request, Retriever
-    from treceval_py.runner.planning import Forecast
+    from treceval_py.retrieval.collection import Collection
+    from treceval_py.retrieval.pipeline import Outcome, Request, Retriever
+    from treceval_py.retrieval.planning import Forecast
+    from treceval_py.scoring.profiles import Profile
 
 __all__ = ["retrieve"]
 
@@ -142,7 +142,7 @@ def retrieve(ctx: click.Context, /, source: str, output: str, dry_run: bool, **o
     _check_together(ctx, options)
     profile = _profile(options["profile"], options["measures"])
     _long_work()
-    from treceval_py.runner.collection import open_collection
+    from treceval_py.retrieval.collection import open_collection
 
     stages = Stages()
     told: Forecast | None = None
@@ -180,8 +180,8 @@ def retrieve(ctx: click.Context, /, source: str, output: str, dry_run: bool, **o
 
 def _tell_first(collection: Collection, profile: Profile, options: dict[str, Any], stages: Stages) -> None:
     """Say what there is to say of the collection, and refuse measures that its judgments are not enough for."""
-    from treceval_py.evaluation import check_kinds
     from treceval_py.measures import parse_measures
+    from treceval_py.scoring.evaluation import check_kinds
 
     for sentence in collection.notes:
         stages.note(sentence)
@@ -193,13 +193,13 @@ def _tell_first(collection: Collection, profile: Profile, options: dict[str, Any
 
 
 def _forecast(request: Request, stages: Stages) -> Forecast:
-    from treceval_py.runner.planning import forecast
+    from treceval_py.retrieval.planning import forecast
 
     return forecast(request, stages)
 
 
 def _run(request: Request, stages: Stages) -> Outcome:
-    from treceval_py.runner.pipeline import retrieve as run
+    from treceval_py.retrieval.pipeline import retrieve as run
 
     return run(request, stages, ["treceval", *sys.argv[1:]])
 
@@ -225,7 +225,7 @@ def _check_together(ctx: click.Context, options: dict[str, Any]) -> None:
 def _profile(name: str | None, measures: tuple[str, ...]) -> Profile:
     """Return the profile of the scores; names are looked at now, not after hours."""
     from treceval_py.measures import parse_measures
-    from treceval_py.profiles import DEFAULT_PROFILE, profile_named
+    from treceval_py.scoring.profiles import DEFAULT_PROFILE, profile_named
 
     profile = profile_named(DEFAULT_PROFILE if name is None else name)
     if measures:
@@ -244,7 +244,7 @@ def _long_work() -> None:
 
 
 def _request(collection: Collection, output: str, options: dict[str, Any], dry_run: bool) -> Request:
-    from treceval_py.runner.pipeline import Request
+    from treceval_py.retrieval.pipeline import Request
 
     retriever, name = _retriever(options, dry_run)
     return Request(
@@ -263,17 +263,17 @@ def _work(output: str, options: dict[str, Any]) -> str:
 
 def _retriever(options: dict[str, Any], dry_run: bool) -> tuple[Retriever, str]:
     """Return the retriever, and the tag that it gives the run."""
-    from treceval_py.runner.lexical import Bm25
-    from treceval_py.runner.pipeline import Dense, Jaccard
+    from treceval_py.retrieval.lexical import Bm25
+    from treceval_py.retrieval.pipeline import Dense, Jaccard
 
     if options["retriever"] == "jaccard":
         return Jaccard(), "jaccard"
     if options["retriever"] == "bm25":
         names = {"stopwords": None if options["stopwords"] == "none" else options["stopwords"]}
         return Bm25(**{name: options[name] for name in BM25} | names), "bm25"
-    from treceval_py.runner.devices import check_precision, devices_for
-    from treceval_py.runner.indexing import IndexSettings
-    from treceval_py.runner.models import find_model, preview_model, settings_for
+    from treceval_py.retrieval.devices import check_precision, devices_for
+    from treceval_py.retrieval.indexing import IndexSettings
+    from treceval_py.retrieval.models import find_model, preview_model, settings_for
 
     model = (preview_model if dry_run else find_model)(options["model"], options["revision"])
     settings = settings_for(
@@ -326,7 +326,7 @@ def _interrupted(output: str, options: dict[str, Any]) -> NoReturn:
 
 def _keep_judgments(collection: Collection, output: str, *, whole: bool) -> str | None:
     """Write judgments that are in no file, or are a part of one, beside the run, and return where."""
-    from treceval_py.formats.writing import write_qrels
+    from treceval_py.io.writing import write_qrels
 
     if collection.qrels is None or (whole and os.path.isfile(collection.qrels_name or "")):
         return None
@@ -340,10 +340,10 @@ def _print_scores(
 ) -> None:
     """Score the run that was written, if there are judgments."""
     from treceval_py.cli.notes import about
-    from treceval_py.evaluation import evaluate
     from treceval_py.measures import in_print_order, parse_measures
-    from treceval_py.output import FORMATS, Options
-    from treceval_py.profiles import DEFAULT_MEASURES
+    from treceval_py.scoring.evaluation import evaluate
+    from treceval_py.scoring.profiles import DEFAULT_MEASURES
+    from treceval_py.scoring.show import FORMATS, Options
 
     if collection.qrels is None:
         return

@@ -12,20 +12,20 @@ from treceval_py.cli.notes import about
 from treceval_py.cli.options import MOST_DIGITS, flag, number
 from treceval_py.cli.printing import check_targets, coloured, put
 from treceval_py.cli.progress import progress
-from treceval_py.evaluation import check_kinds, duplicates_of, evaluate, format_for, load_judgments
-from treceval_py.formats.named import JUDGMENT_FORMATS, RUN_FORMATS
-from treceval_py.formats.source import Watch
-from treceval_py.formats.trec import Judgments
+from treceval_py.data.tables import Run
+from treceval_py.io.named import JUDGMENT_FORMATS, RUN_FORMATS
+from treceval_py.io.source import Watch
+from treceval_py.io.trec import Judgments
+from treceval_py.judging.streaming import MOST_THREADS
 from treceval_py.measures import Measure, in_print_order, parse_measures
-from treceval_py.output import FORMATS, Options
-from treceval_py.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, PROFILES, Profile, profile_named
-from treceval_py.results import Results
-from treceval_py.scanner import reader_name
-from treceval_py.signatures import Signature, read_signatures
-from treceval_py.streaming import MOST_THREADS
-from treceval_py.tables import Run
+from treceval_py.scan import reader_name
+from treceval_py.scoring.evaluation import check_kinds, duplicates_of, evaluate, format_for, load_judgments
+from treceval_py.scoring.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, PROFILES, Profile, profile_named
+from treceval_py.scoring.results import Results
+from treceval_py.scoring.show import FORMATS, Options
+from treceval_py.scoring.signatures import Signature, read_signatures
+from treceval_py.scoring.zscores import read_norms
 from treceval_py.version import __version__
-from treceval_py.zscores import read_norms
 
 __all__ = ["Job", "score"]
 
@@ -191,7 +191,7 @@ def score(
     """Score runs: read, evaluate, print."""
     _check_arguments(qrels, runs, judged_rankings)
     for plugin in plugins:
-        from treceval_py.plugins import load_plugin
+        from treceval_py.measures.plugins import load_plugin
 
         load_plugin(plugin)
     given = {
@@ -303,7 +303,7 @@ class Job(NamedTuple):
 
     def rankings(self, files: Sequence[str]) -> Iterator[Results]:
         """Score judged rankings, each by its own judgments."""
-        from treceval_py.formats.judged_ranking import read_judged_ranking
+        from treceval_py.io.judged_ranking import read_judged_ranking
 
         for file in files:
             qrels, run = read_judged_ranking(file)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.data.ranking import PLAIN, Rules, arranged, limit_of, ranking
+from treceval_py.data.tables import Run, encode
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.ranking import PLAIN, Rules, arranged, limit_of, ranking
-from treceval_py.tables import Run, encode
 
 if TYPE_CHECKING:
-    from treceval_py.comparison.comparison import Comparison
+    from treceval_py.comparing.comparison import Comparison
 
 __all__ = ["Orders", "Overlap", "Rbo", "kendall_tau", "overlap_of_runs", "rbo", "system_orders", "tau_ap", "tau_ap_b"]
 

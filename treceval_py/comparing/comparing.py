@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
-from treceval_py.comparison.comparison import Compared, Comparison, Difference, Settings, Tested
-from treceval_py.comparison.corrections import CORRECTIONS
-from treceval_py.comparison.gathering import Compares, Gathered, Scoring, gather
-from treceval_py.comparison.notes import about_queries, about_resamples, about_tests
-from treceval_py.comparison.paired import (
+from treceval_py.comparing.comparison import Compared, Comparison, Difference, Settings, Tested
+from treceval_py.comparing.corrections import CORRECTIONS
+from treceval_py.comparing.gathering import Compares, Gathered, Scoring, gather
+from treceval_py.comparing.notes import about_queries, about_resamples, about_tests
+from treceval_py.comparing.paired import (
     bca_interval,
     effect_size,
     equivalence,
@@ -24,15 +24,15 @@ from treceval_py.comparison.paired import (
     t_interval,
     wins_ties_losses,
 )
-from treceval_py.comparison.resampling import randomisation, randomised_tukey
-from treceval_py.comparison.scores import Aligned, aligned
-from treceval_py.comparison.tests import GROUPS, TESTS
-from treceval_py.comparison.variance import least_difference, letters, tukey, two_way_anova
+from treceval_py.comparing.resampling import randomisation, randomised_tukey
+from treceval_py.comparing.scores import Aligned, aligned
+from treceval_py.comparing.tests import GROUPS, TESTS
+from treceval_py.comparing.variance import least_difference, letters, tukey, two_way_anova
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.formats.trec import Judgments
+from treceval_py.io.trec import Judgments
+from treceval_py.judging.streaming import MOST_THREADS
 from treceval_py.measures import Measure
-from treceval_py.profiles import Profile
-from treceval_py.streaming import MOST_THREADS
+from treceval_py.scoring.profiles import Profile
 
 __all__ = ["checked", "compare", "compare_gathered"]
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from treceval_py._types import FloatArray
 from treceval_py.errors import MeasureError
 from treceval_py.measures import parse_measures
-from treceval_py.signatures import Signature
+from treceval_py.scoring.signatures import Signature
 from treceval_py.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from treceval_py.comparison.variance import Anova
+    from treceval_py.comparing.variance import Anova
 
 __all__ = ["Compared", "Comparison", "Difference", "Settings", "Tested"]
 
@@ -259,7 +259,7 @@ class Comparison:
         ValueError
             There is no such format, or `digits` is negative.
         """
-        from treceval_py.output.comparisons import COMPARISON_FORMATS, Layout
+        from treceval_py.comparing.show import COMPARISON_FORMATS, Layout
 
         if format not in COMPARISON_FORMATS:
             raise ValueError(f"format must be one of {', '.join(COMPARISON_FORMATS)}, not {format!r}")
@@ -283,8 +283,8 @@ class Comparison:
         """Return a DataFrame with a row for each difference: measure, run, other, means and all that was found."""
         import pandas as pd
 
-        from treceval_py.output.comparisons import records
-        from treceval_py.output.tabular import json_safe
+        from treceval_py.comparing.show import records
+        from treceval_py.scoring.show.tabular import json_safe
 
         # pandas keeps text as Arrow does, which has no bytes that are not UTF-8.
         rows = [

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from treceval_py.comparison.comparison import Comparison
+from treceval_py.comparing.comparison import Comparison
+from treceval_py.data.tables import Qrels, Run, encode
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.explaining.terms import Dissection, dissected, task_of_signature
-from treceval_py.planning import Task
-from treceval_py.signatures import Signature
-from treceval_py.tables import Qrels, Run, encode
+from treceval_py.scoring.planning import Task
+from treceval_py.scoring.signatures import Signature
 
 __all__ = ["Moved", "QueryDifference", "largest_differences", "read_query_texts", "with_documents"]
 
@@ -192,8 +192,8 @@ def read_query_texts(path: str) -> dict[str, str]:
         The file cannot be read or is empty, a line is malformed, or an id comes twice.
     """
     # What retrieval reads, with all its checks. Its modules are imported only where texts are asked for.
-    from treceval_py.formats.source import peek
-    from treceval_py.runner.texts import JsonTexts, Rows, TabbedTexts, survey
+    from treceval_py.io.source import peek
+    from treceval_py.io.texts import JsonTexts, Rows, TabbedTexts, survey
 
     texts: Rows = TabbedTexts(path, "query")
     head, _ = peek(path, HEAD)

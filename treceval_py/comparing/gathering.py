@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from treceval_py._types import Source
-from treceval_py.comparison.saved import harmonised, is_saved, read_saved, unique_names
-from treceval_py.comparison.scores import Scored, scored_of
+from treceval_py.comparing.saved import harmonised, is_saved, read_saved, unique_names
+from treceval_py.comparing.scores import Scored, scored_of
+from treceval_py.data.tables import DEFAULT_TAG, RUN_NAME, Run
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.evaluation import check_kinds, evaluate, format_for, load_judgments
-from treceval_py.formats.source import Watch
-from treceval_py.formats.trec import Judgments
+from treceval_py.io.source import Watch
+from treceval_py.io.trec import Judgments
 from treceval_py.measures import NICKNAMES, Measure, parse_measures
 from treceval_py.measures.registry import COUNT, TEXT
-from treceval_py.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, Profile, profile_named
-from treceval_py.results import Results
-from treceval_py.signatures import Signature
-from treceval_py.tables import DEFAULT_TAG, RUN_NAME, Run
+from treceval_py.scoring.evaluation import check_kinds, evaluate, format_for, load_judgments
+from treceval_py.scoring.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, Profile, profile_named
+from treceval_py.scoring.results import Results
+from treceval_py.scoring.signatures import Signature
 
 __all__ = ["USUAL", "Compares", "Gathered", "Scoring", "comparable", "fit", "gather"]
 

@@ -17,8 +17,8 @@ from contextlib import closing
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
-from treceval_py.comparison.paired import Outcome, settled
-from treceval_py.streaming import available_threads
+from treceval_py.comparing.paired import Outcome, settled
+from treceval_py.judging.streaming import available_threads
 from treceval_py.threads import in_order
 
 __all__ = ["randomisation", "randomised_tukey"]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray
+from treceval_py.data.tables import encode, first_of
 from treceval_py.errors import EvaluationError
-from treceval_py.signatures import Signature, fingerprint_of_queries
-from treceval_py.tables import encode, first_of
+from treceval_py.scoring.signatures import Signature, fingerprint_of_queries
 
 if TYPE_CHECKING:
-    from treceval_py.results import Results
+    from treceval_py.scoring.results import Results
 
 __all__ = ["Aligned", "Scored", "aligned", "scored_of"]
 

@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treceval_py.comparison.agreement import kendall_tau, rbo, tau_ap_b
-from treceval_py.comparison.corrections import benjamini_hochberg, bonferroni, holm
-from treceval_py.comparison.paired import (
+from treceval_py.comparing.agreement import kendall_tau, rbo, tau_ap_b
+from treceval_py.comparing.corrections import benjamini_hochberg, bonferroni, holm
+from treceval_py.comparing.paired import (
     bca_interval,
     effect_size,
     equivalence,
@@ -18,11 +18,11 @@ from treceval_py.comparison.paired import (
     t_interval,
     wilcoxon,
 )
-from treceval_py.comparison.resampling import randomisation, randomised_tukey
-from treceval_py.comparison.variance import tukey, two_way_anova
+from treceval_py.comparing.resampling import randomisation, randomised_tukey
+from treceval_py.comparing.variance import tukey, two_way_anova
 
 if TYPE_CHECKING:
-    from treceval_py.comparison.comparison import Settings
+    from treceval_py.comparing.comparison import Settings
 
 __all__ = ["GROUPS", "METHODS", "TESTS", "Test", "explanations"]
 

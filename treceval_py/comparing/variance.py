@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
-from treceval_py.comparison.paired import SAME
+from treceval_py.comparing.paired import SAME
 
 __all__ = ["Anova", "least_difference", "letters", "tukey", "two_way_anova"]
 

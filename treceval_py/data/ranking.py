@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.data.tables import Run, encode
 from treceval_py.errors import DataError
-from treceval_py.tables import Run, encode
 
 __all__ = [
     "FLOAT32",

@@ -18,7 +18,7 @@ import numpy as np
 
 from treceval_py._types import AnyArray, BoolArray, ByteArray, FloatArray, IntArray
 from treceval_py.errors import DataError
-from treceval_py.scanner import scanner
+from treceval_py.scan import scanner
 
 if TYPE_CHECKING:
     import pandas as pd

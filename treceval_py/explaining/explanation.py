@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from treceval_py._types import Source
+from treceval_py.data.tables import Qrels, Run
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.evaluation import load_judgments, load_run
 from treceval_py.explaining.scoring import Outcome, Scorer
 from treceval_py.explaining.variants import (
     AS_IS,
@@ -22,10 +22,10 @@ from treceval_py.explaining.variants import (
     variants_of,
 )
 from treceval_py.explaining.walking import Step, walk
-from treceval_py.formats.trec import Judgments
+from treceval_py.io.trec import Judgments
 from treceval_py.measures import Measure, parse_measures
-from treceval_py.profiles import DEFAULT_PROFILE, Profile, profile_named
-from treceval_py.tables import Qrels, Run
+from treceval_py.scoring.evaluation import load_judgments, load_run
+from treceval_py.scoring.profiles import DEFAULT_PROFILE, Profile, profile_named
 
 __all__ = ["Claim", "Explained", "Explanation", "Match", "Row", "Walk", "explain", "read_claim"]
 

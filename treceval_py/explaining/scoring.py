@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
+from treceval_py.data.tables import Qrels, Run
 from treceval_py.errors import TrecevalError
-from treceval_py.evaluation import evaluate_plan
 from treceval_py.explaining.variants import AS_IS, ASCENDING, MOST_GRADES, Situation, Variant
-from treceval_py.planning import Plan, Task
-from treceval_py.tables import Qrels, Run
+from treceval_py.scoring.evaluation import evaluate_plan
+from treceval_py.scoring.planning import Plan, Task
 
 __all__ = ["Outcome", "Scorer"]
 

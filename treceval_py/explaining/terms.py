@@ -9,16 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import Source
+from treceval_py.data.ranking import Rules, arrange
+from treceval_py.data.tables import Ids, Qrels, Run, decode
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.evaluation import duplicates_of, evaluate_plan, load_judgments, load_run
 from treceval_py.explaining.variants import Situation, has_number, task_of
-from treceval_py.formats.trec import Judgments
+from treceval_py.io.trec import Judgments
 from treceval_py.measures import Measure, parse_measures
-from treceval_py.planning import Plan, Task, plan_of_signatures
-from treceval_py.profiles import DEFAULT_PROFILE, Profile, profile_named
-from treceval_py.ranking import Rules, arrange
-from treceval_py.signatures import Fingerprint, Signature, read_signatures
-from treceval_py.tables import Ids, Qrels, Run, decode
+from treceval_py.scoring.evaluation import duplicates_of, evaluate_plan, load_judgments, load_run
+from treceval_py.scoring.planning import Plan, Task, plan_of_signatures
+from treceval_py.scoring.profiles import DEFAULT_PROFILE, Profile, profile_named
+from treceval_py.scoring.signatures import Fingerprint, Signature, read_signatures
 
 __all__ = ["Arithmetic", "Dissection", "Ranked", "Term", "arithmetic", "dissected", "task_of_signature"]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from treceval_py.conventions import CONVENTIONS, Conventions
+from treceval_py.data.ranking import FLOAT32
 from treceval_py.errors import MeasureError
-from treceval_py.judging import JudgedRun
+from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures import FAMILIES, Measure
 from treceval_py.measures.parameters import Gains
 from treceval_py.measures.registry import TEXT
-from treceval_py.planning import Task
-from treceval_py.profiles import PROFILES, Profile
-from treceval_py.ranking import FLOAT32
+from treceval_py.scoring.conventions import CONVENTIONS, Conventions
+from treceval_py.scoring.planning import Task
+from treceval_py.scoring.profiles import PROFILES, Profile
 
 __all__ = [
     "CHANGE",

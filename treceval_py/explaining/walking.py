@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treceval_py.conventions import CONVENTIONS
 from treceval_py.explaining.scoring import Outcome, Scorer
 from treceval_py.explaining.variants import Variant
-from treceval_py.planning import Task
+from treceval_py.scoring.conventions import CONVENTIONS
+from treceval_py.scoring.planning import Task
 
 __all__ = ["Move", "Step", "walk"]
 

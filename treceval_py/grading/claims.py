@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from treceval_py.data.tables import LONGEST_SHOWN
 from treceval_py.errors import InputError, MeasureError, UnknownMeasureError, visible
 from treceval_py.explaining.explanation import MOST_DIGITS, Claim
 from treceval_py.grading.claim_documents import lines_of_html, pairs_of_json
@@ -29,7 +30,6 @@ from treceval_py.grading.claim_lines import (
 )
 from treceval_py.grading.naming import is_name, measure_named, nearest_name
 from treceval_py.measures import Measure
-from treceval_py.tables import LONGEST_SHOWN
 
 __all__ = ["MOST_BYTES", "MOST_CLAIMS", "ONLY_THE_FIRST", "Claimed", "claims_in", "claims_of_class", "noted", "shown"]
 

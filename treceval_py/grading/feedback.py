@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 
+from treceval_py.checking.findings import ERROR, SEVERITIES, WARNING, Finding
 from treceval_py.grading.gradebook import by_severity, shown
 from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.records import (
@@ -29,7 +30,6 @@ from treceval_py.grading.records import (
     Loss,
 )
 from treceval_py.grading.rules import Rules
-from treceval_py.lint.findings import ERROR, SEVERITIES, WARNING, Finding
 
 __all__ = ["feedback", "score_of", "stated"]
 

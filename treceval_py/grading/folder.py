@@ -6,11 +6,11 @@ import json
 import os
 from importlib.util import find_spec
 
+from treceval_py.data.tables import encode
 from treceval_py.errors import OutputError
-from treceval_py.formats.target import written_whole
 from treceval_py.grading.grades import Grades
 from treceval_py.grading.kept import forget_unfinished, remove
-from treceval_py.tables import encode
+from treceval_py.io.target import written_whole
 
 __all__ = ["KEPT", "check_folder", "write_all"]
 

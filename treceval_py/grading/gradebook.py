@@ -8,13 +8,13 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from treceval_py.checking.catalogue import CODES
+from treceval_py.checking.findings import ERROR, SEVERITIES, WARNING
 from treceval_py.errors import visible
 from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.points import Marks
 from treceval_py.grading.records import VERDICTS, Graded
-from treceval_py.lint.catalogue import CODES
-from treceval_py.lint.findings import ERROR, SEVERITIES, WARNING
-from treceval_py.output.tabular import json_safe
+from treceval_py.scoring.show.tabular import json_safe
 
 if TYPE_CHECKING:
     from typing import TypeAlias

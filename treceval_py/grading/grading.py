@@ -6,12 +6,14 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from treceval_py.data.tables import encode
 from treceval_py.errors import EvaluationError
-from treceval_py.grading.archives import close_kept
 from treceval_py.grading.claims import Claimed, claims_of_class
 from treceval_py.grading.folder import KEPT, check_folder, write_all
 from treceval_py.grading.grades import Entry, Grades
-from treceval_py.grading.intake import Submission, one, safe_name, submissions
+from treceval_py.grading.intake.archives import close_kept
+from treceval_py.grading.intake.intake import Submission, one, safe_name, submissions
+from treceval_py.grading.intake.students import match_students
 from treceval_py.grading.kept import forget
 from treceval_py.grading.marking import Grader, baseline_record, limits_of
 from treceval_py.grading.points import marks_of
@@ -19,11 +21,9 @@ from treceval_py.grading.records import FileRead, Graded
 from treceval_py.grading.rules import DEFAULT_RULES, Rules, fingerprint
 from treceval_py.grading.scoring import Assignment
 from treceval_py.grading.similarity import alike
-from treceval_py.grading.students import match_students
 from treceval_py.grading.worker import Job, Reply, Setup
 from treceval_py.grading.workers import graded_by_processes
-from treceval_py.streaming import available_threads
-from treceval_py.tables import encode
+from treceval_py.judging.streaming import available_threads
 from treceval_py.version import __version__
 
 __all__ = ["Graded", "Grades", "grade", "grade_one"]
@@ -186,7 +186,7 @@ def _replies(
 
 def _setup(assignment: Assignment, grader: Grader, baseline: Graded | None, folder: str) -> Setup:
     """Return what processes are told; the context changes with all that grades depend on."""
-    from treceval_py.signatures import Fingerprint
+    from treceval_py.scoring.signatures import Fingerprint
 
     parts = (
         __version__,

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from treceval_py.checking.findings import Finding
 from treceval_py.errors import OutputError
-from treceval_py.formats.target import written_whole
 from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument
-from treceval_py.lint.findings import Finding
+from treceval_py.io.target import written_whole
 
 __all__ = ["SUFFIX", "forget", "forget_unfinished", "from_plain", "plain", "read_record", "remove", "write_record"]
 

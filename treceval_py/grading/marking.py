@@ -6,12 +6,16 @@ import hashlib
 import io
 from collections.abc import Mapping, Sequence
 
+from treceval_py.checking.catalogue import CODES
+from treceval_py.checking.checking import Checked as CheckedFile
+from treceval_py.checking.checking import check
+from treceval_py.checking.findings import ERROR
+from treceval_py.checking.fixing import fix
+from treceval_py.data.tables import Qrels
 from treceval_py.errors import TrecevalError, visible
-from treceval_py.formats.named import DATASET
-from treceval_py.formats.source import peek
-from treceval_py.grading.choosing import choose, head_of
 from treceval_py.grading.claims import MOST_BYTES, Claimed, claims_in
-from treceval_py.grading.intake import IntakeError, Item, Limits, Submission
+from treceval_py.grading.intake.choosing import choose, head_of
+from treceval_py.grading.intake.intake import IntakeError, Item, Limits, Submission
 from treceval_py.grading.reconciling import reconcile
 from treceval_py.grading.records import (
     CORRECT,
@@ -29,12 +33,8 @@ from treceval_py.grading.records import (
 from treceval_py.grading.rules import Rules
 from treceval_py.grading.scoring import Assignment, Named, Scored, Scoring, against
 from treceval_py.grading.similarity import hash_of_ranking, tops_of
-from treceval_py.lint.catalogue import CODES
-from treceval_py.lint.checking import Checked as CheckedFile
-from treceval_py.lint.checking import check
-from treceval_py.lint.findings import ERROR
-from treceval_py.lint.fixing import fix
-from treceval_py.tables import Qrels
+from treceval_py.io.named import DATASET
+from treceval_py.io.source import peek
 
 __all__ = ["Grader", "baseline_record", "limits_of"]
 

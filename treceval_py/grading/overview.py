@@ -12,6 +12,8 @@ from statistics import fmean, median
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from treceval_py.checking.catalogue import CODES
+from treceval_py.checking.findings import ERROR, SEVERITIES, WARNING
 from treceval_py.errors import OutputError
 from treceval_py.grading.feedback import score_of
 from treceval_py.grading.gradebook import BASELINE, QUESTION, by_severity, graded_json, perfect, shown
@@ -30,8 +32,6 @@ from treceval_py.grading.records import (
 from treceval_py.grading.rules import Rules
 from treceval_py.grading.similarity import SAME_FILE, SAME_RANKING
 from treceval_py.grading.workbook import INSTALL
-from treceval_py.lint.catalogue import CODES
-from treceval_py.lint.findings import ERROR, SEVERITIES, WARNING
 from treceval_py.report.plots import THEMES
 from treceval_py.version import __version__
 

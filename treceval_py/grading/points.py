@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
+from treceval_py.checking.findings import WARNING
 from treceval_py.errors import EvaluationError, MeasureError, visible
 from treceval_py.grading.naming import measure_named
 from treceval_py.grading.records import NO_CLAIM, REPAIRED, SCORED, STATUSES, UNCHECKED, VERDICTS, Checked, Graded
 from treceval_py.grading.rules import MeasureRule, Rules
-from treceval_py.lint.findings import WARNING
 from treceval_py.measures import Measure
 from treceval_py.measures.registry import REAL
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from treceval_py.conventions import CONVENTIONS
+from treceval_py.data.tables import Qrels, Run
 from treceval_py.errors import MeasureError, TrecevalError, visible
 from treceval_py.explaining.explanation import MOST_ROWS_FOR_PAIRS, Claim
 from treceval_py.explaining.scoring import Scorer
@@ -36,9 +36,9 @@ from treceval_py.grading.records import (
 )
 from treceval_py.grading.rounding import OF_ROUNDED, Reading, agreement, figure, readings
 from treceval_py.measures import Measure, parse_measures
-from treceval_py.planning import Task
-from treceval_py.profiles import Profile, profile_named
-from treceval_py.tables import Qrels, Run
+from treceval_py.scoring.conventions import CONVENTIONS
+from treceval_py.scoring.planning import Task
+from treceval_py.scoring.profiles import Profile, profile_named
 
 __all__ = ["MOST_SEARCHES", "reconcile"]
 

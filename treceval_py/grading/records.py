@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from treceval_py._types import IntArray
-from treceval_py.lint.findings import Finding
+from treceval_py.checking.findings import Finding
 
 __all__ = [
     "CONVENTION",

@@ -17,7 +17,7 @@ from treceval_py.grading.records import (
     UNCHECKED,
     VERDICTS,
 )
-from treceval_py.profiles import DEFAULT_PROFILE
+from treceval_py.scoring.profiles import DEFAULT_PROFILE
 
 __all__ = [
     "DEFAULT_RULES",

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from treceval_py._types import Source
+from treceval_py.data.tables import encode, quoted, shortened
 from treceval_py.errors import InputError, MeasureError
-from treceval_py.formats.source import name_of, whole
 from treceval_py.grading.rule_keys import (
     DEFAULT_RULES,
     RULES,
@@ -26,11 +26,11 @@ from treceval_py.grading.rule_keys import (
     verdict_of,
     written,
 )
-from treceval_py.judging import JudgedRun
+from treceval_py.io.source import name_of, whole
+from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.registry import TEXT
-from treceval_py.profiles import DEFAULT_MEASURES, Profile, profile_named
-from treceval_py.tables import encode, quoted, shortened
+from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_named
 
 if sys.version_info >= (3, 11):
     import tomllib

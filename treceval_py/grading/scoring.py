@@ -9,19 +9,19 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray
+from treceval_py.checking.checking import check
+from treceval_py.checking.findings import ERROR, WARNING
+from treceval_py.data.tables import Qrels, Run, encode
 from treceval_py.errors import InputError
-from treceval_py.evaluation import evaluate, load_run
 from treceval_py.explaining.terms import dissected, task_of_signature
-from treceval_py.formats.judged_ranking import read_judged_ranking
-from treceval_py.formats.named import read_qrels
 from treceval_py.grading.records import JUDGED, AgainstBaseline, Loss, LostDocument
 from treceval_py.grading.rules import Rules
-from treceval_py.lint.checking import check
-from treceval_py.lint.findings import ERROR, WARNING
-from treceval_py.profiles import Profile, profile_named
-from treceval_py.results import Results
-from treceval_py.signatures import Fingerprint, Signature
-from treceval_py.tables import Qrels, Run, encode
+from treceval_py.io.judged_ranking import read_judged_ranking
+from treceval_py.io.named import read_qrels
+from treceval_py.scoring.evaluation import evaluate, load_run
+from treceval_py.scoring.profiles import Profile, profile_named
+from treceval_py.scoring.results import Results
+from treceval_py.scoring.signatures import Fingerprint, Signature
 
 __all__ = ["Assignment", "Named", "Scored", "Scoring", "against"]
 
@@ -202,7 +202,7 @@ def _same_judgments(one: Qrels, other: Qrels) -> bool:
 
 
 def _p(deltas: FloatArray) -> float | None:
-    from treceval_py.comparison.paired import paired_t
+    from treceval_py.comparing.paired import paired_t
 
     if len(deltas) < 2:
         return None

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.data.ranking import arrange
+from treceval_py.data.tables import Run, encode
 from treceval_py.errors import EvaluationError
 from treceval_py.grading.grades import Pair
 from treceval_py.grading.records import Graded
-from treceval_py.profiles import DEFAULT_PROFILE, PROFILES, Profile
-from treceval_py.ranking import arrange
-from treceval_py.tables import Run, encode
+from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile
 
 __all__ = ["KINDS_OF_PAIRS", "SAME_FILE", "SAME_RANKING", "alike", "hash_of_ranking", "overlap", "tops_of"]
 

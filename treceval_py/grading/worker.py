@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from treceval_py.errors import TrecevalError
 from treceval_py.grading.claims import Claimed
-from treceval_py.grading.intake import IntakeError, Submission
+from treceval_py.grading.intake.intake import IntakeError, Submission
 from treceval_py.grading.kept import SUFFIX, read_record, write_record
 from treceval_py.grading.marking import Grader
 from treceval_py.grading.records import FAILED, Graded

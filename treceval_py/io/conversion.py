@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import numpy as np
 
 from treceval_py._types import Source
+from treceval_py.data.tables import DEFAULT_TAG, Qrels, Run
 from treceval_py.errors import DataError, InputError
-from treceval_py.formats.lines import JUDGMENT_NAMES, SCORE_NAMES
-from treceval_py.formats.named import QRELS_FORMATS, RUN_FORMATS, Kind, Sight, format_named, read_qrels, read_run, seen
-from treceval_py.formats.source import name_of
-from treceval_py.formats.writing import QRELS_WRITERS, RUN_WRITERS, qrels_as, run_as, write_qrels, write_run
-from treceval_py.tables import DEFAULT_TAG, Qrels, Run
+from treceval_py.io.lines import JUDGMENT_NAMES, SCORE_NAMES
+from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS, Kind, Sight, format_named, read_qrels, read_run, seen
+from treceval_py.io.source import name_of
+from treceval_py.io.writing import QRELS_WRITERS, RUN_WRITERS, qrels_as, run_as, write_qrels, write_run
 
 if TYPE_CHECKING:
-    from treceval_py.formats.dictionaries import Dictionary
-    from treceval_py.formats.parquet import ParquetTable
+    from treceval_py.io.dictionaries import Dictionary
+    from treceval_py.io.parquet import ParquetTable
 
 __all__ = ["Conversion", "convert"]
 
@@ -184,11 +184,11 @@ def _read(source: Source, kinds: frozenset[Kind], format: str) -> tuple[Run | Qr
 def _of_either_kind(source: Source, format: str) -> tuple[Dictionary | ParquetTable, set[str]]:
     """Read what can be judgments or a run; also return the names of the values, where they have names."""
     if format == "parquet":
-        from treceval_py.formats.parquet import read_parquet
+        from treceval_py.io.parquet import read_parquet
 
         table = read_parquet(source, JUDGMENT_NAMES)
         return table, {table.column}
-    from treceval_py.formats.dictionaries import read_json, read_json_lines
+    from treceval_py.io.dictionaries import read_json, read_json_lines
 
     found = read_json(source) if format == "json" else read_json_lines(source, JUDGMENT_NAMES)
     return found, set(found.named)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from treceval_py._types import Source
+from treceval_py.data.tables import Ids, Qrels, encode, quoted
 from treceval_py.errors import InputError
-from treceval_py.formats.records import Records, encoded
-from treceval_py.tables import Ids, Qrels, encode, quoted
+from treceval_py.io.records import Records, encoded
 
 __all__ = ["PREFIX", "read_dataset"]
 

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
+from treceval_py.data.tables import Ids, Qrels, Run, quoted, shortened
 from treceval_py.errors import InputError
-from treceval_py.formats.lines import DOCUMENT_NAMES, JUDGMENT_NAMES, QUERY_NAMES, SCORE_NAMES
-from treceval_py.formats.records import Records, encoded
-from treceval_py.formats.source import name_of, numbered, whole
-from treceval_py.tables import Ids, Qrels, Run, quoted, shortened
+from treceval_py.io.lines import DOCUMENT_NAMES, JUDGMENT_NAMES, QUERY_NAMES, SCORE_NAMES
+from treceval_py.io.records import Records, encoded
+from treceval_py.io.source import name_of, numbered, whole
 
 __all__ = [
     "Dictionary",

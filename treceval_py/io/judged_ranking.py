@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from treceval_py._types import Source
+from treceval_py.data.tables import DEFAULT_TAG, Qrels, Run
 from treceval_py.errors import InputError
-from treceval_py.formats.lines import QRELS
-from treceval_py.formats.rows import gathered
-from treceval_py.tables import DEFAULT_TAG, Qrels, Run
+from treceval_py.io.lines import QRELS
+from treceval_py.io.rows import gathered
 
 __all__ = ["read_judged_ranking"]
 

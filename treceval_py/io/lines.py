@@ -17,9 +17,9 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
+from treceval_py.data.tables import quoted, shortened
 from treceval_py.errors import InputError
-from treceval_py.formats.source import name_of, numbered
-from treceval_py.tables import quoted, shortened
+from treceval_py.io.source import name_of, numbered
 
 __all__ = ["Block", "Layout", "integer", "is_header", "no_data", "read_block", "read_blocks"]
 

@@ -13,14 +13,14 @@ from importlib import import_module
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from treceval_py._types import Source
+from treceval_py.data.tables import Qrels, Run
 from treceval_py.errors import DataError
-from treceval_py.formats.lines import is_header
-from treceval_py.formats.source import BYTE_ORDER_MARK, LONGEST_LINE, peek
-from treceval_py.formats.trec import JUDGMENT_FORMATS as TREC_JUDGMENTS
-from treceval_py.formats.trec import Judgments
-from treceval_py.formats.trec import read_qrels as read_trec_qrels
-from treceval_py.formats.trec import read_run as read_trec_run
-from treceval_py.tables import Qrels, Run
+from treceval_py.io.lines import is_header
+from treceval_py.io.source import BYTE_ORDER_MARK, LONGEST_LINE, peek
+from treceval_py.io.trec import JUDGMENT_FORMATS as TREC_JUDGMENTS
+from treceval_py.io.trec import Judgments
+from treceval_py.io.trec import read_qrels as read_trec_qrels
+from treceval_py.io.trec import read_run as read_trec_run
 
 __all__ = [
     "JUDGMENT_FORMATS",
@@ -45,7 +45,7 @@ def _late(module: str, function: str) -> Callable[[Source], Any]:
     """Return a reader that is imported when it is used."""
 
     def read(source: Source) -> Any:
-        return getattr(import_module(f"treceval_py.formats.{module}"), function)(source)
+        return getattr(import_module(f"treceval_py.io.{module}"), function)(source)
 
     return read
 
@@ -241,6 +241,6 @@ def _json(head: bytes, *, ended: bool) -> Sight | None:
     if not ended:
         return None
     # A line alone: a record, or all there is.
-    from treceval_py.formats.dictionaries import is_record
+    from treceval_py.io.dictionaries import is_record
 
     return Sight("jsonl" if is_record(first) else "json")

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray, Source
+from treceval_py.data.tables import DEFAULT_TAG, Ids, Qrels, Run, decode, encode, quoted
 from treceval_py.errors import DataError, InputError
-from treceval_py.formats.lines import DOCUMENT_NAMES, JUDGMENT_NAMES, QUERY_NAMES, SCORE_NAMES
-from treceval_py.formats.records import Records
-from treceval_py.formats.source import name_of, rewindable
-from treceval_py.tables import DEFAULT_TAG, Ids, Qrels, Run, decode, encode, quoted
+from treceval_py.io.lines import DOCUMENT_NAMES, JUDGMENT_NAMES, QUERY_NAMES, SCORE_NAMES
+from treceval_py.io.records import Records
+from treceval_py.io.source import name_of, rewindable
 
 __all__ = [
     "MAGIC",

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
+from treceval_py.data.tables import DEFAULT_TAG, Ids, Qrels, Run, encode, quoted, repeated
 from treceval_py.errors import DataError, InputError
-from treceval_py.tables import DEFAULT_TAG, Ids, Qrels, Run, encode, quoted, repeated
 
 __all__ = ["Records", "encoded"]
 

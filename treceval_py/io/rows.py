@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
+from treceval_py.data.tables import Ids, Qrels, Run, decode, encode, quoted, repeated
 from treceval_py.errors import InputError, RepeatedDocumentError
-from treceval_py.formats.lines import QRELS, RUN, Layout, no_data, read_block
-from treceval_py.formats.source import name_of, numbered
-from treceval_py.scanner import scanner
-from treceval_py.tables import Ids, Qrels, Run, decode, encode, quoted, repeated
+from treceval_py.io.lines import QRELS, RUN, Layout, no_data, read_block
+from treceval_py.io.source import name_of, numbered
+from treceval_py.scan import scanner
 
 __all__ = ["Part", "Rows", "gathered", "read_part", "scanned"]
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from treceval_py._types import Source
 from treceval_py.errors import InputError
-from treceval_py.scanner import scanner
+from treceval_py.scan import scanner
 
 __all__ = [
     "Watch",

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import BinaryIO, cast
 
 from treceval_py.errors import OutputError
-from treceval_py.formats.source import open_zstd
+from treceval_py.io.source import open_zstd
 
 __all__ = ["written_whole"]
 

@@ -18,10 +18,10 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from treceval_py.data.tables import quoted
 from treceval_py.errors import InputError, RunnerError
-from treceval_py.formats.source import numbered
-from treceval_py.runner.reporting import SILENT, Reporter
-from treceval_py.tables import quoted
+from treceval_py.io.reporting import SILENT, Reporter
+from treceval_py.io.source import numbered
 
 __all__ = [
     "COLUMN_BATCH",

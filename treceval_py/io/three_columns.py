@@ -10,12 +10,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from treceval_py._types import IntArray, Source
+from treceval_py.data.tables import DEFAULT_TAG, Ids, Qrels, Run, encode
 from treceval_py.errors import InputError
-from treceval_py.formats.lines import BEIR, MSMARCO, QRELS, RUN, Layout, is_header, no_data, read_block
-from treceval_py.formats.rows import Part, Rows, scanned
-from treceval_py.formats.source import name_of, numbered
-from treceval_py.scanner import scanner
-from treceval_py.tables import DEFAULT_TAG, Ids, Qrels, Run, encode
+from treceval_py.io.lines import BEIR, MSMARCO, QRELS, RUN, Layout, is_header, no_data, read_block
+from treceval_py.io.rows import Part, Rows, scanned
+from treceval_py.io.source import name_of, numbered
+from treceval_py.scan import scanner
 
 __all__ = ["read_beir", "read_msmarco_run"]
 

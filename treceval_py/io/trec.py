@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from treceval_py._types import Source
+from treceval_py.data.tables import JudgmentGroups, Preference, Preferences, Qrels, Run, decode, quoted
 from treceval_py.errors import InputError
-from treceval_py.formats.lines import (
+from treceval_py.io.lines import (
     GRADED_PREFERENCES,
     PREFERENCES,
     QRELS,
@@ -19,9 +20,8 @@ from treceval_py.formats.lines import (
     Layout,
     read_blocks,
 )
-from treceval_py.formats.rows import gathered
-from treceval_py.formats.source import name_of
-from treceval_py.tables import JudgmentGroups, Preference, Preferences, Qrels, Run, decode, quoted
+from treceval_py.io.rows import gathered
+from treceval_py.io.source import name_of
 
 __all__ = [
     "JUDGMENT_FORMATS",

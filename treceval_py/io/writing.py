@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treceval_py.data.ranking import ranking
+from treceval_py.data.tables import Qrels, Run, decode, encode
 from treceval_py.errors import DataError
-from treceval_py.formats.source import BYTE_ORDER_MARK
-from treceval_py.formats.target import written_whole
-from treceval_py.ranking import ranking
-from treceval_py.tables import Qrels, Run, decode, encode
+from treceval_py.io.source import BYTE_ORDER_MARK
+from treceval_py.io.target import written_whole
 
 __all__ = [
     "QRELS_WRITERS",
@@ -212,13 +212,13 @@ def _json_lines(table: Run | Qrels, value: str) -> Iterator[bytes]:
 
 
 def _parquet_run(run: Run, tag: str) -> Iterator[bytes]:
-    from treceval_py.formats.parquet import run_bytes
+    from treceval_py.io.parquet import run_bytes
 
     return iter([run_bytes(run, tag)])
 
 
 def _parquet_qrels(qrels: Qrels) -> Iterator[bytes]:
-    from treceval_py.formats.parquet import qrels_bytes
+    from treceval_py.io.parquet import qrels_bytes
 
     return iter([qrels_bytes(qrels)])
 

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
-from treceval_py.errors import DataError
-from treceval_py.ranking import (
+from treceval_py.data.ranking import (
     FLOAT32,
     FLOAT64,
     ORDERS,
@@ -31,8 +30,9 @@ from treceval_py.ranking import (
     limit_of,
     without_self,
 )
-from treceval_py.scanner import scanner
-from treceval_py.tables import DEFAULT_TAG, JudgmentGroups, Qrels, Run, encode
+from treceval_py.data.tables import DEFAULT_TAG, JudgmentGroups, Qrels, Run, encode
+from treceval_py.errors import DataError
+from treceval_py.scan import scanner
 
 __all__ = [
     "Found",

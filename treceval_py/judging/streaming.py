@@ -16,14 +16,14 @@ from functools import partial
 from typing import NamedTuple
 
 from treceval_py._types import Source
+from treceval_py.data.ranking import PLAIN, RankContradictions, Rules, rank_contradictions
+from treceval_py.data.tables import Qrels, Run, decode
 from treceval_py.errors import InputError
-from treceval_py.formats.lines import RUN, no_data
-from treceval_py.formats.rows import Part, Rows, gathered, read_part, scanned
-from treceval_py.formats.source import Watch, at_line, blocks, kept, name_of
-from treceval_py.judging import JudgedRun, Located, assemble, judge_by, locate
-from treceval_py.ranking import PLAIN, RankContradictions, Rules, rank_contradictions
-from treceval_py.scanner import scanner
-from treceval_py.tables import Qrels, Run, decode
+from treceval_py.io.lines import RUN, no_data
+from treceval_py.io.rows import Part, Rows, gathered, read_part, scanned
+from treceval_py.io.source import Watch, at_line, blocks, kept, name_of
+from treceval_py.judging.judged import JudgedRun, Located, assemble, judge_by, locate
+from treceval_py.scan import scanner
 from treceval_py.threads import in_order
 
 __all__ = ["MOST_THREADS", "Retrieved", "available_threads", "judge_file"]

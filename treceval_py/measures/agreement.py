@@ -9,7 +9,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.errors import MeasureError
-from treceval_py.judging import Hits, JudgedRun, ratio
+from treceval_py.judging.judged import Hits, JudgedRun, ratio
 
 DEPTH = 1000
 """How deep two rankings are compared by the script of Compatibility's authors."""

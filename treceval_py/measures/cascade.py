@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
-from treceval_py.judging import Hits, JudgedRun, ratio
+from treceval_py.judging.judged import Hits, JudgedRun, ratio
 from treceval_py.measures.gains import check_scale, powers, residuals
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
-from treceval_py.judging import JudgedGroups, JudgedRun
-from treceval_py.preferences import JudgedPreferences
+from treceval_py.judging.judged import JudgedGroups, JudgedRun
+from treceval_py.judging.preferences import JudgedPreferences
 
 Judged = JudgedRun | JudgedGroups | JudgedPreferences
 

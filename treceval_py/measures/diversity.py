@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
-from treceval_py.judging import GroupJudgments, JudgedGroups, ratio
+from treceval_py.judging.judged import GroupJudgments, JudgedGroups, ratio
 from treceval_py.measures.gains import discounts, powers
 
 BLOCK = 4000

@@ -16,7 +16,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.judging import Hits, JudgedRun, Tied, ratio
+from treceval_py.judging.judged import Hits, JudgedRun, Tied, ratio
 from treceval_py.measures.parameters import MOST_MAX_REL, Gains
 
 GainMap = Mapping[int, float] | None

@@ -6,7 +6,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.errors import EvaluationError
-from treceval_py.judging import Hits, JudgedRun, ratio
+from treceval_py.judging.judged import Hits, JudgedRun, ratio
 from treceval_py.measures.cascade import in_rank_order
 from treceval_py.measures.gains import GainMap, check_scale, gain_of
 

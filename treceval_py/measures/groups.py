@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from treceval_py._types import FloatArray
-from treceval_py.judging import JudgedGroups
+from treceval_py.judging.judged import JudgedGroups
 from treceval_py.measures.precision import average_precision, precision, r_precision_multiple
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from treceval_py._types import FloatArray
-from treceval_py.judging import JudgedRun, ratio
+from treceval_py.judging.judged import JudgedRun, ratio
 
 SMALL = 0.00001
 """infAP's epsilon, which smooths the estimate of precision above a rank."""

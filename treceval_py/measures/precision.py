@@ -8,7 +8,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.errors import EvaluationError
-from treceval_py.judging import JudgedRun, ratio
+from treceval_py.judging.judged import JudgedRun, ratio
 
 Ranks = int | IntArray
 """One rank for all queries, or one for each query (Q,)."""

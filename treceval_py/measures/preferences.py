@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
-from treceval_py.preferences import JudgedPreferences, balanced, pair_shares, sums
+from treceval_py.judging.preferences import JudgedPreferences, balanced, pair_shares, sums
 
 
 def _totals(run: JudgedPreferences, kind: str) -> tuple[FloatArray, FloatArray]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.errors import MeasureError
-from treceval_py.judging import JudgedRun
+from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures.parameters import PARAMETERS, Parameter, Tail
 
 __all__ = ["FAMILIES", "GEOMETRIC", "MEAN", "NICKNAMES", "NO_AVERAGE", "SUM", "Average", "Family", "Measure", "declare"]

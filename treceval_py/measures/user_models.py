@@ -18,7 +18,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.judging import JudgedRun, ratio
+from treceval_py.judging.judged import JudgedRun, ratio
 from treceval_py.measures.gains import check_scale, discounts
 
 DEPTH = 1000

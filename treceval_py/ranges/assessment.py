@@ -8,19 +8,19 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, Source
-from treceval_py.conventions import Conventions
+from treceval_py.data.ranking import Rules
+from treceval_py.data.tables import Qrels, Run
 from treceval_py.errors import EvaluationError
-from treceval_py.evaluation import evaluate, load_judgments, load_run, selected
-from treceval_py.formats.trec import Judgments
-from treceval_py.judging import JudgedRun, judge_by
+from treceval_py.io.trec import Judgments
+from treceval_py.judging.judged import JudgedRun, judge_by
 from treceval_py.measures import Measure
 from treceval_py.measures.registry import TEXT
-from treceval_py.profiles import DEFAULT_PROFILE, Profile, profile_named
-from treceval_py.ranking import Rules
-from treceval_py.results import Results
-from treceval_py.sensitivity.ties import TieRange, tie_ranges
-from treceval_py.sensitivity.unjudged import UnjudgedRange, unjudged_ranges
-from treceval_py.tables import Qrels, Run
+from treceval_py.ranges.ties import TieRange, tie_ranges
+from treceval_py.ranges.unjudged import UnjudgedRange, unjudged_ranges
+from treceval_py.scoring.conventions import Conventions
+from treceval_py.scoring.evaluation import evaluate, load_judgments, load_run, selected
+from treceval_py.scoring.profiles import DEFAULT_PROFILE, Profile, profile_named
+from treceval_py.scoring.results import Results
 
 __all__ = ["Sensitivity", "assess"]
 

@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
-from treceval_py.judging import Hits, JudgedRun, Tied, ratio
+from treceval_py.judging.judged import Hits, JudgedRun, Tied, ratio
 from treceval_py.measures.gains import gain_of
 from treceval_py.measures.registry import FAMILIES, Measure
-from treceval_py.sensitivity.groups import MOST_CELLS, Groups, groups_of, portions
-from treceval_py.sensitivity.probes import parameter, rank_weights, shares, values, with_fixed_ideal
+from treceval_py.ranges.groups import MOST_CELLS, Groups, groups_of, portions
+from treceval_py.ranges.probes import parameter, rank_weights, shares, values, with_fixed_ideal
 
 __all__ = ["MOST_ORDERS", "expected_values"]
 

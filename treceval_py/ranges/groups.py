@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
-from treceval_py.judging import Hits, Tied
+from treceval_py.judging.judged import Hits, Tied
 
 __all__ = ["MOST_CELLS", "Groups", "groups_of", "portions"]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
-from treceval_py.judging import Hits, JudgedRun, Tied
+from treceval_py.judging.judged import Hits, JudgedRun, Tied
 from treceval_py.measures.registry import Measure
 
 __all__ = ["Shares", "has", "parameter", "rank_weights", "shares", "single", "values", "with_fixed_ideal"]

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from treceval_py.errors import visible
-from treceval_py.output.drawing import drawn
-from treceval_py.output.options import Options
-from treceval_py.output.tabular import json_safe
+from treceval_py.rendering.terminal import drawn
+from treceval_py.scoring.show.options import Options
+from treceval_py.scoring.show.tabular import json_safe
 
 if TYPE_CHECKING:
-    from treceval_py.sensitivity import Sensitivity
+    from treceval_py.ranges import Sensitivity
 
 __all__ = ["RANGE_FORMATS", "ranges_text"]
 

@@ -14,14 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.data.ranking import limit_of
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.judging import Hits, JudgedRun, Tied
+from treceval_py.judging.judged import Hits, JudgedRun, Tied
 from treceval_py.measures.gains import gain_of
 from treceval_py.measures.registry import BOTH, GAIN, JUDGMENT, NOTHING, PREFERENCE, Measure
-from treceval_py.ranking import limit_of
-from treceval_py.sensitivity.expected import expected_values
-from treceval_py.sensitivity.groups import groups_of
-from treceval_py.sensitivity.probes import parameter, values
+from treceval_py.ranges.expected import expected_values
+from treceval_py.ranges.groups import groups_of
+from treceval_py.ranges.probes import parameter, values
 
 __all__ = ["TieRange", "TiedDocuments", "tie_ranges", "tied_documents"]
 

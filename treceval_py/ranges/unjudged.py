@@ -16,13 +16,13 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.errors import MeasureError
-from treceval_py.judging import Hits, JudgedRun, ratio
+from treceval_py.judging.judged import Hits, JudgedRun, ratio
 from treceval_py.measures.counts import share_judged
 from treceval_py.measures.gains import gain_of
 from treceval_py.measures.parameters import PARAMETERS
 from treceval_py.measures.registry import Measure
-from treceval_py.sensitivity.groups import portions
-from treceval_py.sensitivity.probes import has, parameter, rank_weights, shares, values, with_fixed_ideal
+from treceval_py.ranges.groups import portions
+from treceval_py.ranges.probes import has, parameter, rank_weights, shares, values, with_fixed_ideal
 
 __all__ = ["UnjudgedRange", "unjudged_ranges"]
 

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray
-from treceval_py.conventions import Conventions
+from treceval_py.data.tables import Qrels, Run, encode, shortened
 from treceval_py.errors import EvaluationError
-from treceval_py.evaluation import evaluate_plan
 from treceval_py.measures import parse_measures
-from treceval_py.planning import Plan, plan_of_measures
-from treceval_py.profiles import DEFAULT_PROFILE, PROFILES, Profile
-from treceval_py.tables import Qrels, Run, encode, shortened
+from treceval_py.scoring.conventions import Conventions
+from treceval_py.scoring.evaluation import evaluate_plan
+from treceval_py.scoring.planning import Plan, plan_of_measures
+from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile
 
 if TYPE_CHECKING:
-    from treceval_py.comparison.comparison import Comparison
+    from treceval_py.comparing.comparison import Comparison
 
 __all__ = ["DEPTHS", "RECALLS", "Basis", "Curves", "basis_of", "curves_of"]
 

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treceval_py._types import FloatArray
+from treceval_py.data.ranking import limit_of
+from treceval_py.data.tables import Qrels, Run
 from treceval_py.errors import EvaluationError
-from treceval_py.formats.target import written_whole
-from treceval_py.output.tabular import json_safe
-from treceval_py.profiles import PROFILES
-from treceval_py.ranking import limit_of
+from treceval_py.io.target import written_whole
 from treceval_py.report.curves import Basis, basis_of, curves_of
 from treceval_py.report.warnings import warnings_of
-from treceval_py.signatures import concise
-from treceval_py.tables import Qrels, Run
+from treceval_py.scoring.profiles import PROFILES
+from treceval_py.scoring.show.tabular import json_safe
+from treceval_py.scoring.signatures import concise
 
 if TYPE_CHECKING:
-    from treceval_py.comparison.comparison import Compared, Comparison
+    from treceval_py.comparing.comparison import Compared, Comparison
 
 __all__ = ["OVERLAP_DEPTH", "PERSISTENCE", "report_payload", "write_report"]
 
@@ -84,8 +84,8 @@ def report_payload(
     DataError
         A run is to be ranked by ranks that it has not.
     """
-    from treceval_py.output.comparisons.layout import Layout, methods, notes
-    from treceval_py.output.comparisons.web import differences_html
+    from treceval_py.comparing.show.layout import Layout, methods, notes
+    from treceval_py.comparing.show.web import differences_html
 
     if runs is not None and len(runs) != len(comparison.runs):
         raise EvaluationError(
@@ -155,7 +155,7 @@ def _runs(comparison: Comparison, runs: Sequence[Run] | None) -> list[dict[str, 
 
 def _measure(comparison: Comparison, compared: Compared) -> dict[str, Any]:
     """Return what the page shows of a measure."""
-    from treceval_py.output.comparisons.layout import mark_of
+    from treceval_py.comparing.show.layout import mark_of
 
     adjusted = [math.nan] * len(comparison.runs)
     marks = [""] * len(comparison.runs)
@@ -199,7 +199,7 @@ def _overlap(comparison: Comparison, basis: Basis, runs: Sequence[Run] | None) -
     """Return how alike the lists of each two runs are; None where no query has documents of all runs."""
     if runs is None:
         return None
-    from treceval_py.comparison.agreement import overlap_of_runs
+    from treceval_py.comparing.agreement import overlap_of_runs
 
     rules = basis.conventions.rules()
     depth = min(OVERLAP_DEPTH, limit_of(rules.depth))

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
+from treceval_py.data.ranking import limit_of
+from treceval_py.data.tables import Qrels, Run, first_of
 from treceval_py.errors import EvaluationError
-from treceval_py.judging import JudgedRun, judge_by, missing_queries
-from treceval_py.ranking import limit_of
+from treceval_py.judging.judged import JudgedRun, judge_by, missing_queries
+from treceval_py.ranges.groups import groups_of
 from treceval_py.report.curves import Basis, basis_of
-from treceval_py.sensitivity.groups import groups_of
-from treceval_py.tables import Qrels, Run, first_of
 
 if TYPE_CHECKING:
-    from treceval_py.comparison.comparison import Comparison
+    from treceval_py.comparing.comparison import Comparison
 
 __all__ = ["ALL_RUNS", "FIRST", "Warned", "tied_queries", "unjudged_shares", "warnings_of"]
 

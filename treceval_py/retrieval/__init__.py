@@ -1,6 +1,6 @@
 """From a corpus and queries to a run file: encode with a BGE model, search with Faiss, and never do an hour twice.
 
->>> from treceval_py.runner import jaccard
+>>> from treceval_py.retrieval import jaccard
 >>> jaccard("to be or not to be", "to do is to be")
 0.3333333333333333
 
@@ -14,28 +14,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from treceval_py.runner.collection import Collection, open_collection
-    from treceval_py.runner.devices import devices_for
-    from treceval_py.runner.indexing import IndexSettings
-    from treceval_py.runner.lexical import Bm25
-    from treceval_py.runner.models import Model, Settings, find_model, settings_for
-    from treceval_py.runner.pipeline import Dense, Jaccard, Outcome, Request, retrieve
-    from treceval_py.runner.planning import Forecast, forecast
-    from treceval_py.runner.reporting import Reporter
-    from treceval_py.runner.similarity import cosine, euclidean_distance, inner_product, jaccard
+    from treceval_py.io.reporting import Reporter
+    from treceval_py.retrieval.collection import Collection, open_collection
+    from treceval_py.retrieval.devices import devices_for
+    from treceval_py.retrieval.indexing import IndexSettings
+    from treceval_py.retrieval.lexical import Bm25
+    from treceval_py.retrieval.models import Model, Settings, find_model, settings_for
+    from treceval_py.retrieval.pipeline import Dense, Jaccard, Outcome, Request, retrieve
+    from treceval_py.retrieval.planning import Forecast, forecast
+    from treceval_py.retrieval.similarity import cosine, euclidean_distance, inner_product, jaccard
 
 _MODULES = {
-    "collection": "Collection open_collection",
-    "devices": "devices_for",
-    "indexing": "IndexSettings",
-    "lexical": "Bm25",
-    "models": "Model Settings find_model settings_for",
-    "pipeline": "Dense Jaccard Outcome Request retrieve",
-    "planning": "Forecast forecast",
-    "reporting": "Reporter",
-    "similarity": "cosine euclidean_distance inner_product jaccard",
+    "treceval_py.retrieval.collection": "Collection open_collection",
+    "treceval_py.retrieval.devices": "devices_for",
+    "treceval_py.retrieval.indexing": "IndexSettings",
+    "treceval_py.retrieval.lexical": "Bm25",
+    "treceval_py.retrieval.models": "Model Settings find_model settings_for",
+    "treceval_py.retrieval.pipeline": "Dense Jaccard Outcome Request retrieve",
+    "treceval_py.retrieval.planning": "Forecast forecast",
+    "treceval_py.io.reporting": "Reporter",
+    "treceval_py.retrieval.similarity": "cosine euclidean_distance inner_product jaccard",
 }
-_MODULE_OF = {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names.split()}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
     "Bm25",

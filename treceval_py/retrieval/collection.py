@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NamedTuple
 
+from treceval_py.data.tables import Qrels
 from treceval_py.errors import InputError, RunnerError
-from treceval_py.formats.named import read_qrels
-from treceval_py.formats.source import peek
-from treceval_py.runner.hub import INSTALL
-from treceval_py.runner.texts import (
+from treceval_py.io.named import read_qrels
+from treceval_py.io.source import peek
+from treceval_py.io.texts import (
     COLUMN_BATCH,
     ColumnTexts,
     IrTexts,
@@ -28,7 +28,7 @@ from treceval_py.runner.texts import (
     TabbedTexts,
     Texts,
 )
-from treceval_py.tables import Qrels
+from treceval_py.retrieval.hub import INSTALL
 
 __all__ = ["PROTOCOLS", "Collection", "open_collection"]
 

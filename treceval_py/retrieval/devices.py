@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from treceval_py.errors import RunnerError
-from treceval_py.runner.hub import INSTALL
-from treceval_py.runner.models import PRECISIONS
+from treceval_py.retrieval.hub import INSTALL
+from treceval_py.retrieval.models import PRECISIONS
 
 __all__ = ["check_precision", "default_batch_size", "default_precision", "devices_for", "import_torch"]
 

@@ -29,13 +29,13 @@ import numpy as np
 
 from treceval_py import errors
 from treceval_py.errors import RunnerError, TrecevalError
-from treceval_py.runner.pools import Encoded
+from treceval_py.retrieval.pools import Encoded
 
 if TYPE_CHECKING:
-    from treceval_py.runner.exact import Found
-    from treceval_py.runner.models import Model, Settings, Side
-    from treceval_py.runner.texts import Chunk
-    from treceval_py.runner.vectors import FloatArray32, Vectors
+    from treceval_py.io.texts import Chunk
+    from treceval_py.retrieval.exact import Found
+    from treceval_py.retrieval.models import Model, Settings, Side
+    from treceval_py.retrieval.vectors import FloatArray32, Vectors
 
 __all__ = ["EncoderLike", "ModelEncoder", "RayPool", "connected", "connect", "disconnect", "search_with_ray"]
 
@@ -102,8 +102,8 @@ class ModelEncoder(NamedTuple):
 
         import ray  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
-        from treceval_py.runner.devices import default_batch_size, devices_for
-        from treceval_py.runner.encoding import Encoder
+        from treceval_py.retrieval.devices import default_batch_size, devices_for
+        from treceval_py.retrieval.encoding import Encoder
 
         if not os.path.isdir(self.model.folder):
             raise RunnerError(
@@ -598,7 +598,7 @@ def _pass_on(dataset: Any, results: queue.SimpleQueue[Any]) -> None:
 
 
 class RayPool:
-    """Encodes on the devices of a Ray cluster: `treceval_py.runner.pools.Pool`.
+    """Encodes on the devices of a Ray cluster: `treceval_py.retrieval.pools.Pool`.
 
     Parameters
     ----------
@@ -740,7 +740,7 @@ def search_with_ray(
     RunnerError
         As of `exact.search`; or there is no cluster, or no node of it is left.
     """
-    from treceval_py.runner.exact import Found, load_faiss, merge, prepared_queries
+    from treceval_py.retrieval.exact import Found, load_faiss, merge, prepared_queries
 
     load_faiss()
     prepared_queries(queries, vectors.dimensions, k, similarity)
@@ -756,7 +756,7 @@ def search_with_ray(
 
 def _searched(vectors: Vectors, queries: FloatArray32, k: int, similarity: str) -> Iterator[tuple[int, Found]]:
     """Yield the size of each block and what was found in it, in the order of the blocks."""
-    from treceval_py.runner.vectors import block_rows
+    from treceval_py.retrieval.vectors import block_rows
 
     ray = _ray()
     rows = block_rows(vectors.dimensions)
@@ -802,7 +802,7 @@ def _search_block(
     first: int, block: FloatArray32, queries: FloatArray32, k: int, similarity: str
 ) -> Found | TrecevalError:
     """Search one block, on a node; an error is returned, as Ray would wrap one that is raised."""
-    from treceval_py.runner.exact import search
+    from treceval_py.retrieval.exact import search
 
     try:
         return search(_Block(first, block), queries, k, similarity)

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treceval_py.data.tables import quoted
 from treceval_py.errors import RunnerError
-from treceval_py.runner.devices import check_precision
-from treceval_py.runner.hub import INSTALL
-from treceval_py.runner.models import Model, Settings, Side
-from treceval_py.tables import quoted
+from treceval_py.retrieval.devices import check_precision
+from treceval_py.retrieval.hub import INSTALL
+from treceval_py.retrieval.models import Model, Settings, Side
 
 if TYPE_CHECKING:
-    from treceval_py.runner.vectors import FloatArray32
+    from treceval_py.retrieval.vectors import FloatArray32
 
 __all__ = ["Encoder", "versions"]
 

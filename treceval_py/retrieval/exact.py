@@ -17,8 +17,8 @@ import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray
 from treceval_py.errors import RunnerError
-from treceval_py.runner.hub import INSTALL
-from treceval_py.runner.vectors import ArrayVectors, FloatArray32, Vectors, block_rows
+from treceval_py.retrieval.hub import INSTALL
+from treceval_py.retrieval.vectors import ArrayVectors, FloatArray32, Vectors, block_rows
 
 __all__ = [
     "SIMILARITIES",

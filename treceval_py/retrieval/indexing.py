@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py.errors import OutputError, RunnerError
-from treceval_py.runner.digests import digest_of_file
-from treceval_py.runner.exact import (
+from treceval_py.io.digests import digest_of_file
+from treceval_py.io.reporting import SILENT, Reporter
+from treceval_py.retrieval.exact import (
     BATCH,
     GPU_MOST,
     SIMILARITIES,
@@ -27,8 +28,7 @@ from treceval_py.runner.exact import (
     prepared_queries,
     search,
 )
-from treceval_py.runner.reporting import SILENT, Reporter
-from treceval_py.runner.vectors import ArrayVectors, FloatArray32, Vectors
+from treceval_py.retrieval.vectors import ArrayVectors, FloatArray32, Vectors
 
 __all__ = [
     "Built",

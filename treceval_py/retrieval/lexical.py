@@ -20,8 +20,8 @@ import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray
 from treceval_py.errors import RunnerError
-from treceval_py.runner.hub import INSTALL
-from treceval_py.runner.run_file import Ranked
+from treceval_py.retrieval.hub import INSTALL
+from treceval_py.retrieval.run_file import Ranked
 
 __all__ = ["METHODS", "Bm25", "check_bm25", "rank_bm25", "rank_jaccard"]
 

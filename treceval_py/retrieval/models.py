@@ -15,8 +15,8 @@ from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 from treceval_py.errors import RunnerError
-from treceval_py.runner.digests import digest_of_file
-from treceval_py.runner.hub import DECIDING, TOKENIZERS, Sketch, from_cache, from_hub, sketch, weight_files
+from treceval_py.io.digests import digest_of_file
+from treceval_py.retrieval.hub import DECIDING, TOKENIZERS, Sketch, from_cache, from_hub, sketch, weight_files
 
 __all__ = [
     "POOLINGS",

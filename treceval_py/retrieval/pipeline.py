@@ -24,18 +24,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from treceval_py._types import AnyArray
+from treceval_py.data.tables import Ids, encode
 from treceval_py.errors import OutputError, RunnerError
-from treceval_py.formats.source import open_zstd
-from treceval_py.formats.target import written_whole
-from treceval_py.runner.collection import Collection
-from treceval_py.runner.digests import digest_of_file
-from treceval_py.runner.hub import INSTALL
-from treceval_py.runner.indexing import IndexSettings
-from treceval_py.runner.lexical import Bm25, check_bm25, rank_bm25, rank_jaccard
-from treceval_py.runner.models import Model, Settings, Side, identity
-from treceval_py.runner.reporting import SILENT, Reporter
-from treceval_py.runner.run_file import Ranked, Written, check_tag, write_ranked
-from treceval_py.runner.shards import (
+from treceval_py.io.digests import digest_of_file
+from treceval_py.io.reporting import SILENT, Reporter
+from treceval_py.io.source import open_zstd
+from treceval_py.io.target import written_whole
+from treceval_py.io.texts import Survey, Texts, chunks, survey
+from treceval_py.retrieval.collection import Collection
+from treceval_py.retrieval.hub import INSTALL
+from treceval_py.retrieval.indexing import IndexSettings
+from treceval_py.retrieval.lexical import Bm25, check_bm25, rank_bm25, rank_jaccard
+from treceval_py.retrieval.models import Model, Settings, Side, identity
+from treceval_py.retrieval.run_file import Ranked, Written, check_tag, write_ranked
+from treceval_py.retrieval.shards import (
     Store,
     canonical,
     check_chunk,
@@ -44,12 +46,10 @@ from treceval_py.runner.shards import (
     open_store,
     write_json,
 )
-from treceval_py.runner.texts import Survey, Texts, chunks, survey
-from treceval_py.tables import Ids, encode
 from treceval_py.version import __version__
 
 if TYPE_CHECKING:
-    from treceval_py.runner.pools import Pool
+    from treceval_py.retrieval.pools import Pool
 
 __all__ = ["GROUP", "SHARD_SIZE", "Dense", "Jaccard", "Outcome", "Request", "retrieve"]
 
@@ -415,7 +415,7 @@ def _cluster(dense: Dense) -> Iterator[None]:
     if dense.ray is None:
         yield
         return
-    from treceval_py.runner.distributed import connected
+    from treceval_py.retrieval.distributed import connected
 
     with connected(dense.ray):
         yield
@@ -454,10 +454,10 @@ class _Makers:
     def _made(self) -> Pool:
         dense = self._dense
         if dense.ray is not None:
-            from treceval_py.runner.distributed import RayPool
+            from treceval_py.retrieval.distributed import RayPool
 
             return RayPool(dense.model, dense.settings, address=dense.ray, batch_size=dense.batch_size)
-        from treceval_py.runner.pools import Here, Processes
+        from treceval_py.retrieval.pools import Here, Processes
 
         kind = Here if len(dense.devices) == 1 else Processes
         return kind(dense.model, dense.settings, list(dense.devices), dense.batch_size)
@@ -473,10 +473,10 @@ def _engine(request: Request, dense: Dense, passages: Store, watch: _Clock) -> t
         return _indexed(request, dense.index, passages, watch)
     about = {"kind": "exact", "similarity": dense.similarity, "faiss": _version_of("faiss-cpu")}
     if dense.ray is not None:
-        from treceval_py.runner.distributed import search_with_ray
+        from treceval_py.retrieval.distributed import search_with_ray
 
         return (lambda queries, k, advance: search_with_ray(vectors, queries, k, dense.similarity, advance)), about
-    from treceval_py.runner.exact import search
+    from treceval_py.retrieval.exact import search
 
     return (lambda queries, k, advance: search(vectors, queries, k, dense.similarity, advance)), about
 
@@ -490,7 +490,7 @@ def check_index(dense: Dense, count: int) -> None:
         The factory is none, needs more vectors for its training, or has no such parameters.
     """
     if dense.index is not None:
-        from treceval_py.runner import indexing
+        from treceval_py.retrieval import indexing
 
         indexing.check(dense.index, dense.dimensions, count)
 
@@ -499,7 +499,7 @@ def _indexed(
     request: Request, settings: IndexSettings, passages: Store, watch: _Clock
 ) -> tuple[Engine, dict[str, Any]]:
     """Build or load the index, and return what searches it."""
-    from treceval_py.runner import indexing
+    from treceval_py.retrieval import indexing
 
     made = {
         "factory": settings.factory, "similarity": settings.similarity, "training": settings.training,

@@ -6,11 +6,13 @@ import os
 import shutil
 from typing import NamedTuple
 
-from treceval_py.runner.devices import default_batch_size
-from treceval_py.runner.indexing import bytes_per_vector
-from treceval_py.runner.lexical import Bm25
-from treceval_py.runner.models import Side
-from treceval_py.runner.pipeline import (
+from treceval_py.io.reporting import SILENT, Reporter
+from treceval_py.io.texts import Survey
+from treceval_py.retrieval.devices import default_batch_size
+from treceval_py.retrieval.indexing import bytes_per_vector
+from treceval_py.retrieval.lexical import Bm25
+from treceval_py.retrieval.models import Side
+from treceval_py.retrieval.pipeline import (
     GROUP,
     Dense,
     Request,
@@ -22,10 +24,8 @@ from treceval_py.runner.pipeline import (
     made_of,
     storage_of,
 )
-from treceval_py.runner.reporting import SILENT, Reporter
-from treceval_py.runner.shards import STORAGES, Store, find_store
-from treceval_py.runner.texts import Survey
-from treceval_py.runner.vectors import BLOCK_BYTES
+from treceval_py.retrieval.shards import STORAGES, Store, find_store
+from treceval_py.retrieval.vectors import BLOCK_BYTES
 
 __all__ = ["Forecast", "forecast"]
 

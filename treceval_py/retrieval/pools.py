@@ -11,17 +11,17 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from treceval_py.errors import RunnerError, TrecevalError
-from treceval_py.runner.devices import default_batch_size, import_torch
-from treceval_py.runner.encoding import Encoder
-from treceval_py.runner.models import Model, Settings, Side
+from treceval_py.retrieval.devices import default_batch_size, import_torch
+from treceval_py.retrieval.encoding import Encoder
+from treceval_py.retrieval.models import Model, Settings, Side
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnProcess
     from queue import SimpleQueue
 
-    from treceval_py.runner.texts import Chunk
-    from treceval_py.runner.vectors import FloatArray32
+    from treceval_py.io.texts import Chunk
+    from treceval_py.retrieval.vectors import FloatArray32
 
 __all__ = ["Encoded", "Here", "Pool", "Processes"]
 

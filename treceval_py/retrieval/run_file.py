@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py._types import AnyArray, BoolArray, IntArray
+from treceval_py.data.tables import Ids, encode, quoted
 from treceval_py.errors import RunnerError
-from treceval_py.formats.source import BYTE_ORDER_MARK
-from treceval_py.formats.target import written_whole
-from treceval_py.runner.hub import INSTALL
-from treceval_py.tables import Ids, encode, quoted
+from treceval_py.io.source import BYTE_ORDER_MARK
+from treceval_py.io.target import written_whole
+from treceval_py.retrieval.hub import INSTALL
 
 __all__ = ["Ranked", "Written", "check_tag", "write_ranked"]
 
@@ -108,7 +108,7 @@ def write_ranked(
     advance : callable, optional
         Is told how many queries have been written.
     part : str, optional
-        As of `treceval_py.formats.target.written_whole`.
+        As of `treceval_py.io.target.written_whole`.
 
     Raises
     ------

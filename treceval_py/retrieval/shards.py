@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py._types import AnyArray
+from treceval_py.data.tables import Ids
 from treceval_py.errors import OutputError, RunnerError
-from treceval_py.formats.target import written_whole
-from treceval_py.runner.digests import digest_of_file
-from treceval_py.runner.reporting import SILENT, Reporter
-from treceval_py.runner.texts import Chunk, Survey
-from treceval_py.runner.vectors import ShardVectors
-from treceval_py.tables import Ids
+from treceval_py.io.digests import digest_of_file
+from treceval_py.io.reporting import SILENT, Reporter
+from treceval_py.io.target import written_whole
+from treceval_py.io.texts import Chunk, Survey
+from treceval_py.retrieval.vectors import ShardVectors
 
 __all__ = [
     "STORAGES",

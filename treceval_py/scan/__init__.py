@@ -40,7 +40,7 @@ def _chosen(wanted: str) -> ModuleType | None:
     if wanted == "python":
         return None
     try:
-        from treceval_py import _scan
+        from treceval_py.scan import _scan
     except ImportError:
         if wanted == "compiled":
             what = f"{VARIABLE} is compiled, but the scanner was not built"

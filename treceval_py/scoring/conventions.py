@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from treceval_py.data.ranking import FLOAT32, FLOAT64, Rules
 from treceval_py.errors import MeasureError
-from treceval_py.ranking import FLOAT32, FLOAT64, Rules
 
 __all__ = ["CONVENTIONS", "Convention", "Conventions"]
 

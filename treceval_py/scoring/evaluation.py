@@ -9,30 +9,30 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, Source
-from treceval_py.conventions import Conventions
+from treceval_py.data.ranking import RankContradictions, Rules, rank_contradictions
+from treceval_py.data.tables import DEFAULT_TAG, RUN_NAME, JudgmentGroups, Preferences, Qrels, Run, first_of
 from treceval_py.errors import EvaluationError, MeasureError, RepeatedDocumentError, TrecevalError
-from treceval_py.formats.lines import QRELS, RUN
-from treceval_py.formats.named import RUN_FORMATS, format_named, read_judgments, recognised
-from treceval_py.formats.rows import gathered
-from treceval_py.formats.source import Watch
-from treceval_py.formats.trec import Judgments
-from treceval_py.judging import (
+from treceval_py.io.lines import QRELS, RUN
+from treceval_py.io.named import RUN_FORMATS, format_named, read_judgments, recognised
+from treceval_py.io.rows import gathered
+from treceval_py.io.source import Watch
+from treceval_py.io.trec import Judgments
+from treceval_py.judging.judged import (
     JudgedGroups,
     JudgedRun,
     judge_by,
     judge_groups,
     missing_queries,
 )
+from treceval_py.judging.preferences import JudgedPreferences, judge_preferences
+from treceval_py.judging.streaming import MOST_THREADS, Retrieved, judge_file
 from treceval_py.measures import FAMILIES, NICKNAMES, Measure, parse_measures
 from treceval_py.measures.registry import TEXT
-from treceval_py.planning import Plan, plan_of_measures, plan_of_signatures
-from treceval_py.preferences import JudgedPreferences, judge_preferences
-from treceval_py.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, Profile, profile_named
-from treceval_py.ranking import RankContradictions, Rules, rank_contradictions
-from treceval_py.results import Results
-from treceval_py.signatures import Fingerprint, Signature, read_signatures
-from treceval_py.streaming import MOST_THREADS, Retrieved, judge_file
-from treceval_py.tables import DEFAULT_TAG, RUN_NAME, JudgmentGroups, Preferences, Qrels, Run, first_of
+from treceval_py.scoring.conventions import Conventions
+from treceval_py.scoring.planning import Plan, plan_of_measures, plan_of_signatures
+from treceval_py.scoring.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, Profile, profile_named
+from treceval_py.scoring.results import Results
+from treceval_py.scoring.signatures import Fingerprint, Signature, read_signatures
 
 __all__ = [
     "DEFAULT_MEASURES",

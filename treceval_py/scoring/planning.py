@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from treceval_py.conventions import Conventions
+from treceval_py.data.ranking import Rules
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.measures import Measure
 from treceval_py.measures.parameters import PARAMETERS
-from treceval_py.profiles import Profile
-from treceval_py.ranking import Rules
-from treceval_py.signatures import Fingerprint, Signature, concise
+from treceval_py.scoring.conventions import Conventions
+from treceval_py.scoring.profiles import Profile
+from treceval_py.scoring.signatures import Fingerprint, Signature, concise
 
 __all__ = ["Plan", "Task", "plan_of_measures", "plan_of_signatures"]
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from treceval_py.conventions import Conventions
+from treceval_py.data.ranking import FLOAT32
 from treceval_py.errors import MeasureError
 from treceval_py.measures import Measure, parse_measures
-from treceval_py.ranking import FLOAT32
+from treceval_py.scoring.conventions import Conventions
 
 __all__ = ["DEFAULT_MEASURES", "DEFAULT_PROFILE", "PROFILES", "Profile", "profile_named"]
 

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from treceval_py.judging import JudgedRun, judge
+from treceval_py.data.tables import Qrels
+from treceval_py.judging.judged import JudgedRun, judge
 from treceval_py.measures import FAMILIES, NICKNAMES, Family, Measure, in_print_order, parse_measures
 from treceval_py.measures.parameters import PARAMETERS
 from treceval_py.measures.registry import TEXT
-from treceval_py.profiles import PROFILES
-from treceval_py.tables import Qrels
+from treceval_py.scoring.profiles import PROFILES
 
 __all__ = ["RelevanceEvaluator", "compute_aggregated_measure", "supported_measures", "supported_nicknames"]
 

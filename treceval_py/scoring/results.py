@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
-from treceval_py.conventions import Conventions
+from treceval_py.data.ranking import RankContradictions
 from treceval_py.measures import Measure, parse_measures
-from treceval_py.ranking import RankContradictions
-from treceval_py.signatures import Fingerprint, Signature, explicit, fingerprint_of_queries
+from treceval_py.scoring.conventions import Conventions
+from treceval_py.scoring.signatures import Fingerprint, Signature, explicit, fingerprint_of_queries
 from treceval_py.version import __version__
 
 if TYPE_CHECKING:

@@ -17,14 +17,14 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treceval_py.conventions import CONVENTIONS, Conventions
+from treceval_py.data.tables import JudgmentGroups, Preferences, Qrels, encode
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.measures import Measure, parse_measures
-from treceval_py.profiles import PROFILES, profile_named
-from treceval_py.tables import JudgmentGroups, Preferences, Qrels, encode
+from treceval_py.scoring.conventions import CONVENTIONS, Conventions
+from treceval_py.scoring.profiles import PROFILES, profile_named
 
 if TYPE_CHECKING:
-    from treceval_py.results import Results
+    from treceval_py.scoring.results import Results
 
 __all__ = ["Fingerprint", "Signature", "check_comparable", "concise", "fingerprint_of_queries", "read_signatures"]
 

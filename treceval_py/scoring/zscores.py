@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from treceval_py._types import Source
+from treceval_py.data.tables import decode, quoted
 from treceval_py.errors import InputError
-from treceval_py.formats.lines import Layout, read_blocks
-from treceval_py.formats.source import name_of
-from treceval_py.tables import decode, quoted
+from treceval_py.io.lines import Layout, read_blocks
+from treceval_py.io.source import name_of
 
 __all__ = ["read_norms"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection
 
+from treceval_py.checking.catalogue.files import CODES as FILES
+from treceval_py.checking.catalogue.judgments import CODES as JUDGMENTS
+from treceval_py.checking.catalogue.lines import CODES as LINES
+from treceval_py.checking.catalogue.queries import CODES as QUERIES
+from treceval_py.checking.catalogue.together import CODES as TOGETHER
+from treceval_py.checking.findings import Code
 from treceval_py.errors import EvaluationError
-from treceval_py.lint.catalogue.files import CODES as FILES
-from treceval_py.lint.catalogue.judgments import CODES as JUDGMENTS
-from treceval_py.lint.catalogue.lines import CODES as LINES
-from treceval_py.lint.catalogue.queries import CODES as QUERIES
-from treceval_py.lint.catalogue.together import CODES as TOGETHER
-from treceval_py.lint.findings import Code
 
 __all__ = ["CODES", "code_or_name", "codes_named"]
 

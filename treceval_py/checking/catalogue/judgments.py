@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treceval_py.lint.findings import ERROR, NOTE, WARNING, Code
+from treceval_py.checking.findings import ERROR, NOTE, WARNING, Code
 
 __all__ = ["CODES"]
 

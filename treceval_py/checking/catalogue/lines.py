@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treceval_py.lint.findings import ERROR, WARNING, Code
+from treceval_py.checking.findings import ERROR, WARNING, Code
 
 __all__ = ["CODES"]
 

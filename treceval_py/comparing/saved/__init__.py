@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import re
 
-from treceval_py.comparison.saved.json_file import read_json_results
-from treceval_py.comparison.saved.measures import harmonised, is_standardised, known, shows_value
-from treceval_py.comparison.saved.naming import run_files, unique_names
-from treceval_py.comparison.saved.others import other_kind, refusal
-from treceval_py.comparison.saved.separated import read_separated
-from treceval_py.comparison.saved.trec import read_trec_results
-from treceval_py.comparison.scores import Scored
+from treceval_py.comparing.saved.json_file import read_json_results
+from treceval_py.comparing.saved.measures import harmonised, is_standardised, known, shows_value
+from treceval_py.comparing.saved.naming import run_files, unique_names
+from treceval_py.comparing.saved.others import other_kind, refusal
+from treceval_py.comparing.saved.separated import read_separated
+from treceval_py.comparing.saved.trec import read_trec_results
+from treceval_py.comparing.scores import Scored
+from treceval_py.data.tables import decode
 from treceval_py.errors import InputError
-from treceval_py.formats.source import BYTE_ORDER_MARK, LONGEST_LINE, peek, whole
-from treceval_py.tables import decode
+from treceval_py.io.source import BYTE_ORDER_MARK, LONGEST_LINE, peek, whole
 
 __all__ = ["harmonised", "is_saved", "read_saved", "run_files", "unique_names"]
 

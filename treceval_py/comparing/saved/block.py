@@ -9,14 +9,14 @@ from typing import NoReturn
 
 import numpy as np
 
-from treceval_py.comparison.saved.measures import NUMBER, compares, is_standardised, known
-from treceval_py.comparison.scores import Scored
+from treceval_py.comparing.saved.measures import NUMBER, compares, is_standardised, known
+from treceval_py.comparing.scores import Scored
+from treceval_py.data.tables import encode, quoted
 from treceval_py.errors import InputError, TrecevalError
-from treceval_py.formats.records import encoded
+from treceval_py.io.records import encoded
 from treceval_py.measures import Measure
 from treceval_py.measures.registry import REAL, TEXT
-from treceval_py.signatures import Signature, fingerprint_of_queries
-from treceval_py.tables import encode, quoted
+from treceval_py.scoring.signatures import Signature, fingerprint_of_queries
 
 __all__ = ["AVERAGE", "Block", "Names", "averages_only", "finished", "shown"]
 

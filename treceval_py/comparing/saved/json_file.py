@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, NoReturn
 
-from treceval_py.comparison.saved.block import Block, Names, averages_only, finished, shown
-from treceval_py.comparison.saved.naming import stem
-from treceval_py.comparison.saved.others import kind_of_document, refusal
-from treceval_py.comparison.scores import Scored
+from treceval_py.comparing.saved.block import Block, Names, averages_only, finished, shown
+from treceval_py.comparing.saved.naming import stem
+from treceval_py.comparing.saved.others import kind_of_document, refusal
+from treceval_py.comparing.scores import Scored
 from treceval_py.errors import InputError
-from treceval_py.formats.dictionaries import decoded, utf8_text
+from treceval_py.io.dictionaries import decoded, utf8_text
 
 __all__ = ["read_json_results"]
 

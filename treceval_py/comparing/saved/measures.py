@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from treceval_py.comparison.scores import Scored
+from treceval_py.comparing.scores import Scored
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.registry import REAL, TEXT
 

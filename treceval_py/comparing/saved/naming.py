@@ -7,9 +7,9 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 
+from treceval_py.data.tables import DEFAULT_TAG, RUN_NAME
 from treceval_py.errors import EvaluationError, InputError
-from treceval_py.formats.source import peek
-from treceval_py.tables import DEFAULT_TAG, RUN_NAME
+from treceval_py.io.source import peek
 
 __all__ = ["run_files", "stem", "unique_names"]
 
@@ -97,7 +97,7 @@ def _each_once(files: Sequence[str], others: Mapping[str, bool], given: str, non
 
 def _is_to_be_kept(file: str) -> bool:
     """Tell whether a file is a run or has results of runs, which a table or page of an earlier command is not."""
-    from treceval_py.comparison.saved import is_saved, read_saved
+    from treceval_py.comparing.saved import is_saved, read_saved
 
     try:
         if is_saved(file):

@@ -7,10 +7,10 @@ import io
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from treceval_py.comparison.saved.block import AVERAGE, Block, Names, finished, shown
-from treceval_py.comparison.saved.naming import stem
-from treceval_py.comparison.saved.others import refusal
-from treceval_py.comparison.scores import Scored
+from treceval_py.comparing.saved.block import AVERAGE, Block, Names, finished, shown
+from treceval_py.comparing.saved.naming import stem
+from treceval_py.comparing.saved.others import refusal
+from treceval_py.comparing.scores import Scored
 from treceval_py.errors import InputError
 
 __all__ = ["read_separated"]

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import NamedTuple
 
-from treceval_py.comparison.saved.block import AVERAGE, Block, Names, finished, shown
-from treceval_py.comparison.saved.measures import known
-from treceval_py.comparison.saved.naming import stem
-from treceval_py.comparison.scores import Scored
+from treceval_py.comparing.saved.block import AVERAGE, Block, Names, finished, shown
+from treceval_py.comparing.saved.measures import known
+from treceval_py.comparing.saved.naming import stem
+from treceval_py.comparing.scores import Scored
 from treceval_py.errors import InputError
-from treceval_py.formats.lines import no_data
+from treceval_py.io.lines import no_data
 
 __all__ = ["read_trec_results"]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from treceval_py.output.comparisons.latex import latex
-from treceval_py.output.comparisons.layout import Layout, sentences
-from treceval_py.output.comparisons.markdown import markdown
-from treceval_py.output.comparisons.tabular import comma_separated, json_text, records, tab_separated
-from treceval_py.output.comparisons.terminal import table
-from treceval_py.output.comparisons.web import html
+from treceval_py.comparing.show.latex import latex
+from treceval_py.comparing.show.layout import Layout, sentences
+from treceval_py.comparing.show.markdown import markdown
+from treceval_py.comparing.show.tabular import comma_separated, json_text, records, tab_separated
+from treceval_py.comparing.show.terminal import table
+from treceval_py.comparing.show.web import html
 
 if TYPE_CHECKING:
-    from treceval_py.comparison.comparison import Comparison
+    from treceval_py.comparing.comparison import Comparison
 
 __all__ = ["COMPARISON_FORMATS", "Layout", "records", "sentences"]
 

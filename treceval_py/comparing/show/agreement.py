@@ -8,17 +8,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from treceval_py.comparison.agreement import Overlap, overlap_of_runs, system_orders
+from treceval_py.comparing.agreement import Overlap, overlap_of_runs, system_orders
+from treceval_py.comparing.show.latex import typeset
+from treceval_py.data.ranking import PLAIN
 from treceval_py.errors import EvaluationError, MeasureError, visible
-from treceval_py.output.comparisons.latex import typeset
-from treceval_py.output.drawing import drawn
-from treceval_py.output.tabular import json_safe
-from treceval_py.output.text import escaped_markdown
-from treceval_py.ranking import PLAIN
+from treceval_py.rendering.terminal import drawn
+from treceval_py.scoring.show.tabular import json_safe
+from treceval_py.scoring.show.text import escaped_markdown
 
 if TYPE_CHECKING:
-    from treceval_py.comparison.comparison import Comparison
-    from treceval_py.tables import Run
+    from treceval_py.comparing.comparison import Comparison
+    from treceval_py.data.tables import Run
 
 __all__ = ["AGREEMENT_FORMATS", "agreement_records", "agreement_text"]
 

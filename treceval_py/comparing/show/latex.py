@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from treceval_py.errors import visible
-from treceval_py.output.comparisons.layout import (
+from treceval_py.comparing.show.layout import (
     ABOVE,
     BELOW,
     Cell,
@@ -29,10 +28,11 @@ from treceval_py.output.comparisons.layout import (
     signatures,
     starts_of,
 )
-from treceval_py.output.text import escaped_latex
+from treceval_py.errors import visible
+from treceval_py.scoring.show.text import escaped_latex
 
 if TYPE_CHECKING:
-    from treceval_py.comparison.comparison import Comparison
+    from treceval_py.comparing.comparison import Comparison
 
 __all__ = ["latex", "typeset"]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from treceval_py.errors import visible
 
 if TYPE_CHECKING:
-    from treceval_py.comparison.comparison import Comparison, Difference, Settings
-    from treceval_py.comparison.variance import Anova
+    from treceval_py.comparing.comparison import Comparison, Difference, Settings
+    from treceval_py.comparing.variance import Anova
 
 __all__ = [
     "ABOVE",
@@ -360,7 +360,7 @@ def signatures(comparison: Comparison) -> list[str]:
 
 def _title(name: str) -> str:
     """Return what a test, or a correction, is called in a sentence."""
-    from treceval_py.comparison.tests import GROUPS, METHODS, TESTS
+    from treceval_py.comparing.tests import GROUPS, METHODS, TESTS
 
     return {**TESTS, **GROUPS, **METHODS}[name].title
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from treceval_py.errors import visible
-from treceval_py.output.comparisons.layout import (
+from treceval_py.comparing.show.layout import (
     Cell,
     Layout,
     analyses,
@@ -17,10 +16,11 @@ from treceval_py.output.comparisons.layout import (
     rows_of,
     signatures,
 )
-from treceval_py.output.text import escaped_markdown
+from treceval_py.errors import visible
+from treceval_py.scoring.show.text import escaped_markdown
 
 if TYPE_CHECKING:
-    from treceval_py.comparison.comparison import Comparison
+    from treceval_py.comparing.comparison import Comparison
 
 __all__ = ["markdown"]
 

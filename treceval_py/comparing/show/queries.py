@@ -7,14 +7,14 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from treceval_py.comparing.show.latex import typeset
 from treceval_py.errors import visible
-from treceval_py.output.comparisons.latex import typeset
-from treceval_py.output.drawing import BOLD, PLAIN, width_of
-from treceval_py.output.tabular import json_safe
-from treceval_py.output.text import escaped_markdown
+from treceval_py.rendering.terminal import BOLD, PLAIN, width_of
+from treceval_py.scoring.show.tabular import json_safe
+from treceval_py.scoring.show.text import escaped_markdown
 
 if TYPE_CHECKING:
-    from treceval_py.comparison.documents import Moved, QueryDifference
+    from treceval_py.comparing.documents import Moved, QueryDifference
 
 __all__ = ["QUERY_FORMATS", "queries_text", "query_records"]
 

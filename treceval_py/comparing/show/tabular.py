@@ -6,13 +6,13 @@ import io
 import math
 from typing import TYPE_CHECKING, Any
 
-from treceval_py.output.comparisons.layout import Layout, sentences
-from treceval_py.output.tabular import json_safe
+from treceval_py.comparing.show.layout import Layout, sentences
+from treceval_py.scoring.show.tabular import json_safe
 
 if TYPE_CHECKING:
     from treceval_py._types import FloatArray
-    from treceval_py.comparison.comparison import Compared, Comparison, Difference
-    from treceval_py.signatures import Signature
+    from treceval_py.comparing.comparison import Compared, Comparison, Difference
+    from treceval_py.scoring.signatures import Signature
 
 __all__ = ["comma_separated", "json_text", "records", "tab_separated"]
 

@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from treceval_py.errors import visible
-from treceval_py.output.comparisons.layout import (
+from treceval_py.comparing.show.layout import (
     Cell,
     Column,
     Layout,
@@ -19,10 +18,11 @@ from treceval_py.output.comparisons.layout import (
     sentences,
     starts_of,
 )
-from treceval_py.output.drawing import BETWEEN, drawn, width_of, wrapped
+from treceval_py.errors import visible
+from treceval_py.rendering.terminal import BETWEEN, drawn, width_of, wrapped
 
 if TYPE_CHECKING:
-    from treceval_py.comparison.comparison import Comparison
+    from treceval_py.comparing.comparison import Comparison
 
 __all__ = ["table"]
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from treceval_py.errors import visible
-from treceval_py.output.comparisons.layout import (
+from treceval_py.comparing.show.layout import (
     ABOVE,
     Cell,
     Column,
@@ -22,9 +21,10 @@ from treceval_py.output.comparisons.layout import (
     signatures,
     starts_of,
 )
+from treceval_py.errors import visible
 
 if TYPE_CHECKING:
-    from treceval_py.comparison.comparison import Comparison
+    from treceval_py.comparing.comparison import Comparison
 
 __all__ = ["STYLE", "differences_html", "html"]
 

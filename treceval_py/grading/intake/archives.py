@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import IO, BinaryIO, NamedTuple, cast
 
-from treceval_py.grading.limits import DEEPEST, IntakeError, Limits, amount
+from treceval_py.grading.intake.limits import DEEPEST, IntakeError, Limits, amount
 
 __all__ = ["BROKEN", "Member", "archive_in", "kept_archive", "members_of", "opened_member", "path_of", "reason"]
 

@@ -9,15 +9,15 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from treceval_py._types import Source
+from treceval_py.checking.beginnings import encoding_of
+from treceval_py.checking.lines import looks_like
 from treceval_py.errors import InputError
-from treceval_py.formats.named import seen
-from treceval_py.formats.source import peek
 from treceval_py.grading.claims import claims_in
-from treceval_py.grading.items import Item, Submission
-from treceval_py.grading.limits import IntakeError
+from treceval_py.grading.intake.items import Item, Submission
+from treceval_py.grading.intake.limits import IntakeError
 from treceval_py.grading.records import FileRead
-from treceval_py.lint.beginnings import encoding_of
-from treceval_py.lint.lines import looks_like
+from treceval_py.io.named import seen
+from treceval_py.io.source import peek
 
 __all__ = ["HEAD", "Choice", "choose", "head_of", "like_a_run"]
 

@@ -6,11 +6,11 @@ import zlib
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from treceval_py.grading.archives import Member, members_of
-from treceval_py.grading.choosing import HEAD, like_a_run
-from treceval_py.grading.folders import OURS, is_manifest
-from treceval_py.grading.items import Item, Place, Submission, archive_at, opened_at
-from treceval_py.grading.limits import IntakeError, Limits, amount, left_out, shown
+from treceval_py.grading.intake.archives import Member, members_of
+from treceval_py.grading.intake.choosing import HEAD, like_a_run
+from treceval_py.grading.intake.folders import OURS, is_manifest
+from treceval_py.grading.intake.items import Item, Place, Submission, archive_at, opened_at
+from treceval_py.grading.intake.limits import IntakeError, Limits, amount, left_out, shown
 from treceval_py.grading.records import FileRead
 
 __all__ = ["ZIP", "Found", "in_archive", "is_zip", "looks_handed_in", "other_archive", "within_limits"]

@@ -18,12 +18,12 @@ from itertools import islice
 from typing import NamedTuple
 
 from treceval_py.errors import visible
-from treceval_py.grading.archives import members_of, reason
-from treceval_py.grading.folders import OURS, Entry, entries_of, has_grades, state_of, walked
-from treceval_py.grading.found import ZIP, Found, in_archive, looks_handed_in, other_archive, within_limits
-from treceval_py.grading.items import Item, Place, Submission, archive_at, opened_at
-from treceval_py.grading.limits import DEFAULT, IntakeError, Limits, shown
-from treceval_py.grading.platforms import A_CLASS, Owner, owners_of, safe_name, seen_through, stem_of
+from treceval_py.grading.intake.archives import members_of, reason
+from treceval_py.grading.intake.folders import OURS, Entry, entries_of, has_grades, state_of, walked
+from treceval_py.grading.intake.found import ZIP, Found, in_archive, looks_handed_in, other_archive, within_limits
+from treceval_py.grading.intake.items import Item, Place, Submission, archive_at, opened_at
+from treceval_py.grading.intake.limits import DEFAULT, IntakeError, Limits, shown
+from treceval_py.grading.intake.platforms import A_CLASS, Owner, owners_of, safe_name, seen_through, stem_of
 from treceval_py.grading.records import FileRead
 
 __all__ = ["IntakeError", "Item", "Limits", "Place", "Submission", "one", "safe_name", "submissions"]

@@ -8,9 +8,9 @@ import tempfile
 import zipfile
 from typing import IO, Any, BinaryIO, NamedTuple, cast
 
-from treceval_py.grading.archives import BROKEN, kept_archive, opened_member, reason
-from treceval_py.grading.folders import State, opened_below
-from treceval_py.grading.limits import DEFAULT, IntakeError, Limits, amount
+from treceval_py.grading.intake.archives import BROKEN, kept_archive, opened_member, reason
+from treceval_py.grading.intake.folders import State, opened_below
+from treceval_py.grading.intake.limits import DEFAULT, IntakeError, Limits, amount
 from treceval_py.grading.records import FileRead
 
 __all__ = ["Item", "Place", "Submission", "archive_at", "opened_at"]

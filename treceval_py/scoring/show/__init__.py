@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from treceval_py.output.options import Options
-from treceval_py.output.tabular import comma_separated, json_text, tab_separated
-from treceval_py.output.text import assignments, latex, markdown, table
-from treceval_py.output.trec import trec
-from treceval_py.results import Results
+from treceval_py.scoring.results import Results
+from treceval_py.scoring.show.options import Options
+from treceval_py.scoring.show.tabular import comma_separated, json_text, tab_separated
+from treceval_py.scoring.show.text import assignments, latex, markdown, table
+from treceval_py.scoring.show.trec import trec
 
 __all__ = ["FORMATS", "Options"]
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from treceval_py.data.tables import encode
 from treceval_py.errors import EvaluationError
 from treceval_py.measures.registry import COUNT, Measure
-from treceval_py.output.options import Options
-from treceval_py.results import Results
-from treceval_py.signatures import check_comparable
-from treceval_py.tables import encode
+from treceval_py.scoring.results import Results
+from treceval_py.scoring.show.options import Options
+from treceval_py.scoring.signatures import check_comparable
 
 __all__ = ["Row", "Sheet", "column_names", "sheet_of", "signature_lines", "signatures_of"]
 

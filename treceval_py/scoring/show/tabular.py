@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from treceval_py.output.options import Options
-from treceval_py.output.sheet import Cell, column_names, sheet_of, signatures_of
-from treceval_py.results import Results
+from treceval_py.scoring.results import Results
+from treceval_py.scoring.show.options import Options
+from treceval_py.scoring.show.sheet import Cell, column_names, sheet_of, signatures_of
 from treceval_py.version import __version__
 
 __all__ = ["comma_separated", "json_safe", "json_text", "tab_separated"]

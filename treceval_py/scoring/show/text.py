@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from treceval_py.errors import visible
-from treceval_py.output.drawing import drawn
-from treceval_py.output.options import Options
-from treceval_py.output.sheet import ALL, Cell, Row, sheet_of, signature_lines
-from treceval_py.results import Results
+from treceval_py.rendering.terminal import drawn
+from treceval_py.scoring.results import Results
+from treceval_py.scoring.show.options import Options
+from treceval_py.scoring.show.sheet import ALL, Cell, Row, sheet_of, signature_lines
 
 __all__ = ["assignments", "escaped_latex", "escaped_markdown", "latex", "markdown", "table"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from treceval_py.data.tables import encode
 from treceval_py.measures.registry import COUNT, Measure
-from treceval_py.output.options import Options
-from treceval_py.output.sheet import signature_lines
-from treceval_py.results import Results
-from treceval_py.tables import encode
+from treceval_py.scoring.results import Results
+from treceval_py.scoring.show.options import Options
+from treceval_py.scoring.show.sheet import signature_lines
 
 __all__ = ["trec"]
 

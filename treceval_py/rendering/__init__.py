@@ -1,0 +1,1 @@
+"""Drawing tables in every format, with the escaping that each needs."""

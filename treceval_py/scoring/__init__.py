@@ -1,0 +1,1 @@
+"""Scoring: conventions, profiles and signatures; judgments, runs and measures become results."""
