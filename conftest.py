@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from treceval_py import JudgmentGroups, Run
-from treceval_py.judging.judged import judge_groups, ranked_labels
+from treceval_py.judging.judged import ranked_labels
+from treceval_py.judging.locating import judge_groups
 from treceval_py.judging.preferences import preferred
 
 

@@ -396,7 +396,7 @@ def _call_judge(scanner: Any, qrels: Any, run: Any, rng: random.Random) -> tuple
 def _judge(scanner: Any, qrels: Any, run: Any, rng: random.Random) -> None:
     """Judge a run in all ways, and compare."""
     from treceval_py.data.ranking import Rules
-    from treceval_py.judging.judged import judge, locate
+    from treceval_py.judging.locating import judge, locate
 
     options, found = _call_judge(scanner, qrels, run, rng)
     _under("python")

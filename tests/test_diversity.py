@@ -16,7 +16,8 @@ from twins_diversity import DIVERSITY, gains_of
 
 import treceval_py as te
 from treceval_py.data.ranking import PLAIN, Rules
-from treceval_py.judging.judged import JudgedGroups, judge_groups
+from treceval_py.judging.judged import JudgedGroups
+from treceval_py.judging.locating import judge_groups
 from treceval_py.measures import FAMILIES, parse_measures
 
 Nested = dict[str, dict[str, dict[str, int]]]

@@ -30,7 +30,8 @@ from treceval_py import (
     judge,
     parse_measures,
 )
-from treceval_py.judging.judged import JudgedGroups, assemble, judge_groups, locate
+from treceval_py.judging.judged import JudgedGroups
+from treceval_py.judging.locating import assemble, judge_groups, locate
 from treceval_py.judging.preferences import JudgedPreferences, judge_preferences
 from treceval_py.measures import FAMILIES, Family
 from treceval_py.measures.registry import TEXT

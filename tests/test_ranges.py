@@ -15,7 +15,8 @@ from command import treceval
 from random_runs import random_pair
 
 import treceval_py as te
-from treceval_py.judging.judged import JudgedRun, judge
+from treceval_py.judging.judged import JudgedRun
+from treceval_py.judging.locating import judge
 from treceval_py.measures import FAMILIES
 from treceval_py.ranges import tie_ranges, unjudged
 from treceval_py.ranges.show import RANGE_FORMATS

@@ -34,7 +34,8 @@ from treceval_py.io.lines import QRELS, RUN, Layout
 from treceval_py.io.rows import read_part, scanned
 from treceval_py.io.source import blocks
 from treceval_py.io.trec import read_qrels, read_run
-from treceval_py.judging.judged import JudgedRun, judge
+from treceval_py.judging.judged import JudgedRun
+from treceval_py.judging.locating import judge
 from treceval_py.judging.streaming import judge_file
 from treceval_py.scoring.evaluation import evaluate
 from treceval_py.scoring.results import Results

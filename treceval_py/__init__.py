@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from treceval_py.io.named import read_qrels, read_run
     from treceval_py.io.trec import read_judgment_groups, read_preferences
     from treceval_py.io.writing import write_qrels, write_run
-    from treceval_py.judging.judged import Hits, JudgedRun, judge
+    from treceval_py.judging.judged import Hits, JudgedRun
+    from treceval_py.judging.locating import judge
     from treceval_py.measures import Measure, declare, parse_measures
     from treceval_py.measures.plugins import load_plugin
     from treceval_py.ranges import Sensitivity, assess
@@ -64,7 +65,8 @@ _MODULES = {
     "treceval_py.io.writing": "write_qrels write_run",
     "treceval_py.grading": "grade grade_one",
     "treceval_py.grading.rules": "Rules read_rules",
-    "treceval_py.judging.judged": "Hits JudgedRun judge",
+    "treceval_py.judging.judged": "Hits JudgedRun",
+    "treceval_py.judging.locating": "judge",
     "treceval_py.checking": "Finding check",
     "treceval_py.measures": "Measure declare parse_measures",
     "treceval_py.measures.plugins": "load_plugin",

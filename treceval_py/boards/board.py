@@ -20,7 +20,8 @@ from treceval_py.data.tables import Qrels, Run, encode, first_of
 from treceval_py.errors import EvaluationError, InputError, MeasureError, TrecevalError
 from treceval_py.io.digests import digest_of_file
 from treceval_py.io.trec import Judgments
-from treceval_py.judging.judged import JudgedRun, judge_by
+from treceval_py.judging.judged import JudgedRun
+from treceval_py.judging.locating import judge_by
 from treceval_py.judging.streaming import MOST_THREADS, available_threads
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.registry import SUM

@@ -22,7 +22,8 @@ from treceval_py.errors import InputError
 from treceval_py.io.lines import RUN, no_data
 from treceval_py.io.rows import Part, Rows, gathered, read_part, scanned
 from treceval_py.io.source import Watch, at_line, blocks, kept, name_of
-from treceval_py.judging.judged import JudgedRun, Located, assemble, judge_by, locate
+from treceval_py.judging.judged import JudgedRun
+from treceval_py.judging.locating import Located, assemble, judge_by, locate
 from treceval_py.scan import scanner
 from treceval_py.threads import in_order
 

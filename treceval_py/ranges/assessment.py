@@ -12,7 +12,8 @@ from treceval_py.data.ranking import Rules
 from treceval_py.data.tables import Qrels, Run
 from treceval_py.errors import EvaluationError
 from treceval_py.io.trec import Judgments
-from treceval_py.judging.judged import JudgedRun, judge_by
+from treceval_py.judging.judged import JudgedRun
+from treceval_py.judging.locating import judge_by
 from treceval_py.measures import Measure
 from treceval_py.measures.registry import TEXT
 from treceval_py.ranges.ties import TieRange, tie_ranges

@@ -11,7 +11,8 @@ from treceval_py._types import BoolArray, FloatArray
 from treceval_py.data.ranking import limit_of
 from treceval_py.data.tables import Qrels, Run, first_of
 from treceval_py.errors import EvaluationError
-from treceval_py.judging.judged import JudgedRun, judge_by, missing_queries
+from treceval_py.judging.judged import JudgedRun
+from treceval_py.judging.locating import judge_by, missing_queries
 from treceval_py.ranges.groups import groups_of
 from treceval_py.report.curves import Basis, basis_of
 

@@ -17,13 +17,8 @@ from treceval_py.io.named import RUN_FORMATS, format_named, read_judgments, reco
 from treceval_py.io.rows import gathered
 from treceval_py.io.source import Watch
 from treceval_py.io.trec import Judgments
-from treceval_py.judging.judged import (
-    JudgedGroups,
-    JudgedRun,
-    judge_by,
-    judge_groups,
-    missing_queries,
-)
+from treceval_py.judging.judged import JudgedGroups, JudgedRun
+from treceval_py.judging.locating import judge_by, judge_groups, missing_queries
 from treceval_py.judging.preferences import JudgedPreferences, judge_preferences
 from treceval_py.judging.streaming import MOST_THREADS, Retrieved, judge_file
 from treceval_py.measures import FAMILIES, NICKNAMES, Measure, parse_measures

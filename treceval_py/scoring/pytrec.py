@@ -14,7 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from treceval_py.data.tables import Qrels
-from treceval_py.judging.judged import JudgedRun, judge
+from treceval_py.judging.judged import JudgedRun
+from treceval_py.judging.locating import judge
 from treceval_py.measures import FAMILIES, NICKNAMES, Family, Measure, in_print_order, parse_measures
 from treceval_py.measures.parameters import PARAMETERS
 from treceval_py.measures.registry import TEXT

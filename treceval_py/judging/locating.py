@@ -1,0 +1,390 @@
+"""Where the judged documents stand: from judgments and a run to `JudgedRun`.
+
+Within a query documents are ordered by descending score; documents with equal scores stand in descending order of the
+bytes of their ids, which is trec_eval's rule.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray
+from treceval_py.data.ranking import (
+    FLOAT32,
+    FLOAT64,
+    ORDERS,
+    PLAIN,
+    TIES,
+    WIDTHS,
+    Arranged,
+    Rules,
+    arrange,
+    arranged,
+    documents,
+    limit_of,
+    without_self,
+)
+from treceval_py.data.tables import DEFAULT_TAG, JudgmentGroups, Qrels, Run, encode
+from treceval_py.errors import DataError
+from treceval_py.judging.judged import GroupJudgments, Hits, JudgedGroups, JudgedRun, Tied
+from treceval_py.scan import scanner
+
+__all__ = [
+    "Located",
+    "assemble",
+    "judge",
+    "judge_by",
+    "judge_groups",
+    "locate",
+    "locate_nested",
+    "missing_queries",
+]
+
+
+class Located(NamedTuple):
+    """Where the judged documents of a run, or of some of its queries, stand.
+
+    Attributes
+    ----------
+    rows : (Q,) int array
+        The row in the judgments of each query of the run; negative for a query without judgments.
+    hits : Hits
+        The judged documents; ``query`` is a row of the judgments. Sorted by rank within a query.
+    num_ret : (Q,) int array
+        How many documents of each query count.
+    twice : int or None
+        A row of the run whose document stood in the query before, where such were looked for and there is one.
+    tied : Tied or None
+        Where the hits could stand, if the rules ask for it.
+    """
+
+    rows: IntArray
+    hits: Hits
+    num_ret: IntArray
+    twice: int | None = None
+    tied: Tied | None = None
+
+
+def judge(
+    qrels: Qrels,
+    run: Run | Mapping[str, Mapping[str, float]],
+    *,
+    complete: bool = True,
+    depth: int | None = None,
+    judged_only: bool = False,
+    score_type: str = FLOAT64,
+    order: str = "score",
+    ties: str = "docid-desc",
+    tied: bool = False,
+) -> JudgedRun:
+    """Find the judged documents of a run.
+
+    Parameters
+    ----------
+    qrels : Qrels
+        The judgments.
+    run : Run or dict of dict
+        The run; queries without judgments are left out. Of dictionaries only the judged documents are looked up.
+    complete : bool
+        Whether judged queries that the run lacks are there, as queries for which nothing was retrieved.
+    depth : int, optional
+        How many documents of each query count, the best ones (trec_eval's ``-M``).
+    judged_only : bool
+        Whether documents without a judgment, or with a negative one, are taken out of the ranking (``-J``), after
+        ``depth`` was applied.
+    score_type : {"float64", "float32"}
+        The width of scores. In float32 more documents are tied.
+    order : {"score", "rank", "line"}
+        By what documents are ranked: their scores, the rank column of the run's file, or the order of its lines.
+    ties : {"docid-desc", "docid-asc", "line"}
+        Which of two documents with equal scores stands first: that with the larger id, the smaller id, or the earlier
+        line.
+    tied : bool
+        Whether `JudgedRun.tied` is there.
+
+    Returns
+    -------
+    JudgedRun
+        With the queries in the order of their bytes.
+
+    Raises
+    ------
+    DataError
+        Dictionaries are no run, an option has a value that it does not know, or the run is ranked by ranks that it has
+        not.
+
+    Examples
+    --------
+    >>> judged = judge(Qrels({"1": {"a": 1, "b": 2}}), Run({"1": {"x": 3.0, "a": 2.0}}))
+    >>> judged.hits.rank.tolist(), judged.ideal.rel.tolist(), judged.num_ret.tolist()
+    ([2], [2, 1], [2])
+    """
+    for name, value, known in (("order", order, ORDERS), ("ties", ties, TIES), ("score_type", score_type, WIDTHS)):
+        if value not in known:
+            raise DataError(f"{name} must be {' or '.join(known)}, not {value!r}")
+    return judge_by(qrels, run, Rules(depth, judged_only, score_type, order, ties, tied), complete=complete)
+
+
+def judge_by(qrels: Qrels, run: Run | Mapping[str, Mapping[str, float]], rules: Rules, *, complete: bool) -> JudgedRun:
+    """Find the judged documents of a run by rules; the rest as of `judge`."""
+    if isinstance(run, Run):
+        tag, located = run.tag, locate(qrels, run, rules)
+    else:
+        tag, located = DEFAULT_TAG, locate_nested(qrels, run, rules)
+    return assemble(qrels, [located], complete=complete, tag=tag)
+
+
+def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str) -> JudgedRun:
+    """Make one judged run of parts that were located separately, no query in two of them.
+
+    Parameters
+    ----------
+    qrels : Qrels
+        The judgments.
+    parts : sequence of Located
+        The parts, in any order.
+    complete : bool
+        Whether judged queries that are in no part are there, as queries for which nothing was retrieved.
+    tag : str
+        The run's tag.
+    """
+    ideal = qrels.ideal
+    num_ret = np.full(len(qrels), -1, dtype=np.int64)
+    for part in parts:
+        judged = part.rows >= 0
+        num_ret[part.rows[judged]] = part.num_ret[judged]
+    there = num_ret >= 0
+    if complete:
+        num_ret[~there] = 0
+        there[:] = True
+    rows = ideal.rows[there[ideal.rows]]
+    place = np.full(len(qrels), -1, dtype=np.int64)
+    place[rows] = np.arange(len(rows))
+    hits = Hits.concatenate([part.hits for part in parts])
+    tied = _tied_of(parts)
+    query = place[hits.query]
+    if (query[1:] < query[:-1]).any():
+        order = np.argsort(query, kind="stable")
+        hits, query = Hits(query[order], hits.rank[order], hits.rel[order]), query[order]
+        tied = None if tied is None else tied.where(order)
+    if len(rows) < len(qrels):
+        kept = there[ideal.query]
+        best = Hits(place[ideal.query[kept]], ideal.rank[kept], ideal.rel[kept])
+    else:
+        best = Hits(place[ideal.query], ideal.rank, ideal.rel)
+    qids = tuple([qrels.qids[row] for row in rows.tolist()])
+    return JudgedRun(qids, Hits(query, hits.rank, hits.rel), best, num_ret[rows], tag, tied)
+
+
+def _tied_of(parts: Sequence[Located]) -> Tied | None:
+    """Return where the hits of all parts could stand."""
+    tables = [part.tied for part in parts if part.tied is not None]
+    if not tables or len(tables) < len(parts):
+        return None
+    return Tied(np.concatenate([table.first for table in tables]), np.concatenate([table.last for table in tables]))
+
+
+def locate(qrels: Qrels, run: Run, rules: Rules = PLAIN) -> Located:
+    """Find where the judged documents of a run stand."""
+    rows = np.array([-1 if (row := qrels.row_of(qid)) is None else row for qid in run.qids], dtype=np.int64)
+    if rules.plain:
+        return _located(qrels, run, rows, rules)
+    if rules.drop_self:
+        run, rules = without_self(run), rules._replace(drop_self=False)
+    if rules.judged_only and rules.tied:
+        # Which of the tied documents are left when the others are taken out decides where these can stand.
+        run, rules = _judged_part(qrels, run, rows, rules), rules._replace(depth=None)
+    ordered = arrange(run, rules)
+    by_column = ordered.ranks is not None and not rules.judged_only
+    depth = None if by_column else rules.depth
+    found = _located(qrels, ordered.run, rows, Rules(depth, rules.judged_only, FLOAT64))
+    if ordered.ranks is None and ordered.first is None:
+        return found
+    if ordered.ranks is not None and rules.tied and not by_column:
+        return found._replace(tied=Tied(found.hits.rank, found.hits.rank))
+    query = np.full(len(qrels), -1, dtype=np.int64)
+    query[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
+    place = ordered.run.offsets[query[found.hits.query]] + found.hits.rank - 1
+    if by_column and ordered.ranks is not None:
+        hits = found.hits._replace(rank=ordered.ranks[place])
+        cut = _cut(found._replace(hits=hits), ordered, limit_of(rules.depth))
+        # No two documents have one rank: each can stand only where it does.
+        return cut._replace(tied=Tied(cut.hits.rank, cut.hits.rank)) if rules.tied else cut
+    if ordered.first is None or ordered.last is None:
+        return found
+    return found._replace(tied=Tied(ordered.first[place], ordered.last[place]))
+
+
+def _cut(found: Located, ordered: Arranged, limit: int) -> Located:
+    """Leave out what stands below a rank of the rank column."""
+    ranks = ordered.ranks if ordered.ranks is not None else np.zeros(0, dtype=np.int64)
+    within = np.concatenate([[0], np.cumsum(ranks <= limit)])
+    offsets = ordered.run.offsets
+    num_ret = np.where(found.rows >= 0, within[offsets[1:]] - within[offsets[:-1]], 0)
+    return found._replace(hits=found.hits.where(found.hits.rank <= limit), num_ret=num_ret)
+
+
+def _judged_part(qrels: Qrels, run: Run, rows: IntArray, rules: Rules) -> Run:
+    """Return the documents of a run that are judged, those within the depth."""
+    limit = limit_of(rules.depth)
+    ordered = arrange(run, rules._replace(tied=False))
+    kept: list[int] = []
+    lengths: list[int] = []
+    for number, row in enumerate(rows.tolist()):
+        start, stop = (int(each) for each in run.offsets[number : number + 2])
+        judged = {} if row < 0 else qrels.judgments(row)
+        here = sorted(ordered.order[start : min(stop, start + limit)].tolist())
+        buffer, cuts = run.docids.buffer, run.docids.offsets
+        here = [each for each in here if judged.get(buffer[cuts[each] : cuts[each + 1]], -1) >= 0]
+        kept += here
+        lengths.append(len(here))
+    at = np.array(kept, dtype=np.int64)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    ranks = None if run.ranks is None else run.ranks[at]
+    docids, scores = run.docids.take(at), run.scores[at]
+    return Run.from_columns(run.qids, offsets, docids, scores, tag=run.tag, name=run.name, ranks=ranks)
+
+
+def _located(qrels: Qrels, run: Run, rows: IntArray, rules: Rules) -> Located:
+    """Find where judged documents stand by score, ties by descending id; ``rows`` (Q,) are the queries' judgments."""
+    limit = limit_of(rules.depth)
+    compiled = scanner()
+    if compiled is not None:
+        *hits, num_ret, twice = compiled.judge(
+            *(run.docids.buffer, run.docids.offsets, run.scores, run.offsets, rows),
+            *(qrels.docids.buffer, qrels.docids.offsets, qrels.offsets, qrels.rels),
+            *(rules.score_type == FLOAT32, limit, rules.judged_only),
+        )
+        return Located(rows, Hits(*hits), num_ret, twice if twice >= 0 else None)
+    tables: list[Hits] = []
+    num_ret = np.zeros(len(rows), dtype=np.int64)
+    for query, row in enumerate(rows.tolist()):
+        if row < 0:
+            continue
+        docids, scores = documents(run, query, rules.score_type)
+        rank, rel, num_ret[query] = _judge_documents(docids, scores, qrels.judgments(row), limit, rules.judged_only)
+        tables.append(Hits(np.full(len(rank), row, dtype=np.int64), rank, rel))
+    return Located(rows, Hits.concatenate(tables), num_ret)
+
+
+def locate_nested(qrels: Qrels, run: Mapping[str, Mapping[str, float]], rules: Rules = PLAIN) -> Located:
+    """Find where the judged documents of ``{qid: {docid: score}}`` stand, without a table of all documents.
+
+    Errors as of `judge`.
+    """
+    compiled = scanner()
+    if compiled is None or not isinstance(run, Mapping) or not rules.plain:
+        return locate(qrels, Run(run), rules)
+    judgments = qrels.by_text()
+    *hits, rows, num_ret, left = compiled.judge_nested(
+        *(judgments, run, rules.score_type == FLOAT32, limit_of(rules.depth), rules.judged_only)
+    )
+    located = Located(rows, Hits(*hits), num_ret)
+    if not left:
+        return located
+    # Whatever is not plain (other types, other alphabets, long lists of hits) goes the way of tables.
+    rest = locate(qrels, Run({qid: run[qid] for qid in left}), rules)
+    return Located(
+        np.concatenate([located.rows, rest.rows]),
+        Hits.concatenate([located.hits, rest.hits]),
+        np.concatenate([located.num_ret, rest.num_ret]),
+    )
+
+
+def judge_groups(groups: JudgmentGroups, run: Run, *, complete: bool = True, rules: Rules = PLAIN) -> JudgedGroups:
+    """Find the judged documents of a run for each group of judgments; errors as those of `judge`."""
+    qids = sorted((qid for qid in groups.qids if complete or qid in run), key=encode)
+    if not rules.plain:
+        run, rules = arranged(run, rules), Rules(rules.depth, rules.judged_only)
+    hits: list[Hits] = []
+    ideals: list[Hits] = []
+    query: list[int] = []
+    num_ret: list[int] = []
+    judged: list[tuple[int, int, int, int, int]] = []
+    for number, qid in enumerate(qids):
+        row = run.row_of(qid)
+        docids, scores = ([], np.zeros(0)) if row is None else documents(run, row, rules.score_type)
+        of_groups = groups.groups[qid].values()
+        ranks = _ranks_of(docids, scores, of_groups, rules)
+        names = sorted({docid for judgments in of_groups for docid in judgments})
+        numbers = {docid: at for at, docid in enumerate(names)}
+        for judgments in of_groups:
+            rank, rel, kept = _judge_documents(docids, scores, judgments, limit_of(rules.depth), rules.judged_only)
+            hits.append(Hits(np.full(len(rank), len(query), dtype=np.int64), rank, rel))
+            best = np.array(sorted(judgments.values(), reverse=True), dtype=np.int64)
+            ideals.append(Hits(np.full(len(best), len(query), dtype=np.int64), np.arange(1, len(best) + 1), best))
+            judged += [
+                (number, numbers[docid], len(query), ranks.get(docid, 0), label) for docid, label in judgments.items()
+            ]
+            query.append(number)
+            num_ret.append(kept)
+    rankings = JudgedRun(
+        tuple(qids[number] for number in query),
+        Hits.concatenate(hits),
+        Hits.concatenate(ideals),
+        np.array(num_ret, dtype=np.int64),
+        run.tag,
+    )
+    table = np.array(sorted(judged), dtype=np.int64).reshape(-1, 5)
+    of, document, group, rank, rel = (table[:, column] for column in range(5))
+    judgments_of_groups = GroupJudgments(of, group, document, rank, rel)
+    return JudgedGroups(tuple(qids), np.array(query, dtype=np.int64), rankings, judgments_of_groups)
+
+
+def _ranks_of(
+    docids: Sequence[bytes], scores: FloatArray, of_groups: Iterable[dict[bytes, int]], rules: Rules
+) -> dict[bytes, int]:
+    """Return the ranks of the documents that any group judged."""
+    every = {docid: 1 for judgments in of_groups for docid, label in judgments.items() if label >= 0}
+    rows = np.array([row for row, docid in enumerate(docids) if docid in every], dtype=np.int64)
+    ranks = _ranks(docids, scores, rows)
+    within = ranks <= limit_of(rules.depth)
+    rows, ranks = rows[within], ranks[within]
+    if rules.judged_only:
+        ranks = np.argsort(np.argsort(ranks)) + 1
+    return {docids[row]: rank for row, rank in zip(rows.tolist(), ranks.tolist(), strict=True)}
+
+
+def missing_queries(judged: Sequence[str], retrieved: Sequence[str]) -> list[str]:
+    """Return the queries of ``judged`` that ``retrieved`` lacks, in the order of their bytes."""
+    there = set(retrieved)
+    return sorted((qid for qid in judged if qid not in there), key=encode)
+
+
+def _judge_documents(
+    docids: Sequence[bytes],
+    scores: FloatArray,
+    judgments: dict[bytes, int],
+    limit: int,
+    judged_only: bool,
+) -> tuple[IntArray, IntArray, int]:
+    """Return rank and rel of the judged documents in rank order, and how many documents were retrieved."""
+    pairs = [(row, rel) for row, rel in enumerate(map(judgments.get, docids)) if rel is not None]
+    rows, rels = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    ranks = _ranks(docids, scores, rows)
+    order = np.argsort(ranks)
+    ranks, rels = ranks[order], rels[order]
+    within = ranks <= limit
+    ranks, rels = ranks[within], rels[within]
+    if not judged_only:
+        return ranks, rels, min(limit, len(docids))
+    rels = rels[rels >= 0]
+    return np.arange(1, len(rels) + 1), rels, len(rels)
+
+
+def _ranks(docids: Sequence[bytes], scores: FloatArray, rows: IntArray) -> IntArray:
+    """Return the ranks of some documents: 1 and the number of documents above, which need not be ordered for that."""
+    found = scores[rows]
+    ascending = np.sort(scores)
+    after = np.searchsorted(ascending, found, side="right")
+    ranks: IntArray = len(scores) - after + 1
+    tied = after - np.searchsorted(ascending, found, side="left") > 1
+    for score in np.unique(found[tied]):
+        ids = sorted([docids[row] for row in np.flatnonzero(scores == score).tolist()])
+        for at in np.flatnonzero(found == score).tolist():
+            ranks[at] += len(ids) - bisect_right(ids, docids[rows[at]])
+    return ranks
