@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from treceval_py.data.tables import Ids
+from treceval_py.data.ids import Ids
 from treceval_py.retrieval.run_file import Ranked, write_ranked
 
 GROUP = 256

@@ -332,7 +332,7 @@ def _under(reader: str) -> None:
 
 def _judgments(rng: random.Random, run: Any) -> Any:
     """Return judgments of some of a run's queries and documents, and of others."""
-    from treceval_py.data.tables import Qrels
+    from treceval_py.data.qrels import Qrels
 
     judgments: dict[str, dict[str, int]] = {}
     for qid, documents in run.to_dict().items():
@@ -354,7 +354,7 @@ SCORES = (0.0, -0.0, 1.0, 1.0, 1.0 + 1e-9, 2.5, float("inf"), float("-inf"), 1e3
 
 def _retrieved(rng: random.Random, qrels: Any) -> Any:
     """Return a run over some of the judged documents, and others."""
-    from treceval_py.data.tables import Run
+    from treceval_py.data.run import Run
 
     run: dict[str, dict[str, float]] = {}
     for qid, documents in qrels.to_dict().items():
@@ -368,7 +368,8 @@ def _retrieved(rng: random.Random, qrels: Any) -> Any:
 
 def _smallest(rng: random.Random) -> tuple[Any, Any]:
     """Return judgments and a run of hardly any queries and documents, some without a name."""
-    from treceval_py.data.tables import Qrels, Run
+    from treceval_py.data.qrels import Qrels
+    from treceval_py.data.run import Run
 
     def documents(values: tuple[Any, ...]) -> dict[str, Any]:
         return {rng.choice(("", "", "a", "b")): rng.choice(values) for _ in range(rng.randrange(3))}

@@ -22,7 +22,7 @@ from treceval_py.comparing.agreement import (
 )
 from treceval_py.comparing.comparison import Compared, Comparison, Settings
 from treceval_py.data.ranking import Rules
-from treceval_py.data.tables import Run
+from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError
 
 stats = pytest.importorskip("scipy.stats")

@@ -24,7 +24,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treceval_py.cli.convert import convert as command
-from treceval_py.data.tables import JudgmentGroups, Qrels, Run
+from treceval_py.data.groups import JudgmentGroups
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.run import Run
 from treceval_py.errors import DataError, InputError, OutputError
 from treceval_py.io.conversion import convert
 from treceval_py.io.judged_ranking import read_judged_ranking

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from treceval_py.data.tables import Run
+from treceval_py.data.run import Run
 from treceval_py.errors import DataError, EvaluationError
 from treceval_py.grading.grades import Pair
 from treceval_py.grading.records import Graded

@@ -17,7 +17,7 @@ from treceval_py.checking.queries import Shape
 from treceval_py.checking.repetitions import Repetitions
 from treceval_py.checking.rows import KINDS, Rows
 from treceval_py.checking.scattered import grouped
-from treceval_py.data.tables import Qrels
+from treceval_py.data.qrels import Qrels
 from treceval_py.io.rows import read_part
 from treceval_py.io.source import numbered
 

@@ -14,7 +14,7 @@ from treceval_py.checking.catalogue.queries import CODES
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.queries import QueryChecks, Shape
 from treceval_py.checking.rows import KINDS, Rows
-from treceval_py.data.tables import Ids
+from treceval_py.data.ids import Ids
 
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared" / "data"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from treceval_py.checking.rows import KINDS, Rows, column_of, is_several, span_of
-from treceval_py.data.tables import Ids
+from treceval_py.data.ids import Ids
 from treceval_py.io.lines import MSMARCO, RUN
 
 FIRST, COMMENT, MIDDLE, LAST = b"1 Q0 a 1 3 t", b"# a comment", "1 Q0 bé\f2 2 t".encode(), b"1 Q0 c 3 1 t\r"

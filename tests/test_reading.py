@@ -26,7 +26,10 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treceval_py.data.tables import Ids, Preference, Qrels, Run, decode, encode
+from treceval_py.data.ids import Ids, decode, encode
+from treceval_py.data.preferences import Preference
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.run import Run
 from treceval_py.errors import DataError, EvaluationError, InputError, MeasureError, OutputError, TrecevalError
 from treceval_py.io import source
 from treceval_py.io.source import blocks

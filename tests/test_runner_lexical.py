@@ -18,7 +18,7 @@ pytest.importorskip("pyarrow")
 
 import bm25s
 
-from treceval_py.data.tables import Ids
+from treceval_py.data.ids import Ids
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval import lexical
 from treceval_py.retrieval.lexical import Bm25, check_bm25, rank_bm25, rank_jaccard

@@ -14,7 +14,7 @@ pytest.importorskip("pyarrow")
 
 import itertools
 
-from treceval_py.data.tables import Ids
+from treceval_py.data.ids import Ids
 from treceval_py.errors import OutputError, RunnerError
 from treceval_py.io.named import read_run
 from treceval_py.io.target import written_whole

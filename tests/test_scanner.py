@@ -26,8 +26,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_runs import random_pair
 
+from treceval_py.data.ids import Ids
+from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Rules, rank_contradictions
-from treceval_py.data.tables import Ids, Qrels, Run
+from treceval_py.data.run import Run
 from treceval_py.errors import DataError, InputError
 from treceval_py.io import source
 from treceval_py.io.lines import QRELS, RUN, Layout

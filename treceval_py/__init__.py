@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from treceval_py.boards.board import Board, board
     from treceval_py.checking import Finding, check
     from treceval_py.comparing import Comparison, compare
-    from treceval_py.data.tables import JudgmentGroups, Preference, Preferences, Qrels, Run
+    from treceval_py.data.groups import JudgmentGroups
+    from treceval_py.data.preferences import Preference, Preferences
+    from treceval_py.data.qrels import Qrels
+    from treceval_py.data.run import Run
     from treceval_py.errors import (
         DataError,
         EvaluationError,
@@ -76,7 +79,10 @@ _MODULES = {
     "treceval_py.scoring.results": "Results",
     "treceval_py.ranges": "Sensitivity assess",
     "treceval_py.scoring.signatures": "Signature check_comparable",
-    "treceval_py.data.tables": "JudgmentGroups Preference Preferences Qrels Run",
+    "treceval_py.data.groups": "JudgmentGroups",
+    "treceval_py.data.preferences": "Preference Preferences",
+    "treceval_py.data.qrels": "Qrels",
+    "treceval_py.data.run": "Run",
     "treceval_py.scoring.zscores": "read_norms",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}

@@ -15,8 +15,10 @@ from treceval_py.comparing.paired import mean_interval
 from treceval_py.comparing.saved import is_saved, run_files, unique_names
 from treceval_py.comparing.scores import MOST, Aligned, Scored, aligned
 from treceval_py.comparing.variance import least_difference, letters
+from treceval_py.data.ids import encode, first_of
+from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import narrowed
-from treceval_py.data.tables import Qrels, Run, encode, first_of
+from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, InputError, MeasureError, TrecevalError
 from treceval_py.io.digests import digest_of_file
 from treceval_py.io.trec import Judgments

@@ -20,7 +20,8 @@ from treceval_py.checking.repetitions import Repetitions
 from treceval_py.checking.rows import KINDS, Kind, Rows
 from treceval_py.checking.scattered import grouped
 from treceval_py.checking.together import Together
-from treceval_py.data.tables import Qrels, Run
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, InputError, TrecevalError
 from treceval_py.explaining.scoring import Scorer
 from treceval_py.explaining.variants import ASCENDING, Variant, task_of

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from treceval_py.checking.reading import ODD_SPACES
 from treceval_py.checking.rows import Kind, column_of
-from treceval_py.data.tables import decode, quoted, shortened
+from treceval_py.data.ids import decode, quoted, shortened
 from treceval_py.io.lines import integer
 
 __all__ = [

@@ -24,7 +24,7 @@ from treceval_py.checking.reading import Chunk, chunks, without_data
 from treceval_py.checking.rows import Kind, is_several, span_of
 from treceval_py.checking.scattered import NO_CODE, Codes, lines_of
 from treceval_py.checking.tidying import Tally, tidied
-from treceval_py.data.tables import repeated
+from treceval_py.data.ids import repeated
 from treceval_py.errors import InputError
 from treceval_py.io.lines import QRELS, RUN
 from treceval_py.io.rows import scanned

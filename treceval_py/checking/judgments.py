@@ -17,7 +17,8 @@ from treceval_py.checking.lookalikes import difference, key
 from treceval_py.checking.queries import Shape
 from treceval_py.checking.repetitions import Repetitions
 from treceval_py.checking.rows import Kind, Rows
-from treceval_py.data.tables import Qrels, encode, quoted
+from treceval_py.data.ids import encode, quoted
+from treceval_py.data.qrels import Qrels
 
 __all__ = ["JudgmentChecks", "tell_labels"]
 

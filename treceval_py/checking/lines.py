@@ -28,7 +28,7 @@ from treceval_py.checking.fields import (
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.reading import Chunk, without_data
 from treceval_py.checking.rows import Kind, Rows, column_of, is_several
-from treceval_py.data.tables import Ids, quoted
+from treceval_py.data.ids import Ids, quoted
 from treceval_py.io.lines import QRELS
 from treceval_py.io.rows import Part, scanned
 

@@ -11,7 +11,7 @@ import numpy as np
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.rows import Kind, Rows, column_of
-from treceval_py.data.tables import quoted, shortened
+from treceval_py.data.ids import quoted, shortened
 
 __all__ = ["QID", "Lists", "Seen", "Tally", "marked", "of_queries"]
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from itertools import combinations
 from typing import NamedTuple
 
-from treceval_py.data.tables import decode, quoted
+from treceval_py.data.ids import decode, quoted
 
 __all__ = ["Known", "but_known", "difference", "key"]
 

@@ -14,7 +14,7 @@ from treceval_py.checking.lists import QID, Lists
 from treceval_py.checking.ranks import RankChecks
 from treceval_py.checking.rows import Kind, Rows
 from treceval_py.checking.scores import ScoreChecks
-from treceval_py.data.tables import quoted, repeated
+from treceval_py.data.ids import quoted, repeated
 
 __all__ = ["QueryChecks", "Shape"]
 

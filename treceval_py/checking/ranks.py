@@ -7,8 +7,9 @@ import numpy as np
 from treceval_py._types import BoolArray
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.lists import Lists, Seen, Tally, marked, of_queries
+from treceval_py.data.ids import decode, encode
 from treceval_py.data.ranking import rank_contradictions
-from treceval_py.data.tables import Run, decode, encode
+from treceval_py.data.run import Run
 
 __all__ = ["RankChecks"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from treceval_py._types import IntArray
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.rows import Kind, Rows
-from treceval_py.data.tables import Ids, quoted, repeated
+from treceval_py.data.ids import Ids, quoted, repeated
 
 __all__ = ["Repetitions"]
 

@@ -17,7 +17,7 @@ from treceval_py.checking.findings import Collector
 from treceval_py.checking.lines import TagWatch, rows_of
 from treceval_py.checking.reading import Chunk, chunks
 from treceval_py.checking.rows import Kind, Rows
-from treceval_py.data.tables import Ids
+from treceval_py.data.ids import Ids
 from treceval_py.errors import InputError
 
 __all__ = ["NO_CODE", "Codes", "grouped", "lines_of"]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from treceval_py.checking.fields import is_number, is_whole
 from treceval_py.checking.reading import ODD_SPACES
 from treceval_py.checking.rows import Kind, is_several
-from treceval_py.data.tables import decode, encode
+from treceval_py.data.ids import decode, encode
 
 __all__ = ["Tally", "tidied"]
 

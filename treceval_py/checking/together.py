@@ -17,7 +17,8 @@ from treceval_py.checking.findings import Collector
 from treceval_py.checking.lookalikes import Known, but_known
 from treceval_py.checking.queries import Shape
 from treceval_py.checking.rows import Kind, Rows
-from treceval_py.data.tables import Qrels, decode, encode, quoted, shortened
+from treceval_py.data.ids import decode, encode, quoted, shortened
+from treceval_py.data.qrels import Qrels
 
 __all__ = ["Together"]
 

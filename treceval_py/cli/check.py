@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from treceval_py.checking.checking import Checked
     from treceval_py.checking.fixing import Fixed
     from treceval_py.checking.rows import Kind
-    from treceval_py.data.tables import Qrels
+    from treceval_py.data.qrels import Qrels
 
 __all__ = ["check"]
 

@@ -12,7 +12,7 @@ from treceval_py.cli.notes import about
 from treceval_py.cli.options import MOST_DIGITS, flag, number, scoring_options, statistics_options, within
 from treceval_py.cli.printing import check_targets, coloured, note, put, wide
 from treceval_py.cli.progress import progress
-from treceval_py.data.tables import Qrels
+from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from treceval_py.comparing.comparison import Comparison, Settings
     from treceval_py.comparing.gathering import Gathered, Scoring
-    from treceval_py.data.tables import Run
+    from treceval_py.data.run import Run
 
 __all__ = ["Arguments", "compare", "gathered", "runs_of"]
 

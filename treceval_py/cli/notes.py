@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from treceval_py.cli.printing import note
-from treceval_py.data.tables import first_of
+from treceval_py.data.ids import first_of
 from treceval_py.scoring.profiles import PROFILES
 from treceval_py.scoring.results import Results
 

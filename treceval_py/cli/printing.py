@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
-from treceval_py.data.tables import encode
+from treceval_py.data.ids import encode
 from treceval_py.errors import OutputError, visible
 
 __all__ = ["check_targets", "coloured", "lost", "note", "put", "say", "wide"]

@@ -12,7 +12,7 @@ from treceval_py.cli.notes import about
 from treceval_py.cli.options import MOST_DIGITS, flag, number
 from treceval_py.cli.printing import check_targets, coloured, put
 from treceval_py.cli.progress import progress
-from treceval_py.data.tables import Run
+from treceval_py.data.run import Run
 from treceval_py.io.named import JUDGMENT_FORMATS, RUN_FORMATS
 from treceval_py.io.source import Watch
 from treceval_py.io.trec import Judgments

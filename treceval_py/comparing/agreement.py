@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.data.ids import encode
 from treceval_py.data.ranking import PLAIN, Rules, arranged, limit_of, ranking
-from treceval_py.data.tables import Run, encode
+from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError
 
 if TYPE_CHECKING:

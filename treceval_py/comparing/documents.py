@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from treceval_py.comparing.comparison import Comparison
-from treceval_py.data.tables import Qrels, Run, encode
+from treceval_py.data.ids import encode
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.explaining.terms import Dissection, dissected, task_of_signature
 from treceval_py.scoring.planning import Task

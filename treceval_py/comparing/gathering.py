@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from treceval_py._types import Source
 from treceval_py.comparing.saved import harmonised, is_saved, read_saved, unique_names
 from treceval_py.comparing.scores import Scored, scored_of
-from treceval_py.data.tables import DEFAULT_TAG, RUN_NAME, Run
+from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.io.source import Watch
 from treceval_py.io.trec import Judgments

@@ -10,7 +10,7 @@ import numpy as np
 
 from treceval_py.comparing.comparison import Compared, Settings
 from treceval_py.comparing.scores import Aligned
-from treceval_py.data.tables import first_of
+from treceval_py.data.ids import first_of
 
 __all__ = ["about_queries", "about_resamples", "about_tests"]
 

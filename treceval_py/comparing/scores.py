@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray
-from treceval_py.data.tables import encode, first_of
+from treceval_py.data.ids import encode, first_of
 from treceval_py.errors import EvaluationError
 from treceval_py.scoring.signatures import Signature, fingerprint_of_queries
 

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
-from treceval_py.data.tables import Run, encode
+from treceval_py.data.ids import encode
+from treceval_py.data.run import Run
 from treceval_py.errors import DataError
 
 __all__ = [

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from treceval_py._types import Source
-from treceval_py.data.tables import Qrels, Run
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.explaining.scoring import Outcome, Scorer
 from treceval_py.explaining.variants import (

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
-from treceval_py.data.tables import Qrels, Run
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.run import Run
 from treceval_py.errors import TrecevalError
 from treceval_py.explaining.variants import AS_IS, ASCENDING, MOST_GRADES, Situation, Variant
 from treceval_py.scoring.evaluation import evaluate_plan

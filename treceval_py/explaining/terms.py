@@ -9,8 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import Source
+from treceval_py.data.ids import Ids, decode
+from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Rules, arrange
-from treceval_py.data.tables import Ids, Qrels, Run, decode
+from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.explaining.variants import Situation, has_number, task_of
 from treceval_py.io.trec import Judgments

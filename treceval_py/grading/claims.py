@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from treceval_py.data.tables import LONGEST_SHOWN
+from treceval_py.data.ids import LONGEST_SHOWN
 from treceval_py.errors import InputError, MeasureError, UnknownMeasureError, visible
 from treceval_py.explaining.explanation import MOST_DIGITS, Claim
 from treceval_py.grading.claim_documents import lines_of_html, pairs_of_json

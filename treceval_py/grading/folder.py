@@ -6,7 +6,7 @@ import json
 import os
 from importlib.util import find_spec
 
-from treceval_py.data.tables import encode
+from treceval_py.data.ids import encode
 from treceval_py.errors import OutputError
 from treceval_py.grading.grades import Grades
 from treceval_py.grading.kept import forget_unfinished, remove

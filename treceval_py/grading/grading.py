@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from treceval_py.data.tables import encode
+from treceval_py.data.ids import encode
 from treceval_py.errors import EvaluationError
 from treceval_py.grading.claims import Claimed, claims_of_class
 from treceval_py.grading.folder import KEPT, check_folder, write_all

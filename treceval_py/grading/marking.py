@@ -11,7 +11,7 @@ from treceval_py.checking.checking import Checked as CheckedFile
 from treceval_py.checking.checking import check
 from treceval_py.checking.findings import ERROR
 from treceval_py.checking.fixing import fix
-from treceval_py.data.tables import Qrels
+from treceval_py.data.qrels import Qrels
 from treceval_py.errors import TrecevalError, visible
 from treceval_py.grading.claims import MOST_BYTES, Claimed, claims_in
 from treceval_py.grading.intake.choosing import choose, head_of

@@ -10,7 +10,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from treceval_py.data.tables import Qrels, Run
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.run import Run
 from treceval_py.errors import MeasureError, TrecevalError, visible
 from treceval_py.explaining.explanation import MOST_ROWS_FOR_PAIRS, Claim
 from treceval_py.explaining.scoring import Scorer

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from treceval_py._types import Source
-from treceval_py.data.tables import encode, quoted, shortened
+from treceval_py.data.ids import encode, quoted, shortened
 from treceval_py.errors import InputError, MeasureError
 from treceval_py.grading.rule_keys import (
     DEFAULT_RULES,

@@ -11,7 +11,9 @@ import numpy as np
 from treceval_py._types import FloatArray
 from treceval_py.checking.checking import check
 from treceval_py.checking.findings import ERROR, WARNING
-from treceval_py.data.tables import Qrels, Run, encode
+from treceval_py.data.ids import encode
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.run import Run
 from treceval_py.errors import InputError
 from treceval_py.explaining.terms import dissected, task_of_signature
 from treceval_py.grading.records import JUDGED, AgainstBaseline, Loss, LostDocument

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.data.ids import encode
 from treceval_py.data.ranking import arrange
-from treceval_py.data.tables import Run, encode
+from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError
 from treceval_py.grading.grades import Pair
 from treceval_py.grading.records import Graded

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import numpy as np
 
 from treceval_py._types import Source
-from treceval_py.data.tables import DEFAULT_TAG, Qrels, Run
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import DataError, InputError
 from treceval_py.io.lines import JUDGMENT_NAMES, SCORE_NAMES
 from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS, Kind, Sight, format_named, read_qrels, read_run, seen

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from treceval_py._types import Source
-from treceval_py.data.tables import Ids, Qrels, encode, quoted
+from treceval_py.data.ids import Ids, encode, quoted
+from treceval_py.data.qrels import Qrels
 from treceval_py.errors import InputError
 from treceval_py.io.records import Records, encoded
 

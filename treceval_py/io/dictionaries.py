@@ -15,7 +15,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
-from treceval_py.data.tables import Ids, Qrels, Run, quoted, shortened
+from treceval_py.data.ids import Ids, quoted, shortened
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.run import Run
 from treceval_py.errors import InputError
 from treceval_py.io.lines import DOCUMENT_NAMES, JUDGMENT_NAMES, QUERY_NAMES, SCORE_NAMES
 from treceval_py.io.records import Records, encoded

@@ -17,7 +17,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
-from treceval_py.data.tables import quoted, shortened
+from treceval_py.data.ids import quoted, shortened
 from treceval_py.errors import InputError
 from treceval_py.io.source import name_of, numbered
 

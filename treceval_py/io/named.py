@@ -13,7 +13,8 @@ from importlib import import_module
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from treceval_py._types import Source
-from treceval_py.data.tables import Qrels, Run
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.run import Run
 from treceval_py.errors import DataError
 from treceval_py.io.lines import is_header
 from treceval_py.io.source import BYTE_ORDER_MARK, LONGEST_LINE, peek

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray, Source
-from treceval_py.data.tables import DEFAULT_TAG, Ids, Qrels, Run, decode, encode, quoted
+from treceval_py.data.ids import Ids, decode, encode, quoted
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import DataError, InputError
 from treceval_py.io.lines import DOCUMENT_NAMES, JUDGMENT_NAMES, QUERY_NAMES, SCORE_NAMES
 from treceval_py.io.records import Records

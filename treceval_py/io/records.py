@@ -8,7 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
-from treceval_py.data.tables import DEFAULT_TAG, Ids, Qrels, Run, encode, quoted, repeated
+from treceval_py.data.ids import Ids, encode, quoted, repeated
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import DataError, InputError
 
 __all__ = ["Records", "encoded"]

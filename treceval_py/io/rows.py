@@ -13,7 +13,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
-from treceval_py.data.tables import Ids, Qrels, Run, decode, encode, quoted, repeated
+from treceval_py.data.ids import Ids, decode, encode, quoted, repeated
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.run import Run
 from treceval_py.errors import InputError, RepeatedDocumentError
 from treceval_py.io.lines import QRELS, RUN, Layout, no_data, read_block
 from treceval_py.io.source import name_of, numbered

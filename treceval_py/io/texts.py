@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from treceval_py.data.tables import quoted
+from treceval_py.data.ids import quoted
 from treceval_py.errors import InputError, RunnerError
 from treceval_py.io.reporting import SILENT, Reporter
 from treceval_py.io.source import numbered

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from treceval_py._types import IntArray, Source
-from treceval_py.data.tables import DEFAULT_TAG, Ids, Qrels, Run, encode
+from treceval_py.data.ids import Ids, encode
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import InputError
 from treceval_py.io.lines import BEIR, MSMARCO, QRELS, RUN, Layout, is_header, no_data, read_block
 from treceval_py.io.rows import Part, Rows, scanned

@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from treceval_py._types import Source
-from treceval_py.data.tables import JudgmentGroups, Preference, Preferences, Qrels, Run, decode, quoted
+from treceval_py.data.groups import JudgmentGroups
+from treceval_py.data.ids import decode, quoted
+from treceval_py.data.preferences import Preference, Preferences
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.run import Run
 from treceval_py.errors import InputError
 from treceval_py.io.lines import (
     GRADED_PREFERENCES,

@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treceval_py.data.ids import decode, encode
+from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import ranking
-from treceval_py.data.tables import Qrels, Run, decode, encode
+from treceval_py.data.run import Run
 from treceval_py.errors import DataError
 from treceval_py.io.source import BYTE_ORDER_MARK
 from treceval_py.io.target import written_whole

@@ -13,6 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
+from treceval_py.data.groups import JudgmentGroups
+from treceval_py.data.ids import encode
+from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import (
     FLOAT32,
     FLOAT64,
@@ -28,7 +31,7 @@ from treceval_py.data.ranking import (
     limit_of,
     without_self,
 )
-from treceval_py.data.tables import DEFAULT_TAG, JudgmentGroups, Qrels, Run, encode
+from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import DataError
 from treceval_py.judging.judged import GroupJudgments, Hits, JudgedGroups, JudgedRun, Tied
 from treceval_py.scan import scanner

@@ -15,8 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.data.ids import encode, quoted
+from treceval_py.data.preferences import Preference, Preferences
 from treceval_py.data.ranking import FLOAT32, FLOAT64, PLAIN, Rules, arranged, documents, limit_of, ranking
-from treceval_py.data.tables import Preference, Preferences, Run, encode, quoted
+from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError
 
 __all__ = ["GroupPreferences", "JudgedPreferences", "balanced", "judge_preferences", "pair_shares", "preferred", "sums"]

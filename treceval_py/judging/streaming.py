@@ -16,8 +16,10 @@ from functools import partial
 from typing import NamedTuple
 
 from treceval_py._types import Source
+from treceval_py.data.ids import decode
+from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import PLAIN, RankContradictions, Rules, rank_contradictions
-from treceval_py.data.tables import Qrels, Run, decode
+from treceval_py.data.run import Run
 from treceval_py.errors import InputError
 from treceval_py.io.lines import RUN, no_data
 from treceval_py.io.rows import Part, Rows, gathered, read_part, scanned

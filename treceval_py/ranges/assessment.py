@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, Source
+from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Rules
-from treceval_py.data.tables import Qrels, Run
+from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError
 from treceval_py.io.trec import Judgments
 from treceval_py.judging.judged import JudgedRun

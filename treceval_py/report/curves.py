@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray
-from treceval_py.data.tables import Qrels, Run, encode, shortened
+from treceval_py.data.ids import encode, shortened
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError
 from treceval_py.measures import parse_measures
 from treceval_py.scoring.conventions import Conventions

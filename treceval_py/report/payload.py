@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treceval_py._types import FloatArray
+from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import limit_of
-from treceval_py.data.tables import Qrels, Run
+from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError
 from treceval_py.io.target import written_whole
 from treceval_py.report.curves import Basis, basis_of, curves_of

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
+from treceval_py.data.ids import first_of
+from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import limit_of
-from treceval_py.data.tables import Qrels, Run, first_of
+from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import judge_by, missing_queries

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NamedTuple
 
-from treceval_py.data.tables import Qrels
+from treceval_py.data.qrels import Qrels
 from treceval_py.errors import InputError, RunnerError
 from treceval_py.io.named import read_qrels
 from treceval_py.io.source import peek

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treceval_py.data.tables import quoted
+from treceval_py.data.ids import quoted
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.devices import check_precision
 from treceval_py.retrieval.hub import INSTALL

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py._types import AnyArray, BoolArray, IntArray
-from treceval_py.data.tables import Ids, encode, quoted
+from treceval_py.data.ids import Ids, encode, quoted
 from treceval_py.errors import RunnerError
 from treceval_py.io.source import BYTE_ORDER_MARK
 from treceval_py.io.target import written_whole

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py._types import AnyArray
-from treceval_py.data.tables import Ids
+from treceval_py.data.ids import Ids
 from treceval_py.errors import OutputError, RunnerError
 from treceval_py.io.digests import digest_of_file
 from treceval_py.io.reporting import SILENT, Reporter

@@ -9,8 +9,12 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, Source
+from treceval_py.data.groups import JudgmentGroups
+from treceval_py.data.ids import first_of
+from treceval_py.data.preferences import Preferences
+from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import RankContradictions, Rules, rank_contradictions
-from treceval_py.data.tables import DEFAULT_TAG, RUN_NAME, JudgmentGroups, Preferences, Qrels, Run, first_of
+from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
 from treceval_py.errors import EvaluationError, MeasureError, RepeatedDocumentError, TrecevalError
 from treceval_py.io.lines import QRELS, RUN
 from treceval_py.io.named import RUN_FORMATS, format_named, read_judgments, recognised

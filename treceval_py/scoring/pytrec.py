@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from treceval_py.data.tables import Qrels
+from treceval_py.data.qrels import Qrels
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import judge
 from treceval_py.measures import FAMILIES, NICKNAMES, Family, Measure, in_print_order, parse_measures

@@ -17,7 +17,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treceval_py.data.tables import JudgmentGroups, Preferences, Qrels, encode
+from treceval_py.data.groups import JudgmentGroups
+from treceval_py.data.ids import encode
+from treceval_py.data.preferences import Preferences
+from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.conventions import CONVENTIONS, Conventions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from treceval_py._types import Source
-from treceval_py.data.tables import decode, quoted
+from treceval_py.data.ids import decode, quoted
 from treceval_py.errors import InputError
 from treceval_py.io.lines import Layout, read_blocks
 from treceval_py.io.source import name_of

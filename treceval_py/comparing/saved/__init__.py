@@ -12,7 +12,7 @@ from treceval_py.comparing.saved.others import other_kind, refusal
 from treceval_py.comparing.saved.separated import read_separated
 from treceval_py.comparing.saved.trec import read_trec_results
 from treceval_py.comparing.scores import Scored
-from treceval_py.data.tables import decode
+from treceval_py.data.ids import decode
 from treceval_py.errors import InputError
 from treceval_py.io.source import BYTE_ORDER_MARK, LONGEST_LINE, peek, whole
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from treceval_py.comparing.saved.measures import NUMBER, compares, is_standardised, known
 from treceval_py.comparing.scores import Scored
-from treceval_py.data.tables import encode, quoted
+from treceval_py.data.ids import encode, quoted
 from treceval_py.errors import InputError, TrecevalError
 from treceval_py.io.records import encoded
 from treceval_py.measures import Measure

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 
-from treceval_py.data.tables import DEFAULT_TAG, RUN_NAME
+from treceval_py.data.run import DEFAULT_TAG, RUN_NAME
 from treceval_py.errors import EvaluationError, InputError
 from treceval_py.io.source import peek
 

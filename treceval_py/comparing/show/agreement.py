@@ -18,7 +18,7 @@ from treceval_py.scoring.show.text import escaped_markdown
 
 if TYPE_CHECKING:
     from treceval_py.comparing.comparison import Comparison
-    from treceval_py.data.tables import Run
+    from treceval_py.data.run import Run
 
 __all__ = ["AGREEMENT_FORMATS", "agreement_records", "agreement_text"]
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from treceval_py.data.tables import encode
+from treceval_py.data.ids import encode
 from treceval_py.errors import EvaluationError
 from treceval_py.measures.registry import COUNT, Measure
 from treceval_py.scoring.results import Results

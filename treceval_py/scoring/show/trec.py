@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from treceval_py.data.tables import encode
+from treceval_py.data.ids import encode
 from treceval_py.measures.registry import COUNT, Measure
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.show.options import Options

@@ -1,0 +1,82 @@
+"""Judgments by several assessors, or of several subtopics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from treceval_py.data.ids import encode
+from treceval_py.data.table import check_id, encode_all, integers
+from treceval_py.errors import DataError
+
+__all__ = [
+    "JudgmentGroups",
+]
+
+
+class JudgmentGroups:
+    """Judgments by several assessors or groups: for each query one set of judgments a group.
+
+    Attributes
+    ----------
+    qids : tuple of str, length Q
+        The queries, in the order of their first line.
+    groups : dict
+        ``groups[qid][group][docid]`` is the judgment, ids as bytes, groups in the order of their bytes.
+    name : str
+        Where the judgments come from, for messages.
+    """
+
+    __slots__ = ("groups", "name", "qids")
+
+    def __init__(
+        self, groups: Mapping[str, Mapping[bytes, Mapping[bytes, int]]], *, name: str = "<judgment groups>"
+    ) -> None:
+        self.groups = {qid: {key: dict(sets[key]) for key in sorted(sets)} for qid, sets in groups.items()}
+        self.qids = tuple(self.groups)
+        self.name = name
+
+    @classmethod
+    def from_dict(cls, judgments: Mapping[str, Mapping[str, Mapping[str, int]]]) -> JudgmentGroups:
+        """Build from ``{qid: {group: {docid: rel}}}`` with ids as str, as of subtopics or of assessors.
+
+        Raises
+        ------
+        DataError
+            An identifier that is not text, a judgment that is no integer.
+
+        Examples
+        --------
+        >>> JudgmentGroups.from_dict({"1": {"subtopic 1": {"d1": 1}, "subtopic 2": {"d1": 0, "d2": 1}}})
+        <JudgmentGroups '<judgment groups>': 1 queries>
+        """
+        form = "Give a dictionary {qid: {group: {docid: rel}}}."
+        if not isinstance(judgments, Mapping):
+            raise DataError(f"judgments of type {type(judgments).__name__}", form)
+        nested: dict[str, dict[bytes, dict[bytes, int]]] = {}
+        for qid, groups in judgments.items():
+            check_id(qid, "query")
+            if not isinstance(groups, Mapping):
+                raise DataError(f"query {qid!r} has a {type(groups).__name__} instead of a dictionary", form)
+            of_query = nested.setdefault(qid, {})
+            for group, labels in groups.items():
+                check_id(group, "group")
+                if not isinstance(labels, Mapping):
+                    what = f"group {group!r} of query {qid!r} has a {type(labels).__name__} instead of a dictionary"
+                    raise DataError(what, form)
+                rels = integers(list(labels.values()), "judgment").tolist()
+                of_group = dict(zip(encode_all(labels), rels, strict=True))
+                if encode(group) in of_query or len(of_group) < len(labels):
+                    kind = "documents of a group" if len(of_group) < len(labels) else "groups"
+                    what = f"two {kind} of query {qid!r} are written with the same bytes"
+                    raise DataError(what, "Use valid Unicode text.")
+                of_query[encode(group)] = of_group
+        return cls(nested)
+
+    @property
+    def max_rel(self) -> int:
+        """The highest judgment of any query, at least 1: the top of the scale as far as it can be seen."""
+        labels = (sets.values() for groups in self.groups.values() for sets in groups.values())
+        return max(1, max((max(each, default=1) for each in labels), default=1))
+
+    def __repr__(self) -> str:
+        return f"<JudgmentGroups {self.name!r}: {len(self.qids):,} queries>"

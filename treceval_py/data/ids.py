@@ -1,0 +1,167 @@
+"""Identifiers of queries and documents: text for people, bytes in one buffer for columns.
+
+From files they are bytes, decoded as UTF-8 with ``surrogateescape``, so that any byte survives a round trip. Their
+order is the order of their bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from treceval_py._types import ByteArray, IntArray
+from treceval_py.errors import DataError
+from treceval_py.scan import scanner
+
+__all__ = [
+    "Ids",
+    "LONGEST_SHOWN",
+    "PORTION",
+    "decode",
+    "encode",
+    "first_of",
+    "quoted",
+    "repeated",
+    "shortened",
+]
+
+LONGEST_SHOWN = 80
+"""Bytes of a field that a message shows."""
+
+PORTION = 1 << 17
+"""Rows that are put in another order at a time."""
+
+
+def encode(text: str) -> bytes:
+    """Return the bytes of an identifier; the inverse of `decode`."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise DataError(f"identifier {text!a} cannot be written as UTF-8", "Use valid Unicode text.") from None
+
+
+def decode(raw: bytes) -> str:
+    """Return the text of an identifier; bytes that are not UTF-8 become lone surrogates."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def shortened(text: bytes) -> str:
+    """Return an id or a field as text for a message, which that of a damaged file would fill with a million letters."""
+    return decode(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN]) + "…" * (len(text) > LONGEST_SHOWN)
+
+
+def quoted(text: bytes) -> str:
+    """Return a field in quotes for a message."""
+    return f"'{shortened(text)}'"
+
+
+def first_of(qids: Sequence[str]) -> str:
+    """Return the first few of some queries for a message."""
+    return ", ".join(shortened(encode(qid)) for qid in qids[:3]) + (", …" if len(qids) > 3 else "")
+
+
+class Ids(Sequence[str]):
+    """A column of identifiers: one buffer of bytes and the offsets that cut it.
+
+    Parameters
+    ----------
+    buffer : bytes
+        The identifiers, one directly after the other.
+    offsets : (D + 1,) int array
+        ``buffer[offsets[i]:offsets[i + 1]]`` is identifier ``i``.
+    """
+
+    __slots__ = ("buffer", "offsets")
+
+    def __init__(self, buffer: bytes, offsets: IntArray) -> None:
+        self.buffer = buffer
+        self.offsets = offsets
+
+    @classmethod
+    def from_bytes(cls, ids: Sequence[bytes]) -> Ids:
+        """Build the column from identifiers as bytes."""
+        offsets = np.zeros(len(ids) + 1, dtype=np.int64)
+        np.cumsum(np.fromiter(map(len, ids), dtype=np.int64, count=len(ids)), out=offsets[1:])
+        return cls(b"".join(ids), offsets)
+
+    @classmethod
+    def concatenate(cls, columns: Sequence[Ids]) -> Ids:
+        """Put columns one after the other."""
+        sizes = [len(column.buffer) for column in columns]
+        starts = np.cumsum([0, *sizes])
+        parts = [column.offsets[:-1] + start for column, start in zip(columns, starts, strict=False)]
+        offsets = np.concatenate([*parts, starts[-1:]]).astype(np.int64, copy=False)
+        return cls(b"".join(column.buffer for column in columns), offsets)
+
+    def take(self, order: IntArray) -> Ids:
+        """Return the column with its rows in another order; ``order`` (N,) holds row numbers."""
+        offsets = np.zeros(len(order) + 1, dtype=np.int64)
+        np.cumsum(np.diff(self.offsets)[order], out=offsets[1:])
+        raw: ByteArray = np.frombuffer(self.buffer, dtype=np.uint8)
+        parts = []
+        # A portion at a time, as there is a number of 8 bytes for each byte.
+        for start in range(0, len(order), PORTION):
+            cuts = offsets[start : start + PORTION + 1]
+            shifts = self.offsets[order[start : start + PORTION]] - cuts[:-1]
+            parts.append(raw[np.repeat(shifts, np.diff(cuts)) + np.arange(cuts[0], cuts[-1])].tobytes())
+        return Ids(b"".join(parts), offsets)
+
+    def raw(self, start: int = 0, stop: int | None = None) -> list[bytes]:
+        """Return rows ``start`` to ``stop`` as a list of bytes."""
+        cuts = self.offsets[start : (len(self) if stop is None else stop) + 1].tolist()
+        buffer = self.buffer
+        return [buffer[a:b] for a, b in pairwise(cuts)]
+
+    def text(self, start: int = 0, stop: int | None = None) -> list[str]:
+        """Return rows ``start`` to ``stop`` as a list of strings."""
+        return [decode(raw) for raw in self.raw(start, stop)]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return one identifier as text, or the column of a slice (with step 1)."""
+        if isinstance(index, slice):
+            return self.take(np.arange(len(self))[index])
+        row = range(len(self))[index]
+        return decode(self.buffer[self.offsets[row] : self.offsets[row + 1]])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ids):
+            return NotImplemented
+        return self.buffer == other.buffer and np.array_equal(self.offsets, other.offsets)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def repeated(docids: Ids, offsets: IntArray) -> tuple[int, int, int] | None:
+    """Find the first document that comes twice in a query.
+
+    Parameters
+    ----------
+    docids : Ids, length D
+        The documents.
+    offsets : (Q + 1,) int array
+        Where the rows of each query begin, and D.
+
+    Returns
+    -------
+    tuple or None
+        The number of the query and the two rows; None where no document comes twice.
+    """
+    compiled = scanner()
+    if compiled is not None and compiled.repeated(docids.buffer, docids.offsets, offsets.astype(np.int64)) < 0:
+        return None
+    for query, (start, stop) in enumerate(pairwise(offsets.tolist())):
+        raw = docids.raw(start, stop)
+        if len(set(raw)) == len(raw):
+            continue
+        seen: dict[bytes, int] = {}
+        for row, docid in enumerate(raw, start):
+            if docid in seen:
+                return query, seen[docid], row
+            seen[docid] = row
+    return None

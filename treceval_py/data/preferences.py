@@ -1,0 +1,52 @@
+"""Preference judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+__all__ = [
+    "Preference",
+    "Preferences",
+]
+
+
+class Preference(NamedTuple):
+    """One line of preference judgments: in a sub-group of a group a document was given a level."""
+
+    group: bytes
+    subgroup: bytes
+    docid: bytes
+    level: float
+    line: int = 0
+
+
+class Preferences:
+    """Preference judgments: within a sub-group a document of a higher level is preferred to one of a lower level.
+
+    See trec_eval's formats ``prefs`` and ``qrels_prefs``.
+
+    Attributes
+    ----------
+    qids : tuple of str, length Q
+        The queries, in the order of their first line.
+    rows : dict
+        For each query its lines in the order of the file.
+    name : str
+        Where the judgments come from, for messages.
+    """
+
+    __slots__ = ("name", "qids", "rows")
+
+    def __init__(self, rows: Mapping[str, Sequence[Preference]], *, name: str = "<preferences>") -> None:
+        self.rows = {qid: list(lines) for qid, lines in rows.items()}
+        self.qids = tuple(self.rows)
+        self.name = name
+
+    @property
+    def max_rel(self) -> int:
+        """1: levels of preferences are no scale."""
+        return 1
+
+    def __repr__(self) -> str:
+        return f"<Preferences {self.name!r}: {len(self.qids):,} queries>"

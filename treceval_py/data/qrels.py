@@ -1,0 +1,186 @@
+"""Relevance judgments as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from treceval_py._types import AnyArray, IntArray
+from treceval_py.data.ids import Ids, encode
+from treceval_py.data.table import Table, frame_column, from_flat, from_nested, integers, taken
+from treceval_py.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Ideal",
+    "Qrels",
+]
+
+
+class Ideal(NamedTuple):
+    """All judgments as the best possible run would rank the documents: by descending judgment.
+
+    Attributes
+    ----------
+    rows : (Q,) int array
+        The rows of the queries in the order of their bytes.
+    query, rank, rel : (D,) int arrays
+        The row of the query, the rank from 1 and the judgment, sorted by place in `rows` and rank.
+    """
+
+    rows: IntArray
+    query: IntArray
+    rank: IntArray
+    rel: IntArray
+
+
+class Qrels(Table[int]):
+    """Relevance judgments: ``qrels["301"]`` is ``{docid: rel}``.
+
+    Parameters
+    ----------
+    judgments : mapping
+        ``{qid: {docid: rel}}`` with ids as str and rel as int. Negative rel means in the pool but not judged.
+
+    Attributes
+    ----------
+    rels : (D,) int array
+        The judgment of each row.
+
+    Raises
+    ------
+    DataError
+        An identifier that is not text, a judgment that is no integer.
+
+    Examples
+    --------
+    >>> qrels = Qrels({"1": {"d1": 2, "d2": 0}})
+    >>> qrels["1"]["d1"]
+    2
+    """
+
+    __slots__ = ("_by_text", "_ideal", "_judgments", "digest", "rels")
+
+    _values_are = "rel"
+
+    def __init__(self, judgments: Mapping[str, Mapping[str, int]] | None = None) -> None:
+        qids, offsets, docids, values = from_nested({} if judgments is None else judgments, "judgments")
+        self._set(qids, offsets, docids, integers(values, "judgment"), name="<judgments>")
+
+    def _set(self, qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, *, name: str) -> None:
+        super().__init__(qids, offsets, docids, name=name)
+        self.rels = np.ascontiguousarray(rels, dtype=np.int64)
+        # Made when they are asked for, once for all the runs that are scored.
+        self._judgments: dict[int, dict[bytes, int]] = {}
+        self._by_text: dict[str, tuple[int, dict[str, int]]] | None = None
+        self._ideal: Ideal | None = None
+        # The hash of the judgments, which the fingerprints of all results made with them share.
+        self.digest: str | None = None
+
+    @classmethod
+    def from_columns(
+        cls, qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, *, name: str = "<judgments>"
+    ) -> Qrels:
+        """Build from columns as the attributes describe them; nothing is checked."""
+        self = cls.__new__(cls)
+        self._set(qids, offsets, docids, rels, name=name)
+        return self
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, *, qid: str = "qid", docid: str = "docid", rel: str = "rel") -> Qrels:
+        """Build from a DataFrame with a row a judgment.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            One row a judgment.
+        qid, docid, rel : str
+            The names of its columns. Ids must be text: read files with ``dtype=str`` for them.
+
+        Raises
+        ------
+        DataError
+            A column is missing, an id is not text, a judgment is no integer, a document is judged twice for a query.
+        """
+        qids, offsets, docids, order = from_flat(frame_column(frame, qid), frame_column(frame, docid), "judgments")
+        values = integers(taken(frame_column(frame, rel), order), "judgment")
+        return cls.from_columns(qids, offsets, docids, values)
+
+    @classmethod
+    def from_arrays(cls, qids: Sequence[str], docids: Sequence[str], rels: AnyArray) -> Qrels:
+        """Build from three columns, a row a judgment.
+
+        Parameters
+        ----------
+        qids, docids : sequence of str, length D
+            The query and the document of each judgment.
+        rels : (D,) int array
+            The judgments.
+
+        Raises
+        ------
+        DataError
+            Lengths differ, an id is not text, a judgment is no integer, a document is judged twice for a query.
+        """
+        if not len(qids) == len(docids) == len(rels):
+            raise DataError(
+                f"{len(qids)} qids, {len(docids)} docids and {len(rels)} rels do not fit", "Give three equal lengths."
+            )
+        names, offsets, column, order = from_flat(qids, docids, "judgments")
+        values = integers(taken(np.asarray(rels).tolist(), order), "judgment")
+        return cls.from_columns(names, offsets, column, values)
+
+    def to_arrays(self) -> tuple[AnyArray, AnyArray, IntArray]:
+        """Return three columns, a row a judgment: qids and docids, (D,) arrays of str objects, and rels, (D,)."""
+        qids = np.repeat(np.array(self.qids, dtype=object), np.diff(self.offsets))
+        return qids, np.array(self.docids.text(), dtype=object), self.rels
+
+    def _column(self) -> AnyArray:
+        return self.rels
+
+    def judgments(self, row: int) -> dict[bytes, int]:
+        """Return the judgments of query number ``row`` as ``{docid: rel}`` with ids as bytes, made once."""
+        found = self._judgments.get(row)
+        if found is None:
+            start, stop = self.span(row)
+            found = dict(zip(self.docids.raw(start, stop), self.rels[start:stop].tolist(), strict=True))
+            self._judgments[row] = found
+        return found
+
+    def by_text(self) -> dict[str, tuple[int, dict[str, int]]]:
+        """Return all judgments as ``{qid: (row, {docid: rel})}``, made once."""
+        if self._by_text is None:
+            self._by_text = {qid: (row, self[qid]) for row, qid in enumerate(self.qids)}
+        return self._by_text
+
+    @property
+    def max_rel(self) -> int:
+        """The highest judgment of any query, at least 1: the top of the scale as far as it can be seen."""
+        return max(1, int(self.rels.max(initial=1)))
+
+    @property
+    def ideal(self) -> Ideal:
+        """All judgments as the best possible run would rank the documents, made once."""
+        if self._ideal is None:
+            rows = np.array(sorted(range(len(self)), key=lambda row: encode(self.qids[row])), dtype=np.int64)
+            place = np.empty(len(self), dtype=np.int64)
+            place[rows] = np.arange(len(self))
+            lengths = np.diff(self.offsets)
+            query = np.repeat(np.arange(len(self)), lengths)
+            # ~rel falls as rel grows, and unlike -rel there is one for the least of all.
+            order = np.lexsort((~self.rels, place[query]))
+            starts = np.cumsum(lengths[rows]) - lengths[rows]
+            rank = np.arange(1, len(order) + 1) - np.repeat(starts, lengths[rows])
+            self._ideal = Ideal(rows, query[order], rank, self.rels[order])
+        return self._ideal
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_qrels_from_columns, (self.qids, self.offsets, self.docids, self.rels, self.name))
+
+
+def _qrels_from_columns(qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, name: str) -> Qrels:
+    return Qrels.from_columns(qids, offsets, docids, rels, name=name)

@@ -1,0 +1,297 @@
+"""A ranked run as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treceval_py._types import AnyArray, BoolArray, FloatArray, IntArray
+from treceval_py.data.ids import Ids
+from treceval_py.data.table import (
+    Table,
+    check_id,
+    check_no_duplicates,
+    encode_all,
+    frame_column,
+    from_flat,
+    from_nested,
+    taken,
+)
+from treceval_py.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "DEFAULT_TAG",
+    "RUN_NAME",
+    "Run",
+]
+
+DEFAULT_TAG = "run"
+"""The tag of a run that has none."""
+
+RUN_NAME = "<run>"
+"""How messages call a run that comes from no file."""
+
+
+class Run(Table[float]):
+    """A ranked run: ``run["301"]`` is ``{docid: score}``.
+
+    Parameters
+    ----------
+    scores : mapping
+        ``{qid: {docid: score}}`` with ids as str and scores as numbers; a score may be infinite but not NaN.
+    tag : str, optional
+        The name of the system that made the run.
+
+    Attributes
+    ----------
+    scores : (D,) float64 array
+        The score of each row; more is better.
+    tag : str
+        The tag of the file's last line, or as given.
+    ranks : (D,) int array or None
+        The rank column of the file, where it holds whole numbers. Scores decide; this is only compared with them.
+
+    Raises
+    ------
+    DataError
+        An identifier that is not text, a score that is no number.
+
+    Examples
+    --------
+    >>> run = Run({"1": {"d1": 0.5, "d2": 0.25}}, tag="mine")
+    >>> run["1"]["d2"]
+    0.25
+    """
+
+    __slots__ = ("ranks", "scores", "tag")
+
+    _values_are = "score"
+
+    def __init__(self, scores: Mapping[str, Mapping[str, float]] | None = None, *, tag: str = DEFAULT_TAG) -> None:
+        qids, offsets, docids, values = from_nested({} if scores is None else scores, "run")
+        self._set(qids, offsets, docids, _numbers(values, qids, offsets, docids), tag=tag, name=RUN_NAME)
+
+    def _set(
+        self, qids: Sequence[str], offsets: IntArray, docids: Ids, scores: FloatArray, *, tag: str, name: str
+    ) -> None:
+        super().__init__(qids, offsets, docids, name=name)
+        self.scores = np.ascontiguousarray(scores, dtype=np.float64)
+        self.tag = tag
+        self.ranks: IntArray | None = None
+
+    @classmethod
+    def from_columns(
+        cls,
+        qids: Sequence[str],
+        offsets: IntArray,
+        docids: Ids,
+        scores: FloatArray,
+        *,
+        tag: str = DEFAULT_TAG,
+        name: str = RUN_NAME,
+        ranks: IntArray | None = None,
+    ) -> Run:
+        """Build from columns as the attributes describe them; nothing is checked."""
+        self = cls.__new__(cls)
+        self._set(qids, offsets, docids, scores, tag=tag, name=name)
+        self.ranks = ranks
+        return self
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        qid: str = "qid",
+        docid: str = "docid",
+        score: str = "score",
+        tag: str = DEFAULT_TAG,
+    ) -> Run:
+        """Build from a DataFrame with a row a retrieved document.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            One row a document of a query; the order of rows does not matter.
+        qid, docid, score : str
+            The names of its columns. Ids must be text: read files with ``dtype=str`` for them.
+        tag : str
+            The name of the system.
+
+        Raises
+        ------
+        DataError
+            A column is missing, an id is not text, a score is no number, a document occurs twice in a query.
+        """
+        qids, offsets, docids, order = from_flat(frame_column(frame, qid), frame_column(frame, docid), "run")
+        values = taken(frame_column(frame, score), order)
+        return cls.from_columns(qids, offsets, docids, _numbers(values, qids, offsets, docids), tag=tag)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        qids: Sequence[str],
+        ids: AnyArray,
+        scores: AnyArray,
+        *,
+        docids: Sequence[str] | None = None,
+        tag: str = DEFAULT_TAG,
+    ) -> Run:
+        """Build from what a vector index returns for a batch of queries.
+
+        Parameters
+        ----------
+        qids : sequence of str, length Q
+            The queries.
+        ids : (Q, k) array of int or str
+            The documents found. Integers are positions in `docids`, or, without it, are written in decimal. A
+            negative integer (Faiss fills up with -1) or an empty text means that nothing was found and is left out.
+        scores : (Q, k) array
+            Their scores, more is better. For a distance, give its negative.
+        docids : sequence of str, optional
+            The identifier of each position of the index.
+        tag : str
+            The name of the system.
+
+        Raises
+        ------
+        DataError
+            Shapes differ, a position is beyond `docids`, a document occurs twice in a query, a score is NaN.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> run = Run.from_arrays(["q1"], np.array([[2, 0, -1]]), np.array([[0.9, 0.5, 0.0]]), docids=["a", "b", "c"])
+        >>> run["q1"]
+        {'c': 0.9, 'a': 0.5}
+        """
+        ids, scores = np.asarray(ids), np.asarray(scores)
+        if ids.ndim != 2 or ids.shape != scores.shape or len(qids) != len(ids):
+            raise DataError(
+                f"{len(qids)} queries, ids of shape {ids.shape} and scores of shape {scores.shape} do not fit",
+                "Give Q queries and two arrays of shape (Q, k).",
+            )
+        if ids.dtype.kind not in "iuUO":
+            raise DataError(f"ids of type {ids.dtype}", "Give integers or text.")
+        positions = ids.dtype.kind in "iu"
+        there = ids >= 0 if positions else ids != ""
+        found = ids[there]
+        column = _names_of(found, docids) if positions else _text_column(found.tolist())
+        for qid in qids:
+            check_id(qid, "query")
+        lengths = there.sum(axis=1)
+        kept = [qid for qid, length in zip(qids, lengths.tolist(), strict=True) if length]
+        if len(set(kept)) < len(kept):  # a query in several rows
+            names = np.repeat(np.array(qids, dtype=object), lengths).tolist()
+            kept, offsets, column, order = from_flat(names, column.text(), "run")
+            return cls.from_columns(
+                kept, offsets, column, _numbers(scores[there][order], kept, offsets, column), tag=tag
+            )
+        offsets = np.concatenate([[0], np.cumsum(lengths[lengths > 0])]).astype(np.int64)
+        check_no_duplicates(kept, offsets, column, "run")
+        return cls.from_columns(kept, offsets, column, _numbers(scores[there], kept, offsets, column), tag=tag)
+
+    def where(self, keep: BoolArray) -> Run:
+        """Return the run with those rows that ``keep`` (D,) has; a query may be left without documents."""
+        before = np.concatenate([[0], np.cumsum(keep)]).astype(np.int64)
+        return Run.from_columns(
+            self.qids,
+            before[self.offsets],
+            self.docids.take(np.flatnonzero(keep)),
+            self.scores[keep],
+            tag=self.tag,
+            name=self.name,
+            ranks=None if self.ranks is None else self.ranks[keep],
+        )
+
+    def to_arrays(self) -> tuple[list[str], AnyArray, FloatArray]:
+        """Return what a vector index would: for each query its k best documents, best first.
+
+        Returns
+        -------
+        qids : list of str, length Q
+            The queries.
+        ids : (Q, k) array of str objects
+            Their documents in the order of `scores`, equal ones as in the table; k is the length of the longest list.
+            Shorter ones are filled up with empty texts.
+        scores : (Q, k) float64 array
+            The scores, filled up with minus infinity.
+        """
+        longest = int(np.diff(self.offsets).max(initial=0))
+        ids = np.full((len(self), longest), "", dtype=object)
+        scores = np.full((len(self), longest), -np.inf)
+        for row in range(len(self)):
+            start, stop = self.span(row)
+            order = np.argsort(-self.scores[start:stop], kind="stable")
+            ids[row, : stop - start] = np.array(self.docids.text(start, stop), dtype=object)[order]
+            scores[row, : stop - start] = self.scores[start:stop][order]
+        return list(self.qids), ids, scores
+
+    def _column(self) -> AnyArray:
+        return self.scores
+
+    def __reduce__(self) -> tuple[object, ...]:
+        columns = (self.qids, self.offsets, self.docids, self.scores)
+        return (_run_from_columns, (*columns, self.tag, self.name, self.ranks))
+
+
+def _run_from_columns(
+    qids: Sequence[str],
+    offsets: IntArray,
+    docids: Ids,
+    scores: FloatArray,
+    tag: str,
+    name: str,
+    ranks: IntArray | None,
+) -> Run:
+    return Run.from_columns(qids, offsets, docids, scores, tag=tag, name=name, ranks=ranks)
+
+
+def _names_of(positions: AnyArray, docids: Sequence[str] | None) -> Ids:
+    """Return the ids at positions of an index, which without ids of its own has its positions in decimal."""
+    if docids is not None:
+        beyond = int(positions.max(initial=-1))
+        if beyond >= len(docids):
+            raise DataError(
+                f"position {beyond} is beyond the {len(docids)} docids", "Give the docids of the index, in its order."
+            )
+        return _text_column([docids[position] for position in positions.tolist()])
+    # As text of one width, padded with NULs, which are then left out.
+    digits = positions.astype("S20").view(np.uint8).reshape(len(positions), 20)
+    written = digits != 0
+    offsets = np.zeros(len(positions) + 1, dtype=np.int64)
+    np.cumsum(written.sum(axis=1), out=offsets[1:])
+    return Ids(digits[written].tobytes(), offsets)
+
+
+def _text_column(docids: Iterable[Any]) -> Ids:
+    return Ids.from_bytes(encode_all(docids))
+
+
+def _numbers(values: list[Any] | AnyArray, qids: Sequence[str], offsets: IntArray, docids: Ids) -> FloatArray:
+    def place(position: int) -> str:
+        row = int(np.searchsorted(offsets, position, side="right")) - 1
+        return f"document {docids[position]!r} of query {qids[row]!r}"
+
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "iuf":
+        values = values.tolist()
+    if isinstance(values, list) and not set(map(type, values)) <= {float, int}:
+        for position, value in enumerate(values):
+            if isinstance(value, (int, float, np.integer, np.floating)):
+                continue
+            raise DataError(
+                f"the score of {place(position)} is {value!r}, of type {type(value).__name__}", "Use numbers."
+            )
+    try:
+        column = np.array(values, dtype=np.float64)
+    except OverflowError:
+        raise DataError("a score is beyond the range of float64", "Use smaller numbers.") from None
+    if np.isnan(column).any():
+        position = int(np.flatnonzero(np.isnan(column))[0])
+        raise DataError(f"the score of {place(position)} is NaN", "A document without a score cannot be ranked.")
+    return column
