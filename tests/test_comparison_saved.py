@@ -16,7 +16,10 @@ import pytest
 from command import treceval
 
 import treceval_py as te
-from treceval_py.comparing.saved import harmonised, is_saved, read_saved, run_files, unique_names
+from treceval_py.comparing.saved.files import run_files
+from treceval_py.comparing.saved.measures import harmonised
+from treceval_py.comparing.saved.naming import unique_names
+from treceval_py.comparing.saved.reading import is_saved, read_saved
 from treceval_py.comparing.scores import Scored, scored_of
 from treceval_py.scoring.signatures import Signature
 

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from treceval_py.scoring.evaluation import DEFAULT_MEASURES, evaluate
     from treceval_py.scoring.profiles import PROFILES, Profile
     from treceval_py.scoring.pytrec import RelevanceEvaluator, supported_measures, supported_nicknames
-    from treceval_py.scoring.results import Results
-    from treceval_py.scoring.signatures import Signature, check_comparable
+    from treceval_py.scoring.results import Results, check_comparable
+    from treceval_py.scoring.signatures import Signature
     from treceval_py.scoring.zscores import read_norms
 
 _MODULES = {
@@ -76,9 +76,9 @@ _MODULES = {
     "treceval_py.scoring.profiles": "PROFILES Profile",
     "treceval_py.scoring.pytrec": "RelevanceEvaluator supported_measures supported_nicknames",
     "treceval_py.report": "report_payload write_report",
-    "treceval_py.scoring.results": "Results",
+    "treceval_py.scoring.results": "Results check_comparable",
     "treceval_py.ranges": "Sensitivity assess",
-    "treceval_py.scoring.signatures": "Signature check_comparable",
+    "treceval_py.scoring.signatures": "Signature",
     "treceval_py.data.groups": "JudgmentGroups",
     "treceval_py.data.preferences": "Preference Preferences",
     "treceval_py.data.qrels": "Qrels",

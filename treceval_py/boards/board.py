@@ -12,7 +12,9 @@ from treceval_py._types import FloatArray, Source
 from treceval_py.boards.cache import Cached, Entry, place_of, read_cache, still_there, write_cache
 from treceval_py.comparing.gathering import USUAL, comparable, fit
 from treceval_py.comparing.paired import mean_interval
-from treceval_py.comparing.saved import is_saved, run_files, unique_names
+from treceval_py.comparing.saved.files import run_files
+from treceval_py.comparing.saved.naming import unique_names
+from treceval_py.comparing.saved.reading import is_saved
 from treceval_py.comparing.scores import MOST, Aligned, Scored, aligned
 from treceval_py.comparing.variance import least_difference, letters
 from treceval_py.data.ids import encode, first_of

@@ -75,7 +75,7 @@ def board(
     from treceval_py.boards.board import board as made
     from treceval_py.boards.cache import cache_beside
     from treceval_py.boards.show import BOARD_FORMATS
-    from treceval_py.comparing.saved import run_files
+    from treceval_py.comparing.saved.files import run_files
     from treceval_py.comparing.show import Layout
 
     place = cache_beside(runs) if cache is None and not no_cache else cache

@@ -51,7 +51,8 @@ class Arguments(NamedTuple):
 
 def read_arguments(files: Sequence[str], outputs: Sequence[str | None] = ()) -> Arguments:
     """Tell the judgments from what is compared: they come first where anything is to be scored."""
-    from treceval_py.comparing.saved import is_saved, run_files
+    from treceval_py.comparing.saved.files import run_files
+    from treceval_py.comparing.saved.reading import is_saved
 
     if not files:
         raise click.UsageError("Missing argument 'QRELS'.")
@@ -97,7 +98,7 @@ def gathered(
         Whether runs will be read again, so that pipes have to be kept.
     """
     from treceval_py.comparing.gathering import gather
-    from treceval_py.comparing.saved import is_saved
+    from treceval_py.comparing.saved.reading import is_saved
     from treceval_py.scoring.evaluation import load_run
 
     given = read_arguments(files, outputs)

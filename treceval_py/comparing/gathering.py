@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from treceval_py._types import Source
-from treceval_py.comparing.saved import harmonised, is_saved, read_saved, unique_names
+from treceval_py.comparing.saved.measures import harmonised
+from treceval_py.comparing.saved.naming import unique_names
+from treceval_py.comparing.saved.reading import is_saved, read_saved
 from treceval_py.comparing.scores import Scored, scored_of
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
 from treceval_py.errors import EvaluationError, MeasureError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
 from treceval_py.data.ranking import RankContradictions
+from treceval_py.errors import EvaluationError
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.signatures import Fingerprint, Signature, explicit, fingerprint_of_queries
@@ -18,7 +19,7 @@ from treceval_py.version import __version__
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ByMeasure", "Results"]
+__all__ = ["ByMeasure", "Results", "check_comparable"]
 
 
 class ByMeasure(Mapping[str, float]):
@@ -275,3 +276,47 @@ def _z_score(value: float, norm: tuple[float, float] | None) -> float:
     if deviation == 0:
         return 0.0 if value == mean else NO_NORM
     return (value - mean) / deviation
+
+
+def check_comparable(results: Iterable[Results], *, force: bool = False) -> None:
+    """Refuse to set side by side values that were made differently.
+
+    Parameters
+    ----------
+    results : iterable of Results
+        Results with the same measures by name.
+    force : bool
+        Whether to set them side by side all the same.
+
+    Raises
+    ------
+    EvaluationError
+        Signatures differ in more than the queries of the runs. Measures that only one of them has are not compared.
+    """
+    first, *others = results
+    for other in others:
+        if force:
+            return
+        if first.standardised != other.standardised:
+            raise EvaluationError(
+                f"the values of one of {first.run_name} and {other.run_name} are z-scores", "Standardise both, or none."
+            )
+        for number, measure in enumerate(first.measures):
+            if measure.name not in other.names:
+                continue
+            place = other.names.index(measure.name)
+            if number in first.texts or place in other.texts:
+                continue
+            alike = (
+                first.resolved[number] == other.resolved[place]
+                and first.conventions[number] == other.conventions[place]
+                and first.version == other.version
+                and first.fingerprint.same_table(other.fingerprint)
+            )
+            found = [] if alike else first.signature(number).differences(other.signature(place))
+            if found:
+                raise EvaluationError(
+                    f"{measure.name} of {first.run_name} and of {other.run_name} were made differently: "
+                    + "; ".join(found),
+                    "Score both in the same way, or force the comparison.",
+                )

@@ -15,21 +15,18 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from treceval_py.data.groups import JudgmentGroups
 from treceval_py.data.ids import encode
 from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
-from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.errors import MeasureError
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.conventions import CONVENTIONS, Conventions
 from treceval_py.scoring.profiles import PROFILES, profile_named
 
-if TYPE_CHECKING:
-    from treceval_py.scoring.results import Results
-
-__all__ = ["Fingerprint", "Signature", "check_comparable", "concise", "fingerprint_of_queries", "read_signatures"]
+__all__ = ["Fingerprint", "Signature", "concise", "fingerprint_of_queries", "read_signatures"]
 
 DIGITS = 8
 """Hexadecimal digits of a hash: enough to tell apart the judgments that one person meets."""
@@ -262,47 +259,3 @@ def _hash(lines: Iterable[bytes]) -> str:
 def fingerprint_of_queries(qids: Iterable[str]) -> str:
     """Return a hash of query ids."""
     return _hash([encode(qid) + b"\n" for qid in sorted(qids, key=encode)])
-
-
-def check_comparable(results: Iterable[Results], *, force: bool = False) -> None:
-    """Refuse to set side by side values that were made differently.
-
-    Parameters
-    ----------
-    results : iterable of Results
-        Results with the same measures by name.
-    force : bool
-        Whether to set them side by side all the same.
-
-    Raises
-    ------
-    EvaluationError
-        Signatures differ in more than the queries of the runs. Measures that only one of them has are not compared.
-    """
-    first, *others = results
-    for other in others:
-        if force:
-            return
-        if first.standardised != other.standardised:
-            raise EvaluationError(
-                f"the values of one of {first.run_name} and {other.run_name} are z-scores", "Standardise both, or none."
-            )
-        for number, measure in enumerate(first.measures):
-            if measure.name not in other.names:
-                continue
-            place = other.names.index(measure.name)
-            if number in first.texts or place in other.texts:
-                continue
-            alike = (
-                first.resolved[number] == other.resolved[place]
-                and first.conventions[number] == other.conventions[place]
-                and first.version == other.version
-                and first.fingerprint.same_table(other.fingerprint)
-            )
-            found = [] if alike else first.signature(number).differences(other.signature(place))
-            if found:
-                raise EvaluationError(
-                    f"{measure.name} of {first.run_name} and of {other.run_name} were made differently: "
-                    + "; ".join(found),
-                    "Score both in the same way, or force the comparison.",
-                )

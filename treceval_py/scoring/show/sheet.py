@@ -9,9 +9,8 @@ from typing import NamedTuple
 from treceval_py.data.ids import encode
 from treceval_py.errors import EvaluationError
 from treceval_py.measures.registry import COUNT, Measure
-from treceval_py.scoring.results import Results
+from treceval_py.scoring.results import Results, check_comparable
 from treceval_py.scoring.show.options import Options
-from treceval_py.scoring.signatures import check_comparable
 
 __all__ = ["Row", "Sheet", "column_names", "sheet_of", "signature_lines", "signatures_of"]
 

@@ -1,0 +1,137 @@
+"""Recognise a file of saved results by its beginning, and read it."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from treceval_py.comparing.saved.json_file import read_json_results
+from treceval_py.comparing.saved.measures import is_standardised, known, shows_value
+from treceval_py.comparing.saved.others import other_kind, refusal
+from treceval_py.comparing.saved.separated import read_separated
+from treceval_py.comparing.saved.trec import read_trec_results
+from treceval_py.comparing.scores import Scored
+from treceval_py.data.ids import decode
+from treceval_py.errors import InputError
+from treceval_py.io.source import BYTE_ORDER_MARK, LONGEST_LINE, peek, whole
+
+__all__ = ["is_saved", "read_saved"]
+
+GLANCE = 1 << 12
+"""Bytes that show what most files are."""
+
+ROWS = 8
+"""Lines that are looked at: a name that is no measure's takes long to look up, and a run has only such."""
+
+# A run in JSON is an object of objects: its first value is neither text nor a truth value. The second key is the first
+# one where a program has sorted them.
+_JSON = re.compile(rb'\s*\{\s*("treceval_py"\s*:\s*"|"complete"\s*:\s*(true|false)\b)')
+
+_HEADER = re.compile(rb'"?query"?([,\t])"?measure"?\1')
+
+
+def is_saved(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a file has saved results, by its beginning.
+
+    Parameters
+    ----------
+    path : str or path
+        What to look at, compressed or not. Standard input, a pipe and what does not exist have none; nothing is taken
+        from them.
+
+    Returns
+    -------
+    bool
+        Whether `read_saved` is for it, also if only to refuse it: what treceval printed as a table for people, as
+        ranges, as a comparison or as a board. False also of a file that cannot be read, of which the reader of runs
+        says why.
+
+    Notes
+    -----
+    Lines of results are told from those of an MS MARCO run, which has three columns as well, by the name of a known
+    measure and by a value that is no rank.
+    """
+    path = os.fspath(path)
+    if path == "-" or not os.path.isfile(path):
+        return False
+    try:
+        for size in (GLANCE, LONGEST_LINE):
+            head = peek(path, size)[0]
+            kind = _kind(head.removeprefix(BYTE_ORDER_MARK), ended=len(head) < size)
+            if kind is not None:
+                return bool(kind)
+    except InputError:
+        return False
+    return False
+
+
+def read_saved(path: str | os.PathLike[str]) -> list[Scored]:
+    """Read the values of all runs that a file of saved results has.
+
+    Parameters
+    ----------
+    path : str or path
+        Lines of ``measure qid value``, as ``trec_eval -q`` and ``treceval -q`` print them; the CSV, TSV or JSON of
+        ``treceval -q``; or lines of ``qid measure value``, as ``ir_measures -q`` prints them. Plain, gzip, bzip2, xz
+        or zstd.
+
+    Returns
+    -------
+    list of Scored
+        The runs, by their names in the file, or that of the file where it has none. Of signatures that are in the
+        file the long form is taken where there are both.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, a line is malformed, it has only averages, its values are z-scores, or it is something
+        else that treceval printed, such as a comparison.
+
+    Notes
+    -----
+    What has no number for each query (``num_q``, ``gm_map``, ``runid``, ``relstring``) is left out. In text the query
+    ``all`` is the average.
+
+    A query that the run lacks, and that counts as 0 without being listed (``-c`` of trec_eval 9), is put in as 0 where
+    signatures and the other queries of the file tell which one it is. trec_eval's own output does not tell: such a
+    query is then one that the run has not.
+    """
+    path = os.fspath(path)
+    raw = whole(path)
+    start = raw.removeprefix(BYTE_ORDER_MARK)
+    if other := other_kind(start[:LONGEST_LINE]):
+        raise refusal(other, path)
+    kind = _kind(start[:GLANCE], ended=True) or ("json" if start.lstrip().startswith(b"{") else "trec")
+    if kind == "json":
+        return read_json_results(path, raw)
+    if kind == "separated":
+        return read_separated(path, decode(raw))
+    return read_trec_results(path, decode(raw))
+
+
+def _kind(head: bytes, *, ended: bool) -> str | None:
+    """Return ``json``, ``separated``, ``trec`` or a kind that is refused; empty for none; None to read more."""
+    if other := other_kind(head):
+        return other
+    if _JSON.match(head):
+        return "json"
+    if _HEADER.match(head):
+        return "separated"
+    if head.lstrip().startswith(b"{"):
+        return ""
+    lines = [line for line in head.split(b"\n")[: None if ended else -1] if line.split()]
+    rows = [line.split() for line in lines if not line.lstrip().startswith(b"#")]
+    if not rows:
+        return "" if ended else None
+    return "trec" if any(_is_result(row) for row in rows[:ROWS]) else ""
+
+
+def _is_result(row: list[bytes]) -> bool:
+    if len(row) != 3:
+        return False
+    first, second, value = map(decode, row)
+    # z-scores too: the reader of results refuses them in so many words.
+    if (measure := known(first.removeprefix("Z") if is_standardised(first) else first)) is not None:
+        return shows_value(measure, value)
+    measure = known(second)
+    return measure is not None and shows_value(measure, value, decimals=True)
