@@ -384,6 +384,20 @@ def test_compressed_data_with_changed_bytes_is_refused(pack: Callable[[bytes], b
     assert "the compressed data is damaged or cut off" in refusal(read_qrels, bytes(packed))
 
 
+@pytest.mark.parametrize("module", ["zstd", "zstandard", "_zstd", "backports.zstd"])
+def test_errors_of_every_zstd_package_mean_damage(module: str) -> None:
+    """In zstandard 0.21 to 0.23 ``ZstdError.__module__`` is ``zstd``."""
+    error = type("ZstdError", (Exception,), {"__module__": module})
+
+    class Damaged(io.BytesIO):
+        def readinto(self, buffer: Any) -> int:
+            raise error("checksum")
+
+    assert refusal(read_qrels, Damaged(b"x")) == (
+        "<file>:1: the compressed data is damaged or cut off (checksum). Copy or download the file again."
+    )
+
+
 def test_a_damaged_checksum_of_gzip_is_refused() -> None:
     packed = bytearray(gzip.compress(QRELS))
     packed[-5] ^= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
 import io
 import math
@@ -9,6 +10,8 @@ import os
 import random
 import re
 import struct
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter, OrderedDict
@@ -316,6 +319,36 @@ def test_every_byte_ends_a_number_in_the_same_way() -> None:
             check_block(line, RUN)
             check_block(b"q 0 d " + before + bytes([code]) + b"\n", QRELS)
             check_block(b"q Q0 d " + before + bytes([code]) + b" 1 t\n", RUN)
+
+
+WITHOUT_MEMORY = """
+import _testcapi
+from treceval_py import _scan
+# Long numbers need memory, which Python keeps for the next ones. These leave some for short numbers only.
+for exponent in range(0, 100, 4):
+    for sign in (-1, 1):
+        float(f"{'9007199254740993' * 3}e{sign * exponent}"), repr(3.3 * 10.0 ** (sign * exponent))
+found = set()
+for allocation in range(1, 100):
+    _testcapi.set_nomemory(allocation, allocation + 1)
+    try:
+        columns = _scan.scan(b"1 Q0 a 1 1.7976931348623157e308 t\\n", True)
+    except MemoryError:
+        continue
+    finally:
+        _testcapi.remove_mem_hooks()
+    found.add("left to the Python reader" if columns is None else columns[8].tolist()[0])
+print(found)
+"""
+
+
+def test_a_number_for_which_memory_is_missing_is_left_to_the_python_reader() -> None:
+    pytest.importorskip("_testcapi", reason="this Python cannot fail to allocate on demand", exc_type=ImportError)
+    done = subprocess.run([sys.executable, "-c", WITHOUT_MEMORY], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    if (found := ast.literal_eval(done.stdout)) == {1.7976931348623157e308}:
+        pytest.skip("this Python converts the number without allocating")
+    assert found == {1.7976931348623157e308, "left to the Python reader"}
 
 
 # --- whole numbers ---
@@ -1415,3 +1448,74 @@ def test_columns_in_another_layout_and_width_are_judged_like_others(reader: str)
     with under(reader):
         judged = judge(Qrels.from_columns(["1"], offsets, ids, rels), Run.from_columns(["1"], offsets, ids, scores))
     assert (judged.hits.rank.tolist(), judged.hits.rel.tolist()) == ([1, 2, 3], [0, 2, 1])
+
+
+# --- dictionaries that change while they are looked at ---
+
+MORE = "more = dict.fromkeys(map(str, range(900, 2_000_000)), 1.0)"
+CHANGING = {
+    "by the look-up of a query": """
+class Query(str):
+    __hash__ = str.__hash__
+    def __eq__(self, other):
+        documents.update(more)
+        return str.__eq__(self, other)
+documents = {"a": 1.0, "b": 1.0}
+_scan.judge_nested({"1": (0, {"a": 1})}, {Query("1"): documents}, False, -1, False)
+""",
+    "by the look-up of a document": """
+class Document(str):
+    __hash__ = str.__hash__
+    def __eq__(self, other):
+        documents.update(more)
+        return str.__eq__(self, other)
+documents = {Document("a"): 1.0, "b": 1.0}
+_scan.judge_nested({"1": (0, {"a": 1, "b": 1})}, {"1": documents}, False, -1, False)
+""",
+    # Up to Python 3.11 any allocation may run them.
+    "by a finalizer": """
+class Cycle:
+    def __init__(self):
+        self.cycle = self
+    def __del__(self):
+        documents.update(more)
+import gc
+judgments = dict.fromkeys(map(str, range(900)), 1)
+gc.disable()
+for allocations in range(0, 900, 100):
+    documents = dict.fromkeys(judgments, 1.0)
+    gc.collect()
+    Cycle()
+    gc.set_threshold(allocations + 1)
+    gc.enable()
+    _scan.judge_nested({"1": (0, judgments)}, {"1": documents}, False, -1, False)
+    gc.disable()
+""",
+}
+
+
+@pytest.mark.parametrize("changed", CHANGING)
+def test_nothing_is_read_or_written_outside_of_a_dictionary_that_changes(changed: str) -> None:
+    code = f"from treceval_py import _scan\n{MORE}\n{CHANGING[changed]}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_ids_with_a_comparison_of_their_own_count_by_their_text() -> None:
+    class Folded(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            return str.__eq__(self, other)
+
+    # a and c tie, and c, the larger id, comes first; b is third: (1/2 + 2/3) / 2
+    run = {Folded("1"): {Folded("a"): 1.0, "b": 0.5, Folded("c"): 1.0}}
+    for reader in READERS:
+        with under(reader):
+            assert evaluate({"1": {"a": 1, "b": 1}}, run, ["map"]).mean["map"] == (1 / 2 + 2 / 3) / 2
+
+
+def test_numpys_ids_are_plain() -> None:
+    run = {np.str_("1"): {np.str_("a"): 1.0}}
+    assert _scan.judge_nested({"1": (0, {"a": 1})}, run, False, -1, False)[-1] == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-import sys
+import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, get_args
@@ -31,11 +31,6 @@ from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.registry import TEXT
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_named
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
 
 __all__ = ["DEFAULT_RULES", "RULES", "Key", "MeasureRule", "Rules", "example_rules", "fingerprint", "read_rules"]
 

@@ -56,10 +56,10 @@ _OTHER_FILES = {
     b"\xfe\xff": "UTF-16 text: save it as UTF-8",
 }
 
-# By name, where to import the module would cost those who need no compression.
+# By name, where to import the module would cost those who need no compression. ZstdError has a different module in each
+# package and version: zstandard up to 0.23 says "zstd".
 _DAMAGE = (EOFError, zlib.error)
-_DAMAGE_BY_NAME = {"BadGzipFile", "LZMAError"}
-_ZSTD_PACKAGES = {"zstandard", "compression", "backports", "_zstd"}
+_DAMAGE_BY_NAME = {"BadGzipFile", "LZMAError", "ZstdError"}
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -265,12 +265,7 @@ class _Stream:
 
 def _reason_of_failure(error: Exception, name: str) -> InputError | None:
     """Return what to say about an exception of a stream; None for one that is not about its data."""
-    kind = type(error)
-    if (
-        isinstance(error, _DAMAGE)
-        or kind.__name__ in _DAMAGE_BY_NAME
-        or kind.__module__.split(".")[0] in _ZSTD_PACKAGES
-    ):
+    if isinstance(error, _DAMAGE) or type(error).__name__ in _DAMAGE_BY_NAME:
         return _damaged(error, name)
     if isinstance(error, OSError):
         # bz2 has an OSError that is not from the system.

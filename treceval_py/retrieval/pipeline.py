@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib import metadata
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -182,7 +182,7 @@ def retrieve(request: Request, reporter: Reporter = SILENT, command: Sequence[st
     """
     _check_packages(request.retriever)
     check_request(request)
-    begun = datetime.now(timezone.utc)
+    begun = datetime.now(UTC)
     watch = _Clock(reporter)
     dense = request.retriever if isinstance(request.retriever, Dense) else None
     with ExitStack() as stack:
@@ -733,7 +733,7 @@ def _record(
             "python": platform.python_version(),
         },
         "begun": begun.isoformat(timespec="seconds"),
-        "ended": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": {stage: round(seconds, 3) for stage, seconds in watch.seconds.items()},
         "notes": watch.notes,
     }  # fmt: skip

@@ -1,5 +1,4 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-# cython: freethreading_compatible=True
 """The text scanner: a block of lines becomes columns, and columns are judged, without Python objects in between.
 
 It knows plain lines only. Whatever else a block holds (a wrong number of fields, a number that only `float` or `int`
@@ -189,7 +188,8 @@ cdef double general(const uint8_t *start, const uint8_t *end, bint *bad) noexcep
     with gil:
         try:
             value = PyOS_string_to_double(copy, NULL, NULL)
-        except ValueError:
+        except (ValueError, MemoryError):
+            # No exception leaves this function. The Python reader converts again, and raises what it then meets.
             bad[0] = True
     # What became infinite is too large, which the Python reader says; a written infinity does not come here.
     if value == INFINITY or value == -INFINITY:
@@ -940,12 +940,19 @@ def judge(
 # -- dictionaries to judged documents ------------------------------------------------------------------------------
 
 cdef extern from "Python.h":
-    bint PyUnicode_Check(object)
     bint PyFloat_Check(object)
     double PyFloat_AS_DOUBLE(object)
     uint32_t PyUnicode_MAX_CHAR_VALUE(object)
 
 cdef int64_t EXACT_INTEGER = 2**53
+
+cdef object NUMPY_TEXT = np.str_
+
+
+cdef inline bint plain_text(object given) noexcept:
+    """Tell whether looking up an id runs no code of the caller's, which could change the dictionary meanwhile."""
+    return type(given) is str or type(given) is NUMPY_TEXT
+
 
 cdef enum:
     MOST_COMPARISONS = 1000000  # beyond, sorting is faster than comparing all hits with all documents
@@ -957,7 +964,7 @@ cdef int64_t nested_query(dict documents, dict judgments, bint narrow, double *s
     cdef double score
     cdef bint ties
     for docid, value in documents.items():
-        if not PyUnicode_Check(docid) or PyUnicode_MAX_CHAR_VALUE(docid) >= 0xD800:
+        if not plain_text(docid) or PyUnicode_MAX_CHAR_VALUE(docid) >= 0xD800:
             return -1
         if PyFloat_Check(value):
             score = PyFloat_AS_DOUBLE(value)
@@ -987,7 +994,8 @@ cdef int64_t nested_query(dict documents, dict judgments, bint narrow, double *s
             # Of tied documents the larger id stands first. Without surrogates the order of text is that of its bytes.
             each = 0
             for other in documents:
-                if scores[each] == score and other > docid:
+                # The lookups above may have run finalizers, which may have added documents.
+                if each < count and scores[each] == score and other > docid:
                     higher += 1
                 each += 1
         found.append((higher, judgments[docid]))
@@ -1022,9 +1030,13 @@ def judge_nested(dict judgments, run, bint narrow, int64_t depth, bint judged_on
     cdef tuple entry
     try:
         for qid, documents in run.items():
-            if type(documents) is not dict or not PyUnicode_Check(qid):
+            if type(documents) is not dict or not plain_text(qid):
                 left.append(qid)
                 continue
+            entry = judgments.get(qid, (-1, {}))
+            row = entry[0]
+            found = []
+            # From here to the end of copying the scores nothing can change the dictionary.
             if len(documents) > room:
                 free(scores)
                 room = 2 * len(documents)
@@ -1032,9 +1044,6 @@ def judge_nested(dict judgments, run, bint narrow, int64_t depth, bint judged_on
                 if scores == NULL:
                     room = 0
                     raise MemoryError
-            entry = judgments.get(qid, (-1, {}))
-            row = entry[0]
-            found = []
             count = nested_query(documents, entry[1], narrow, scores, found)
             if count < 0:
                 left.append(qid)

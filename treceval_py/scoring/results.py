@@ -241,7 +241,8 @@ class Results(Mapping[str, ByMeasure]):
         Results
             z = (value - mean) / deviation. A deviation of 0 gives 0 where value = mean. A missing entry, or a
             deviation of 0 otherwise, gives -1000000. Geometric means are those of exp(z). Texts, the total of
-            ``num_q`` and, where missing queries count, that of ``num_rel`` stay.
+            ``num_q`` and, where missing queries count, that of ``num_rel`` stay. A query that is not listed counts
+            as it did before: 0, in a geometric mean 0.00001.
         """
         values, averages = self.matrix.copy(), self.averages.copy()
         for number, measure in enumerate(self.measures):
@@ -251,7 +252,7 @@ class Results(Mapping[str, ByMeasure]):
             stored = family.average.store(self.matrix[:, number])
             counted = self.counted[:, number]
             scores = [
-                _z_score(value, norms.get((qid, measure.name))) if listed else 0.0
+                _z_score(value, norms.get((qid, measure.name))) if listed else value
                 for qid, value, listed, here in zip(
                     self.qids, stored.tolist(), self.listed.tolist(), counted.tolist(), strict=True
                 )
