@@ -323,7 +323,7 @@ def test_every_byte_ends_a_number_in_the_same_way() -> None:
 
 WITHOUT_MEMORY = """
 import _testcapi
-from treceval_py import _scan
+from treceval_py.scan import _scan
 # Long numbers need memory, which Python keeps for the next ones. These leave some for short numbers only.
 for exponent in range(0, 100, 4):
     for sign in (-1, 1):
@@ -1496,7 +1496,7 @@ for allocations in range(0, 900, 100):
 
 @pytest.mark.parametrize("changed", CHANGING)
 def test_nothing_is_read_or_written_outside_of_a_dictionary_that_changes(changed: str) -> None:
-    code = f"from treceval_py import _scan\n{MORE}\n{CHANGING[changed]}"
+    code = f"from treceval_py.scan import _scan\n{MORE}\n{CHANGING[changed]}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
