@@ -1,9 +1,10 @@
-# make demo: create the environment, install, score the shipped data.   make test: all tests.
+# make demo: create the environment, install, score the shipped data.   make test: the tests that are not slow, in two
+# minutes.   make test-all: all tests, with both readers.
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo retrieve test lint types check docs clean
+.PHONY: demo retrieve test test-all lint types check docs clean
 
 demo: $(VENV)/installed
 	@$(BIN)/treceval -m map -m recip_rank -m ndcg -m ndcg_cut.10 data/qrels.tsv data/runs/jaccard.txt data/runs/bm25.txt data/runs/minilm.txt
@@ -12,11 +13,19 @@ demo: $(VENV)/installed
 # GPU, install torch's CPU build before, or pip takes the one for GPUs.
 retrieve: $(VENV)/installed-retrieve
 
-# All tests with the compiled scanner, then with the Python reader that it must agree with: all but those of retrieval,
-# which reads no runs.
+# A process for each core. The tests of a file stay in one, which prepares once what they share; some could not run beside
+# each other. Byte code is written even where the environment forbids it, or each process compiles all tests again.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+# The tests that are not slow (CONTRIBUTING.md says which are), with the compiled scanner.
 test: $(VENV)/installed-dev
-	TRECEVAL_READER=compiled $(BIN)/python -m pytest
-	TRECEVAL_READER=python $(BIN)/python -m pytest --ignore-glob='tests/test_runner_*'
+	TRECEVAL_READER=compiled $(PYTEST) -m 'not slow'
+
+# Then the slow ones, and all with the Python reader, which must agree with the scanner: all but those that have compared
+# the two already, and those of retrieval, which reads no runs.
+test-all: test
+	TRECEVAL_READER=compiled $(PYTEST) -m slow
+	TRECEVAL_READER=python $(PYTEST) -m 'not both_readers' --ignore-glob='tests/test_runner_*'
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

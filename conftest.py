@@ -1,7 +1,9 @@
-"""What the worked examples in docstrings may use without importing it."""
+"""What tests share: names for the worked examples in docstrings, names of tests, a SIGINT that is not ignored."""
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -21,3 +23,18 @@ def _names_of_examples(doctest_namespace: dict[str, Any]) -> None:
         JudgmentGroups=JudgmentGroups,
         Run=Run,
     )
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name compressed bytes by their length: they hold the time, and parallel processes must find the same names."""
+    if isinstance(val, bytes) and (not val.isascii() or b"\0" in val):
+        return f"{argname}-{len(val)} bytes"
+    return None
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let child processes be interrupted where SIGINT is ignored, as it is under nohup and in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -41,6 +41,7 @@ def test_means_and_values_are_those_of_evaluate() -> None:
             assert found[measure].values[number].tolist() == results.matrix[:, 0].tolist()
 
 
+@pytest.mark.slow
 def test_p_values_are_those_of_scipy_corrected_by_statsmodels() -> None:
     found = te.compare(RUNS, QRELS, MEASURES)
     p, ours = [], []
@@ -402,6 +403,7 @@ def test_the_interval_is_the_bootstrap_that_was_asked_for(unusual: tuple[te.Comp
     assert (first.low, first.high) == pytest.approx(tuple(expected), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_equivalence_is_tested_within_the_margin(unusual: tuple[te.Comparison, np.ndarray]) -> None:
     found, d = unusual
     assert found.measures[0].differences[0].equivalence == pytest.approx(
@@ -409,6 +411,7 @@ def test_equivalence_is_tested_within_the_margin(unusual: tuple[te.Comparison, n
     )
 
 
+@pytest.mark.slow
 def test_queries_needed_are_those_of_alpha_and_power(unusual: tuple[te.Comparison, np.ndarray]) -> None:
     found, d = unusual
     effect = d.mean() / d.std(ddof=1)
@@ -461,6 +464,7 @@ def test_letters_follow_alpha() -> None:
                 assert share == (found.pairs_p[one, other] > alpha)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "theirs"), [("bonferroni", "bonferroni"), ("holm", "holm"), ("benjamini-hochberg", "fdr_bh")]
 )
@@ -705,6 +709,7 @@ def test_saved_results_of_the_folder_are_not_written_over(tmp_path: Path) -> Non
     assert (tmp_path / "bm25.json").read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["table", "csv", "tsv", "json", "markdown", "latex", "html"])
 def test_what_was_printed_into_the_folder_is_printed_again(form: str, tmp_path: Path) -> None:
     for run in RUNS:

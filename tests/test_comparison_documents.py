@@ -553,6 +553,7 @@ def test_queries_as_html() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 def test_queries_as_latex_compile(tmp_path: Path) -> None:
     moved = (Moved("[a]_1 & 100%", 1, 1, None, 1.0, 0.5, 0.5), Moved("*b", None, 2, 3, math.nan, math.nan, math.nan))
@@ -566,6 +567,7 @@ def test_queries_as_latex_compile(tmp_path: Path) -> None:
     assert "Overfull" not in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 def test_queries_in_any_script_compile_as_latex(tmp_path: Path) -> None:
     moved = (Moved("文-1", 1, 1, None, 1.0, 0.5, 0.5),)
@@ -581,6 +583,7 @@ def test_queries_in_any_script_compile_as_latex(tmp_path: Path) -> None:
     assert "Overfull" not in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 def test_the_agreement_of_runs_named_in_any_script_compiles_as_latex(tmp_path: Path) -> None:
     comparison = replace(comparison_of("AP", {"1": (0.5, 0.25)}), runs=("模型", "bm25 & 100 %"))

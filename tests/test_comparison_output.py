@@ -614,6 +614,7 @@ class TestLatex:
             r"\end{longtable",
         ]
 
+    @pytest.mark.slow
     @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not on the path")
     def test_two_hundred_runs_compile_without_a_complaint(self, tmp_path):
         body = shown("latex", many_runs(200, *(f"ndcg_cut_{cutoff}" for cutoff in range(1, 13))))
@@ -656,6 +657,7 @@ class TestLatex:
     def test_text_is_typed_so_that_it_shows(self, text, typed):
         assert typeset(text) == typed
 
+    @pytest.mark.slow
     @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not on the path")
     def test_it_compiles_with_the_names_of_anybody(self, tmp_path):
         body = shown("latex", hostile(["map", "ndcg_cut_10", *(f"P_{cutoff}" for cutoff in range(12))]))
@@ -668,6 +670,7 @@ class TestLatex:
         assert "Undefined" not in log
         assert "Missing character" not in log
 
+    @pytest.mark.slow
     @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not on the path")
     def test_a_usual_comparison_fits_on_the_page(self, tmp_path):
         names = ("bm25", "bm25+rm3", "minilm", "bge-small", "e5-base", "splade", "colbert", "rrf")

@@ -174,6 +174,7 @@ def test_wilcoxon_is_that_of_scipy(queries: int) -> None:
     np.testing.assert_allclose(found.p, [each.pvalue for each in expected], rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("queries", [5, 12, 40, 200])
 def test_wilcoxon_takes_differences_for_ties_that_differ_in_their_last_bits(queries: int) -> None:
     found, whole = tenths(7, queries)
@@ -250,6 +251,7 @@ def test_bca_interval_of_one_resample_is_not_known() -> None:
 # Equivalence and queries needed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("margin", [0.01, 0.05, 0.2])
 def test_equivalence_is_that_of_statsmodels(margin: float) -> None:
     runs = values(15, 30)
@@ -265,6 +267,7 @@ def test_runs_without_variation_are_equivalent_where_they_differ_by_less_than_th
     assert equivalence(found, 0.05).p.tolist() == [0, 0, 0, 1, 1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("alpha", "power"), [(0.05, 0.8), (0.01, 0.9), (0.1, 0.5)])
 @pytest.mark.parametrize("effect", [0.03, 0.2, -0.5, 0.8, 1.5])
 def test_queries_needed_are_those_of_statsmodels_rounded_up(effect: float, alpha: float, power: float) -> None:
@@ -272,6 +275,7 @@ def test_queries_needed_are_those_of_statsmodels_rounded_up(effect: float, alpha
     assert queries_needed(np.array([effect]), alpha=alpha, power=power).tolist() == [expected]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effect", [0.1, 0.35, 1.2, 2.5])
 def test_one_query_less_than_needed_has_less_power(effect: float) -> None:
     (needed,) = queries_needed(np.array([effect]), alpha=0.05, power=0.8).tolist()
@@ -354,6 +358,7 @@ def test_no_pairs_have_no_p_values() -> None:
 # Corrections
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "method"), [("holm", "holm"), ("bonferroni", "bonferroni"), ("benjamini-hochberg", "fdr_bh")]
 )

@@ -36,6 +36,7 @@ def standard_error(p: np.ndarray, resamples: int) -> np.ndarray:
 # The test of a pair
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("queries", [2, 5, 11, 16])
 def test_with_few_queries_the_p_value_is_scipys_exact_one(queries: int) -> None:
     found = differences(1, queries)
@@ -43,6 +44,7 @@ def test_with_few_queries_the_p_value_is_scipys_exact_one(queries: int) -> None:
     np.testing.assert_allclose(p, [exact(each) for each in found.T], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_p_values_of_more_queries_come_within_their_error_of_scipys_exact_one() -> None:
     found = differences(2, 18)
     p = np.array([exact(each) for each in found.T])
@@ -123,6 +125,7 @@ def test_p_values_of_the_same_seed_are_the_same_and_of_another_differ() -> None:
     assert all(one != another for one, another in zip(first, other, strict=True))
 
 
+@pytest.mark.slow
 def test_every_block_of_resamples_has_signs_of_its_own() -> None:
     # One block repeated ten times would leave an error of √10 of what it is to be; p here is near 1/2.
     found = differences(7, 100, 200, shift=0.0)
@@ -242,6 +245,7 @@ def test_the_randomised_tukey_test_of_another_seed_differs() -> None:
     assert not np.array_equal(first, other)
 
 
+@pytest.mark.slow
 def test_the_randomised_tukey_test_finds_a_difference_in_five_of_a_hundred_true_null_hypotheses() -> None:
     # 499 resamples: p is a multiple of 1/500, and at most 0.05 with a probability of 25/500
     rng = np.random.default_rng(21)
@@ -250,6 +254,7 @@ def test_the_randomised_tukey_test_finds_a_difference_in_five_of_a_hundred_true_
     assert 0.035 <= (np.array(found) <= 0.05).mean() <= 0.065
 
 
+@pytest.mark.slow
 def test_drawn_signs_of_tied_differences_come_near_the_exact_value() -> None:
     # Tenths, of which many sums are equal to the observed one; scipy counts all 2^18 of whole numbers.
     tenths = np.array([3, -1, 2, 0, 1, 1, -2, 4, 1, -1, 2, 1, 0, 3, -3, 1, 2, -1, 1, 2], dtype=float)

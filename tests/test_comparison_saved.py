@@ -339,6 +339,7 @@ def test_ir_measures_has_the_query_first(tmp_path: Path) -> None:
     assert (set(found.measures), found.qids) == ({"AP", "nDCG@10", "mine"}, ("q1",))
 
 
+@pytest.mark.slow
 def test_ir_measures_own_output_is_read(tmp_path: Path) -> None:
     pytest.importorskip("ir_measures")
     qrels = written(tmp_path, Path(QRELS).read_text().replace("\t", " "), "qrels.txt")
@@ -395,6 +396,7 @@ def test_the_regression_output_of_trec_eval_is_read() -> None:
     assert {"num_q", "gm_map", "runid", "relstring"}.isdisjoint(found.measures)
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.parametrize("version", ["9", "10"])
 def test_the_means_of_what_trec_eval_printed_are_the_averages_that_it_printed(version: str) -> None:
@@ -632,6 +634,7 @@ def test_an_id_that_is_no_unicode_text_is_refused(tmp_path: Path) -> None:
     assert message == r"saved.txt: identifier '\ud800' cannot be written as UTF-8. Use valid Unicode text."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["trec", "csv", "tsv", "json"])
 def test_a_damaged_file_is_read_or_refused_in_one_line(tmp_path: Path, name: str) -> None:
     path = scored(tmp_path, name, "--long-signature", runs=[lacking(tmp_path, "377"), RUNS[1]])

@@ -104,11 +104,13 @@ def check_anova(values: np.ndarray) -> None:
     assert [anova.systems_p, anova.queries_p] == pytest.approx([systems["PR(>F)"], queries["PR(>F)"]], abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("runs", "queries"), [(2, 12), (3, 5), (8, 40)])
 def test_the_analysis_of_variance_is_that_of_statsmodels(runs: int, queries: int) -> None:
     check_anova(simulated(runs, queries, seed=runs))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["map", "ndcg_cut.10"])
 def test_the_analysis_of_the_robust_runs_is_that_of_statsmodels(measure: str) -> None:
     check_anova(robust(measure))
@@ -144,12 +146,14 @@ def test_one_query_has_no_p_values() -> None:
     assert np.array_equal(tukey(np.array([[0.5], [0.25]])), [[1, np.nan], [np.nan, 1]], equal_nan=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("runs", "queries"), [(3, 4), (4, 25), (8, 60)])
 def test_p_values_of_tukey_are_those_of_statsmodels(runs: int, queries: int) -> None:
     values = simulated(runs, queries, seed=10 + runs)
     np.testing.assert_allclose(tukey(values), tukey_of(values), rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["map", "ndcg_cut.10"])
 def test_p_values_of_the_robust_runs_are_those_of_statsmodels(measure: str) -> None:
     values = robust(measure)
@@ -157,6 +161,7 @@ def test_p_values_of_the_robust_runs_are_those_of_statsmodels(measure: str) -> N
     np.testing.assert_allclose(tukey(values), tukey_of(values), rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_many_p_values_are_within_a_billionth_of_integrated_ones() -> None:
     values = simulated(24, 9, seed=5, spread=0.08)  # 276 pairs
     p = tukey(values)
@@ -182,6 +187,7 @@ def test_means_that_are_far_apart_have_p_values_of_0() -> None:
     assert p[~np.eye(3, dtype=bool)].tolist() == [0.0] * 6
 
 
+@pytest.mark.slow
 def test_far_means_of_many_runs_have_p_values_of_0() -> None:
     values = simulated(20, 20, seed=1, spread=0.0) + np.where(np.arange(20) < 10, 0.0, 1e6)[:, None]
     p = tukey(values)
@@ -216,6 +222,7 @@ def test_the_least_difference_of_soybeans_is_the_critical_value_times_the_standa
     assert least_difference(SOYBEANS, 0.05) == pytest.approx(4.33 * (5.41 / 5) ** 0.5, abs=0.006)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [2, 3, 8])
 def test_the_least_difference_has_the_p_value_alpha(runs: int) -> None:
     values = simulated(runs, 12, seed=runs)

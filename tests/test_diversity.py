@@ -230,6 +230,7 @@ def test_the_ideal_ranking_takes_the_larger_id_of_two_equal_documents() -> None:
     assert ours("nERR_IA@2", MIDDLE, {"q": {"x": 1.0}}) == pytest.approx(2 / (2 + 1.5 / 2), rel=1e-14)
 
 
+@pytest.mark.slow
 def test_a_ranking_can_be_better_than_the_greedy_one() -> None:
     run = {"q": {"x": 2.0, "z": 1.0}}
     best = max(
@@ -376,6 +377,7 @@ def ndevals(
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(5))
 def test_500_random_runs_have_ndevals_values(part: int) -> None:
     for seed in range(part * 100, (part + 1) * 100):
@@ -403,6 +405,7 @@ def test_500_random_runs_have_ndevals_values(part: int) -> None:
                 assert value == pytest.approx(expected, rel=1e-12, abs=1e-12), (seed, qid, name, level, alpha, beta)
 
 
+@pytest.mark.slow
 def test_ndeval_does_not_divide_by_the_bound_at_cutoff_1() -> None:
     judgments = {"q": {"1": {"a": 1}, "2": {"a": 1}, "3": {"b": 1}}}
     run = {"q": {"a": 2.0, "b": 1.0}}
@@ -412,6 +415,7 @@ def test_ndeval_does_not_divide_by_the_bound_at_cutoff_1() -> None:
         assert ours(measure, judgments, run) == pytest.approx(value, rel=1e-14)
 
 
+@pytest.mark.slow
 def test_ndevals_ideal_ranking_depends_on_the_order_of_lines() -> None:
     # For alpha = 0.3 equal gains differ in the last bit when they are added up in another order, and then another
     # document comes first. Ours are added up in the order of the subtopics' names, whatever the order of lines.
@@ -428,6 +432,7 @@ def test_ndevals_ideal_ranking_depends_on_the_order_of_lines() -> None:
         assert ours("nERR_IA(alpha=0.3)@20", {"q": groups}, run) == pytest.approx(theirs[0], rel=1e-14)
 
 
+@pytest.mark.slow
 def test_the_notation_of_ir_measures_has_its_values() -> None:
     pytest.importorskip("pyndeval")
     import ir_measures
@@ -553,6 +558,7 @@ def test_a_dictionary_that_holds_no_judgments_of_groups_is_refused(wrong: Any, m
     assert str(error.value) == message
 
 
+@pytest.mark.slow
 def test_under_the_profile_of_ir_measures_ties_are_those_of_pyndeval() -> None:
     ir_measures = pytest.importorskip("ir_measures")
     pytest.importorskip("pyndeval")

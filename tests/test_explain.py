@@ -366,6 +366,7 @@ def closed(closing: str, total: float) -> float:
     return total / by if by else 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROFILES)
 def test_the_terms_of_a_query_add_up_to_its_value(name: str) -> None:
     for seed in range(25):
@@ -799,6 +800,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plugin", ["mine", "mine.py", "./mine.py"])
 def test_a_plugin_s_measure_is_computed_listed_and_explained(plugin: str, folder: Path) -> None:
     done = command("--plugin", plugin, "-q", "-m", "Depth(rel=2)", "-m", "depth", "qrels", "run", folder=folder)
@@ -821,6 +823,7 @@ def test_a_plugin_s_measure_is_computed_listed_and_explained(plugin: str, folder
 HOW = "Give the name of a module or the path of a .py file that calls treceval_py.declare."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command_name", ["score", "explain"])
 @pytest.mark.parametrize(
     ("name", "text", "line"),

@@ -823,6 +823,7 @@ def ordered(table: Run | Qrels) -> list[tuple[str, list[tuple[str, str]]]]:
     return [(qid, [(docid, repr(value)) for docid, value in table[qid].items()]) for qid in table]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["trec_results", "json", "jsonl", "parquet"])
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
@@ -840,6 +841,7 @@ def test_a_run_is_the_same_after_a_round_trip(format: str, data: st.DataObject) 
     assert again.tag == ("mine" if format in ("trec_results", "parquet") else "run")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["qrels", "msmarco", "beir", "json", "jsonl", "parquet"])
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
@@ -854,6 +856,7 @@ def test_judgments_are_the_same_after_a_round_trip(format: str, data: st.DataObj
     assert ordered(again) == ordered(qrels)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(rows(plain, numbers))
 def test_the_ranks_of_a_run_are_the_same_after_a_round_trip_by_ms_marco(scores: dict[str, dict[str, float]]) -> None:
@@ -869,6 +872,8 @@ def test_the_ranks_of_a_run_are_the_same_after_a_round_trip_by_ms_marco(scores: 
     assert all(list(again[qid].values()) == [-float(rank) for rank in range(1, len(again[qid]) + 1)] for qid in again)
 
 
+@pytest.mark.slow
+@pytest.mark.both_readers
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(plain, plain, st.integers(1, 2**40)), min_size=1, max_size=9, unique_by=lambda row: row[:2]))
 def test_both_readers_see_the_same_run_of_ms_marco(lines: list[tuple[str, str, int]]) -> None:

@@ -68,6 +68,7 @@ def test_it_prints_a_summary_and_names_who_could_not_be_scored(assignment: Path)
     ]
 
 
+@pytest.mark.slow
 def test_it_writes_a_gradebook_feedback_and_an_overview(assignment: Path) -> None:
     grade(assignment)
     written = {name for name in files(assignment / "out") if not name.startswith(".grades/")}
@@ -95,6 +96,7 @@ def test_the_rules_of_the_example_are_the_default_ones(tmp_path: Path) -> None:
     assert te.read_rules(tmp_path / "rules.toml") == te.Rules()
 
 
+@pytest.mark.slow
 def test_a_baseline_shows_where_a_submission_loses(assignment: Path) -> None:
     # The baseline has the relevant documents first; of query 1 the submission has d12 first, and d9 only at rank 4.
     best = "".join(
@@ -224,6 +226,7 @@ def test_rules_that_need_a_baseline_say_so(assignment: Path) -> None:
 # --- again and again ---
 
 
+@pytest.mark.slow
 def test_two_gradings_write_the_same_bytes(assignment: Path) -> None:
     grade(assignment, "--workers", "1")
     first = files(assignment / "out")
@@ -232,6 +235,7 @@ def test_two_gradings_write_the_same_bytes(assignment: Path) -> None:
     assert files(assignment / "out") == first
 
 
+@pytest.mark.slow
 def test_what_was_graded_is_not_graded_again(assignment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     grade(assignment)
     records = assignment / "out" / ".grades"
@@ -244,6 +248,7 @@ def test_what_was_graded_is_not_graded_again(assignment: Path, monkeypatch: pyte
     assert points(assignment)["bob"] == "40.00"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["qrels", "run", "claims", "baseline", "rules"])
 def test_what_changes_a_grade_is_graded_again(assignment: Path, change: str) -> None:
     (assignment / "base.txt").write_text(RUN)
@@ -265,6 +270,7 @@ def test_what_changes_a_grade_is_graded_again(assignment: Path, change: str) -> 
     assert len(after & before) == (1 if change in ("run", "claims") else 0)  # bob's is not concerned by these two
 
 
+@pytest.mark.slow
 def test_other_points_are_given_without_grading_again(assignment: Path) -> None:
     grade(assignment)
     before = set((assignment / "out" / ".grades").glob("*.json.gz"))
@@ -274,6 +280,7 @@ def test_other_points_are_given_without_grading_again(assignment: Path) -> None:
     assert points(assignment) == {"ada": "20.00", "bob": "0.00"}
 
 
+@pytest.mark.slow
 def test_feedback_of_who_is_gone_is_removed_and_nothing_else(assignment: Path) -> None:
     grade(assignment)
     (assignment / "out" / "feedback" / "mine.txt").write_text("a note of the teacher's")
@@ -282,6 +289,7 @@ def test_feedback_of_who_is_gone_is_removed_and_nothing_else(assignment: Path) -
     assert sorted(path.name for path in (assignment / "out" / "feedback").iterdir()) == ["ada.txt", "mine.txt"]
 
 
+@pytest.mark.slow
 def test_a_record_that_was_damaged_is_made_again(assignment: Path) -> None:
     grade(assignment)
     first = files(assignment / "out")
@@ -302,6 +310,7 @@ def killed_after(assignment: Path, records: int) -> None:
     process.wait()
 
 
+@pytest.mark.slow
 def test_grading_that_was_killed_goes_on_and_ends_as_if_it_had_not_been(assignment: Path) -> None:
     for number in range(12):
         student = assignment / "in" / f"student{number}"
@@ -372,6 +381,7 @@ sys.exit(status)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is as Linux's /proc tells it")
 def test_hostile_submissions_do_no_harm_and_the_others_are_graded(assignment: Path) -> None:
     hostile(assignment / "in")
@@ -406,6 +416,7 @@ def test_hostile_submissions_do_no_harm_and_the_others_are_graded(assignment: Pa
     }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="names of POSIX systems")
 def test_names_are_no_formulas_no_html_and_no_paths(assignment: Path) -> None:
     hostile(assignment / "in")
@@ -463,6 +474,7 @@ def three(assignment: Path) -> Path:
     return assignment
 
 
+@pytest.mark.slow
 def test_a_submission_that_takes_too_long_is_stopped_and_told(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("treceval_py.grading.workers.START", where_bob("time.sleep(600)"))
     (three / "rules.toml").write_text("[limits]\nseconds = 4\n")
@@ -475,6 +487,7 @@ def test_a_submission_that_takes_too_long_is_stopped_and_told(three: Path, monke
     assert len(list((three / "out" / ".grades").glob("*.json.gz"))) == 2  # bob is tried again the next time
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_takes_nothing_else_along(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("treceval_py.grading.workers.START", where_bob("os._exit(3)"))
     assert grade(three, "--workers", "1").status == 0
@@ -485,6 +498,7 @@ def test_a_process_that_dies_takes_nothing_else_along(three: Path, monkeypatch: 
     }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is limited where Linux's /proc tells it")
 def test_a_run_that_needs_too_much_memory_is_told(assignment: Path) -> None:
     lines = b"".join(b"%d Q0 document%d 1 %d t\n" % (number % 3, number, number) for number in range(1_500_000))
@@ -510,6 +524,7 @@ def test_a_process_that_cannot_start_says_why(assignment: Path, monkeypatch: pyt
     assert done.err == b"treceval: the process that grades could not start: ImportError: no numpy here.\n"
 
 
+@pytest.mark.slow
 def test_programs_that_students_hand_in_are_not_run(assignment: Path) -> None:
     for name in ("json", "numpy", "tempfile", "sitecustomize", "treceval_py"):
         (assignment / "in" / f"{name}.py").write_text("open('executed', 'w').close()\n")
@@ -520,6 +535,7 @@ def test_programs_that_students_hand_in_are_not_run(assignment: Path) -> None:
     assert statuses(assignment)["ada"] == ("scored", "")
 
 
+@pytest.mark.slow
 def test_a_file_of_rules_beside_the_submissions_is_no_submission(assignment: Path) -> None:
     (assignment / "in" / "rules.toml").write_text("[points]\nrun = 10\n")
     grade(assignment, "--rules", "in/rules.toml")
@@ -558,6 +574,7 @@ def alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in Linux's /proc")
 def test_processes_that_grade_end_with_the_one_that_started_them(assignment: Path) -> None:
     lines = b"".join(b"q%d Q0 d%d 1 1 t\n" % (number % 500_000, number) for number in range(1_000_000))
@@ -605,6 +622,7 @@ def hand_in_a_judged_ranking(assignment: Path, ranking: str, claims: str, rules:
     return one_of(assignment, "ada")
 
 
+@pytest.mark.slow
 def test_a_judged_ranking_whose_labels_are_those_of_the_judgments_is_scored_as_the_coursework_does(
     assignment: Path,
 ) -> None:
@@ -615,6 +633,7 @@ def test_a_judged_ranking_whose_labels_are_those_of_the_judgments_is_scored_as_t
     assert [claim["verdict"] for claim in found["claims"]] == ["correct"] * 3
 
 
+@pytest.mark.slow
 def test_labels_of_its_own_count_where_the_rules_say_so(assignment: Path) -> None:
     found = hand_in_a_judged_ranking(assignment, WORKED, CLAIMED, THREE_MEASURES + "own_labels = true\n")
     assert [round(value, 5) for value in found["measures"].values()] == [0.75185, 0.83333, 0.89889]
@@ -630,6 +649,7 @@ def test_a_judged_ranking_is_scored_by_the_judgments_and_not_by_labels_that_leav
     assert [claim["verdict"] for claim in found["claims"]] == ["correct"]
 
 
+@pytest.mark.slow
 def test_a_claim_that_is_right_by_labels_that_contradict_the_judgments_is_a_mistake(assignment: Path) -> None:
     # The document is judged 0. By the invented label AP is 1 for query 1.
     found = hand_in_a_judged_ranking(assignment, "1 Q0 d1 1\n1 Q0 d2 0\n", "MAP = 1.0000\n")
@@ -641,6 +661,7 @@ def test_a_claim_that_is_right_by_labels_that_contradict_the_judgments_is_a_mist
     )
 
 
+@pytest.mark.slow
 def test_ranks_in_the_place_of_labels_are_no_judged_ranking(assignment: Path) -> None:
     ranks = "".join(
         f"{qid} Q0 d{number} {rank}\n" for qid in (1, 2, 3) for rank, number in enumerate(range(12, 0, -1), 1)
@@ -657,6 +678,7 @@ def test_judgments_are_no_baseline(assignment: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_folder_without_submissions_changes_nothing(assignment: Path) -> None:
     grade(assignment)
     before = files(assignment / "out")
@@ -689,6 +711,7 @@ def test_student_is_of_a_single_submission(assignment: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_without_the_page_the_summary_points_to_the_gradebook(
     assignment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -227,6 +227,7 @@ def judged_groups(groups: list[list[int]], missed: list[int], *, depth: int | No
     return judge(Qrels(qrels), Run({"q": run}), tied=True, depth=depth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", ["", "gain=exp,", "discount=jk,", "discount=jk,base=3,", "gains={1:2,3:0.5},"])
 def test_an_average_over_ties_is_the_mean_over_all_orders_of_tied_documents(parameters: str) -> None:
     rng = random.Random(parameters)
@@ -403,6 +404,7 @@ def test_a_cutoff_beyond_the_end_is_none(pair: tuple[str, str]) -> None:
 # Packages in use today ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 5, 10, None])
 def test_ndcg_of_what_was_retrieved_is_that_of_scikit_learn(k: int | None) -> None:
     ndcg_score = pytest.importorskip("sklearn.metrics").ndcg_score
@@ -426,6 +428,7 @@ def test_ndcg_of_what_was_retrieved_is_that_of_scikit_learn(k: int | None) -> No
             assert float(ordered(judged)[row]) == pytest.approx(expected, rel=1e-9, abs=1e-9), (seed, qid)
 
 
+@pytest.mark.slow
 def test_ap_with_ties_together_is_that_of_scikit_learn() -> None:
     average_precision_score = pytest.importorskip("sklearn.metrics").average_precision_score
     (measure,) = parse_measures("AP(norm=retrieved,ties=together)")
@@ -464,6 +467,7 @@ def many_pairs(number: int, **options: Any) -> tuple[dict[str, dict[str, int]], 
     return qrels, run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notation", ["nDCG", "nDCG@1", "nDCG@5", "nDCG@10"])
 def test_ndcg_is_that_of_ir_measures(notation: str) -> None:
     ir_measures = pytest.importorskip("ir_measures")
@@ -478,6 +482,7 @@ def test_ndcg_is_that_of_ir_measures(notation: str) -> None:
     assert dict(zip(judged.qids, measure(judged), strict=True)) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.5, 0.8, 0.95, 0.999])
 @pytest.mark.parametrize("level", [1, 2, 4])
 def test_rbp_is_that_of_ir_measures(p: float, level: int) -> None:
@@ -494,6 +499,7 @@ def test_rbp_is_that_of_ir_measures(p: float, level: int) -> None:
     assert ours == pytest.approx({each.query_id: each.value for each in theirs}, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("perl") is None, reason="gdeval.pl is a Perl script")
 @pytest.mark.parametrize(
     ("ours", "theirs"),
@@ -516,6 +522,7 @@ def test_err_and_exponential_ndcg_are_those_of_gdeval(ours: str, theirs: str) ->
     assert found == pytest.approx(expected, abs=5.001e-6)  # printed with 5 decimals
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [5, 20])
 def test_normalized_err_of_relevant_and_other_documents_is_that_of_ndeval_with_one_subtopic(k: int) -> None:
     ndeval = pytest.importorskip("pyndeval")

@@ -195,9 +195,9 @@ def test_the_claims_of_a_page_are_those_that_are_seen(page: str, claims: list[tu
 
 @pytest.mark.parametrize("text", ["<a ", "<!--", "<![CDATA[", "&#", "</"])
 def test_a_mebibyte_of_markup_that_never_ends_is_read_at_once(text: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert claims_in(text.encode() * ((1 << 20) // len(text)), "x.html") == []
-    assert time.perf_counter() - begun < 10  # minutes, where each beginning is followed to the end of the file
+    assert time.process_time() - begun < 10  # minutes, where each beginning is followed to the end of the file
 
 
 # --- names ---

@@ -53,6 +53,7 @@ def grades(graded: Path) -> dict[str, dict]:  # type: ignore[type-arg]
     return {each["student"]: each for each in found}
 
 
+@pytest.mark.slow
 def test_the_class_has_sixty_students(grades: dict[str, dict]) -> None:  # type: ignore[type-arg]
     assert len(STUDENTS) == 60
     assert set(grades) == set(STUDENTS)
@@ -102,6 +103,7 @@ def test_the_total_in_the_gradebook_is_right_by_hand(name: str, graded: Path) ->
     assert float(rows[name]["points"]) == points_by_hand(STUDENTS[name])
 
 
+@pytest.mark.slow
 def test_a_zip_as_moodle_exports_it_gives_the_same_grades(graded: Path, tmp_path: Path) -> None:
     zipped = json.loads((grade("submissions.zip", tmp_path) / "grades.json").read_text("utf-8"))
     # The platform adds a number to each name, and leaves out who handed nothing in.

@@ -266,6 +266,7 @@ def test_a_single_submission_that_was_repaired_ends_with_status_0(assignment: Pa
     assert (done.status, found["status"], found["points"]) == (0, "repaired", 30)  # three quarters of 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("broken", "last"), [(20, []), (21, ["  and 1 more, see the overview"])])
 def test_at_most_twenty_that_could_not_be_scored_are_named(assignment: Path, broken: int, last: list[str]) -> None:
     for number in range(broken):

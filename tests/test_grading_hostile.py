@@ -362,6 +362,7 @@ def many_entries(count: int) -> bytes:
     return body + record * count + large + locator + last
 
 
+@pytest.mark.slow
 def test_a_list_of_a_million_files_is_refused_before_it_is_built(tmp_path: Path) -> None:
     archive = many_entries(1_000_000)
     tracemalloc.start()

@@ -440,6 +440,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> dict[frozenset[str], str]
     return {frozenset((names[pair.first], names[pair.second])): pair.kind for pair in found}
 
 
+@pytest.mark.slow
 def test_the_same_files_are_paired_each_with_the_next_one_by_name(pairs: dict[frozenset[str], str]) -> None:
     module = made()
     in_zip = "Donald Knuth"  # whose archive has the honest run

@@ -237,6 +237,7 @@ def first_names(page: Any) -> list[str]:
     return [row.inner_text() for row in page.query_selector_all("#summary tbody th")]
 
 
+@pytest.mark.slow
 @needs_browser
 def test_the_page_opens_without_a_fault(opened: Any) -> None:
     page = opened()
@@ -245,6 +246,7 @@ def test_the_page_opens_without_a_fault(opened: Any) -> None:
     assert page.evaluate("getComputedStyle(document.querySelector('.histogram')).display") == "block"
 
 
+@pytest.mark.slow
 @needs_browser
 def test_a_click_on_a_title_sorts_numbers_from_the_highest(opened: Any) -> None:
     page = opened()
@@ -257,6 +259,7 @@ def test_a_click_on_a_title_sorts_numbers_from_the_highest(opened: Any) -> None:
     assert page.get_attribute("#summary thead th:nth-child(2)", "aria-sort") == "ascending"
 
 
+@pytest.mark.slow
 @needs_browser
 def test_a_click_on_the_students_sorts_by_name(opened: Any) -> None:
     page = opened()
@@ -272,6 +275,7 @@ def test_a_click_on_the_students_sorts_by_name(opened: Any) -> None:
     ]
 
 
+@pytest.mark.slow
 @needs_browser
 @pytest.mark.parametrize("width", [360, 768, 1200])
 def test_the_page_is_as_wide_as_the_window(opened: Any, width: int) -> None:
@@ -280,6 +284,7 @@ def test_the_page_is_as_wide_as_the_window(opened: Any, width: int) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
+@pytest.mark.slow
 @needs_browser
 def test_the_page_reads_without_javascript(opened: Any) -> None:
     page = opened(java_script_enabled=False)
@@ -287,6 +292,7 @@ def test_the_page_reads_without_javascript(opened: Any) -> None:
     assert page.query_selector("#summary thead button") is None
 
 
+@pytest.mark.slow
 @needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_is_readable_in_both_schemes(opened: Any, scheme: str) -> None:

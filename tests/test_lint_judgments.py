@@ -395,6 +395,7 @@ def test_trec_evals_judgments_with_levels_have_negative_ones() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_trec_evals_judgments_of_three_assessors_are_those_of_groups() -> None:
     # awk '{k = $1 " " $3; if (k in g) {if (g[k] != $2) n++} else g[k] = $2} END {print n}' prints 6629.
     found = findings(*shared("trec_eval-test/qrels.123"))

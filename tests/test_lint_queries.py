@@ -617,12 +617,14 @@ ROBUST = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SHARED.exists(), reason="the files of the Robust track are not there")
 @pytest.mark.parametrize("name", ROBUST)
 def test_a_run_of_the_robust_track_gives_only_what_is_true_of_it(name):
     assert codes_of(SHARED / "robust03" / f"input.{name}.gz") == ROBUST[name]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SHARED.exists(), reason="trec_eval's test files are not there")
 @pytest.mark.parametrize(
     ("name", "expected"),

@@ -991,6 +991,7 @@ def interrupt(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGINT)
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("sent", [b"", b"1 Q0 a 1 1 t\n", b"\x1f\x8b"])
 def test_an_interruption_ends_the_program_as_it_ends_any_other(sent: bytes, folder: Folder) -> None:
     os.mkfifo(folder.path / "pipe")
@@ -1001,6 +1002,7 @@ def test_an_interruption_ends_the_program_as_it_ends_any_other(sent: bytes, fold
         assert ended(process) == (-signal.SIGINT, b"")
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_while_a_pipe_has_no_writer_is_quiet(folder: Folder) -> None:
     os.mkfifo(folder.path / "first")
     os.mkfifo(folder.path / "second")

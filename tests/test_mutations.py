@@ -9,7 +9,10 @@ import pytest
 from mutations import MUTATIONS, SHAPES, Case, check, failures_of, make_case
 
 
-@pytest.mark.parametrize("start", range(0, 1500, 250))
+@pytest.mark.both_readers
+@pytest.mark.parametrize(
+    "start", [0, *(pytest.param(start, marks=pytest.mark.slow) for start in range(250, 1500, 250))]
+)
 def test_damaged_files_are_scored_or_refused_in_one_line(start: int) -> None:
     failures = [f"{failure.case}\n{failure.wrong}" for failure in failures_of(1, range(start, start + 250))]
     assert not failures, "\n\n".join(failures[:3])

@@ -12,6 +12,8 @@ from random_runs import random_pair
 
 import treceval_py as te
 
+pytestmark = pytest.mark.slow
+
 MEASURES = sorted(pytrec_eval.supported_measures - {"runid", "relstring"})
 """runid and relstring are texts, which pytrec_eval gives as whatever stands in memory."""
 

@@ -153,6 +153,7 @@ PYTREC = ["map", "recip_rank", "Rprec", "bpref", "ndcg", "ndcg_cut_10", "P_5", "
           "set_F", "infAP", "11pt_avg", "iprec_at_recall_0.30"]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_pytrec_eval_has_our_values_and_means_live() -> None:
     for seed, qrels, run in pairs(negatives=True):
         # It reads past its table of levels where a query has no judgment of 0 or more.
@@ -172,6 +173,7 @@ IR_MEASURES = ["AP", "AP@5", "nDCG", "nDCG@10", "P@5", "R@5", "RR", "RR@10", "RR
                "Judged@5", "infAP", "IPrec@0.5", "SetP", "SetR", "RR(rel=2)", "RR(rel=2)@5", "P(rel=2)@3"]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_ir_measures_has_our_values_and_means_live() -> None:
     parsed = {name: ir_measures.parse_measure(name) for name in IR_MEASURES}
     for seed, qrels, run in pairs():
@@ -186,6 +188,7 @@ def test_ir_measures_has_our_values_and_means_live() -> None:
             assert results.mean[name] == pytest.approx(theirs[name].aggregated[measure], abs=1e-12), (seed, name)
 
 
+@pytest.mark.slow
 def test_the_accuracy_of_ir_measures_has_our_values_where_it_has_any() -> None:
     # It divides by zero where all documents are relevant, so one that is not is put last.
     for seed, qrels, run in pairs():
@@ -196,6 +199,7 @@ def test_the_accuracy_of_ir_measures_has_our_values_where_it_has_any() -> None:
         assert {qid: results[qid]["Accuracy"] for qid in known} == pytest.approx(known, abs=1e-12), seed
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("perl") is None, reason="gdeval.pl is a Perl program")
 def test_gdeval_of_ir_measures_has_our_values_live() -> None:
     names = ["ERR@20", "nDCG(dcg='exp-log2')@10"]
@@ -215,6 +219,7 @@ def test_gdeval_of_ir_measures_has_our_values_live() -> None:
         )
 
 
+@pytest.mark.slow
 def test_scikit_learn_has_our_values_and_means_live() -> None:
     names = ["nDCG", "nDCG@3", "nDCG@10", "DCG"]
     for seed, qrels, run in pairs():
@@ -324,6 +329,7 @@ def test_every_profile_computes_its_measures_of_the_messy_pair() -> None:
 class TestIrMeasures:
     """RR goes to pytrec_eval, RR@10 to a provider of its own: two orders of ties, two widths, in one call."""
 
+    @pytest.mark.slow
     def test_rr_and_rr_at_10_order_ties_the_other_way_round(self) -> None:
         # All tied: by descending id c b a, the relevant a third; by ascending id a b c, first. Expected as by hand,
         # and as ir_measures 0.4.3 has it.
@@ -740,6 +746,8 @@ AGREEING = ["num_q", "num_rel", "map", "gm_map", "Rprec", "bpref", "recip_rank",
             "nDCG(gain=exp)@5", "nDCG(ideal=retrieved)", "DCG", "gRBP"]  # fmt: skip
 
 
+@pytest.mark.slow
+@pytest.mark.both_readers
 @pytest.mark.parametrize("complete", [False, True])
 @pytest.mark.parametrize("name", PROFILES)
 def test_both_readers_and_all_ways_in_agree(

@@ -400,6 +400,7 @@ def check_within(found: te.Sensitivity, kind: str) -> None:
                 assert between.lowest[row] - 1e-9 <= value <= between.highest[row] + 1e-9, (qid, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ties", "unjudged"])
 @pytest.mark.parametrize("profile", [name for name in PROFILES if name != "msmarco"])
 def test_values_lie_in_their_ranges(profile: str, kind: str) -> None:

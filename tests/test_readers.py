@@ -168,8 +168,9 @@ def outcome_of(data: bytes, qrels: Any, **options: Any) -> Any:
     return judged.qids, [column.tolist() for column in judged.hits], judged.num_ret.tolist(), judged.tag, retrieved
 
 
+@pytest.mark.both_readers
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("limit", [1, 300, 2000, 10**6])
+@pytest.mark.parametrize("limit", [pytest.param(1, marks=pytest.mark.slow), 300, 2000, 10**6])
 def test_scattered_queries_are_judged_in_any_number_of_parts(
     limit: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +191,7 @@ def test_scattered_queries_are_judged_in_any_number_of_parts(
     assert outcome_of(data, Qrels(judgments), size=100, threads=threads) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 10**6])
 def test_a_document_twice_in_a_scattered_query_is_found_in_any_part(
     limit: int, monkeypatch: pytest.MonkeyPatch

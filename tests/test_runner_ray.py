@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+# Not `skip_without`: processes of Ray import this file, and find no other module of tests.
 pytest.importorskip("ray", reason="the extra `ray` is not installed")
 pytest.importorskip("faiss", reason="the extra `retrieve` is not installed")
 
@@ -28,7 +29,7 @@ from treceval_py.retrieval import distributed, exact, vectors
 from treceval_py.retrieval.distributed import ModelEncoder, RayPool, search_with_ray
 
 # Ray Data warns of its own settings when it copies them.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.*")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.*")]
 
 STORE = 100_000_000
 

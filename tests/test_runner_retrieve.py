@@ -19,22 +19,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from packages import skip_without
+from tiny_models import make_tiny_model
 
 import treceval_py as te
 from treceval_py.cli.commands import run as command
 
 # Without the extra `retrieve` there is nothing to be tested here; `make retrieve` installs it.
-pytest.importorskip("faiss")
-pytest.importorskip("FlagEmbedding")
-
-from tiny_models import make_tiny_model
+skip_without("faiss", "FlagEmbedding")
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "data"
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")]
 
 
 @pytest.fixture(scope="module")
@@ -574,6 +573,7 @@ def test_a_dry_run_says_what_would_be_done_and_writes_nothing(
     assert re.search(r"passages +3 shards of 100 in .*, all there", capfdbinary.readouterr().out.decode())
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_says_how_to_go_on(tiny: str, tmp_path: Path) -> None:
     program = (
         "import os, signal, sys\n"

@@ -237,6 +237,7 @@ def test_copies_of_a_vector_have_one_score_wherever_they_stand(similarity: str) 
     assert np.array_equal(found.positions, np.tile(np.arange(1000), (3, 1)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_what_is_found_for_a_query_does_not_depend_on_the_others(similarity: str) -> None:
     vectors, queries = ArrayVectors(real_numbers(2500, 96)), real_numbers(100, 96, seed=1)
@@ -498,6 +499,7 @@ def test_an_index_that_looks_at_all_numbers_finds_the_best(
     assert np.allclose(found.scores, scores, rtol=0, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("factory", "similarity", "least"),
     [("SQfp16", "inner-product", 0.95), ("SQ8", "cosine", 0.8), ("HNSW16", "l2", 0.95), ("HNSW16", "cosine", 0.95),
@@ -533,6 +535,7 @@ def test_equal_scores_of_an_index_are_in_the_order_of_positions(tmp_path: Path, 
     assert (found.positions % 2 == [[0], [1]]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factory", ["Flat", "SQ8", "IVF40,Flat", "IVF40,SQ8", "HNSW16", "PCA8,SQ8"])
 def test_the_same_vectors_give_the_same_file(tmp_path: Path, factory: str) -> None:
     settings = IndexSettings(factory, "cosine")
@@ -776,6 +779,7 @@ def test_whether_training_is_needed_is_known(factory: str, trained: bool) -> Non
     assert check_factory(factory, 16, "l2", 1000).trained is trained
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "factory",
     ["Flat", "SQ8", "SQfp16", "IVF16,Flat", "IVF16,SQ8", "HNSW16", "HNSW16,SQ8", "IVF16,PQ8x4,RFlat"],
@@ -791,6 +795,7 @@ def test_the_bytes_of_a_vector_are_those_of_its_numbers_and_id(factory: str, eac
     assert indexing.bytes_per_vector(factory, 768, "inner-product") == each
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factory", ["IVF40,PQ4x4", "OPQ1_2,Flat"])
 def test_training_does_not_print_the_warnings_of_faiss(
     tmp_path: Path, factory: str, capfd: pytest.CaptureFixture[str]

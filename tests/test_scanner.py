@@ -53,6 +53,8 @@ READERS = ("python", "compiled")
 few = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 many = settings(max_examples=700, deadline=None, derandomize=True, database=None)
 
+pytestmark = pytest.mark.both_readers
+
 MEASURES = ["map", "P.1,5", "ndcg", "bpref", "num_ret"]
 
 
@@ -305,6 +307,7 @@ def test_numbers_of_hundreds_of_digits_are_read_or_left_to_python(length: int) -
         assert check_score(text) or length >= 512
 
 
+@pytest.mark.slow
 @many
 @given(st.text("0123456789.eE+-_infaINFTY x", min_size=1, max_size=24).filter(lambda text: " " not in text))
 def test_anything_that_looks_like_a_number_is_read_as_float_reads_it(text: str) -> None:
@@ -508,6 +511,7 @@ def text_of(lines: list[bytes]) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
+@pytest.mark.slow
 @many
 @given(st.lists(st.one_of(run_lines, run_lines, run_lines, run_lines, blank_lines), min_size=1, max_size=12))
 def test_lines_of_runs_become_the_columns_that_python_makes(lines: list[bytes]) -> None:
@@ -520,6 +524,7 @@ def test_lines_of_judgments_become_the_columns_that_python_makes(lines: list[byt
     check_block(text_of(lines), QRELS)
 
 
+@pytest.mark.slow
 @many
 @given(
     st.lists(st.one_of(run_lines, qrels_lines, other_lines), min_size=1, max_size=4), st.sampled_from([RUN, RUN, QRELS])
@@ -671,6 +676,7 @@ rules = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @many
 @given(some_qrels, some_runs, rules)
 def test_judged_documents_are_the_same_from_tables_and_from_dictionaries(

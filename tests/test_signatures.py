@@ -126,6 +126,7 @@ def check_repeated(qrels: Any, run: Any, results: te.Results) -> None:
         assert repr(again.mean[again.names[0]]) == repr(results.mean[results.names[0]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_signature_gives_the_same_bits_again(profile: str) -> None:
     rng = random.Random(profile)

@@ -135,6 +135,7 @@ def test_recall_is_capped_by_the_cutoff_and_by_1() -> None:
     assert {qid: row["R@10"] for qid, row in found.items()} == {"1": 9 / 10, "2": 0.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", ["flagembedding-tutorial", "sklearn"])
 def test_ndcg_is_that_of_scikit_learn(profile: str) -> None:
     for seed in range(100):
@@ -224,6 +225,7 @@ MISTAKEN = {1: 0.0, 5: 0.3298163165186628, 10: 0.5955665344840209}
 """The nDCG that the sheet prints: it hands the document ids to scikit-learn's ndcg_score as if they were scores."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cutoff", MISTAKEN)
 def test_the_mistaken_ndcg_of_the_sheet_is_that_of_ids_taken_for_scores(cutoff: int) -> None:
     by_id = {qid: {docid: float(docid) for docid in row} for qid, row in SHEET_RUN.items()}

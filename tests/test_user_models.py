@@ -248,6 +248,7 @@ def no_cwl_eval() -> bool:
     return find_spec("cwl") is None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(no_cwl_eval(), reason="cwl-eval is not installed")
 @pytest.mark.parametrize("part", range(4))
 def test_measures_of_a_reader_have_the_values_of_ir_measures_on_500_random_runs(part: int) -> None:
@@ -260,6 +261,7 @@ def test_measures_of_a_reader_have_the_values_of_ir_measures_on_500_random_runs(
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9), seed
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(no_cwl_eval(), reason="cwl-eval is not installed")
 def test_a_run_deeper_than_1000_is_cut_there_as_in_ir_measures() -> None:
     rng = random.Random(0)
@@ -276,6 +278,7 @@ def test_a_run_deeper_than_1000_is_cut_there_as_in_ir_measures() -> None:
     assert value("SDCG@1500", judged, 4) != pytest.approx(value("SDCG@1000", judged, 4), rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(no_cwl_eval(), reason="cwl-eval is not installed")
 def test_sums_of_rounded_gains_miss_the_target_in_ir_measures_and_not_here() -> None:
     # 1 + 1/3 + 1/3 + 1/3 is 1.9999999999999998 in float64: there the reader goes on to rank 10, 2 over 10.
@@ -286,6 +289,7 @@ def test_sums_of_rounded_gains_miss_the_target_in_ir_measures_and_not_here() -> 
     assert ours([name], judged_in_order_of_lines(qrels, run)) == {("q", name): 2 / 4}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(no_cwl_eval(), reason="cwl-eval is not installed")
 def test_a_grade_above_the_scale_is_its_top_in_ir_measures_and_refused_here() -> None:
     qrels, run = {"q": {"a": 5}}, {"q": {"a": 1.0}}
@@ -300,6 +304,7 @@ def made_comparable(qrels: Any, run: Any) -> tuple[dict[str, dict[str, int]], di
     return by_id, {qid: {docid: score + 2.0 for docid, score in row.items()} for qid, row in run.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.95, 0.8])
 @pytest.mark.parametrize("normalised", ["yes", "no"])
 def test_compatibility_has_the_value_of_ir_measures_at_the_depth_it_has_there(p: float, normalised: str) -> None:
@@ -315,6 +320,7 @@ def test_compatibility_has_the_value_of_ir_measures_at_the_depth_it_has_there(p:
             assert found == pytest.approx(expected, rel=1e-9, abs=1e-12), (seed, qid)
 
 
+@pytest.mark.slow
 def test_compatibility_is_that_of_ir_measures_where_1000_documents_were_retrieved() -> None:
     rng = random.Random(1)
     run = {qid: {f"d{number:04}": float(rng.randint(1, 300)) for number in range(1000)} for qid in ("1", "2", "3")}
@@ -324,6 +330,7 @@ def test_compatibility_is_that_of_ir_measures_where_1000_documents_were_retrieve
     assert ours(["Compat"], judged) == pytest.approx(theirs(["Compat"], qrels, run), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_ideal_ranking_of_ir_measures_is_not_in_the_order_of_the_run() -> None:
     # Two tied documents of one grade: the run is a b, the ideal ranking there b a, as the judgments stand.
     tied = theirs(["Compat"], {"q": {"b": 1, "a": 1}}, {"q": {"a": 1.0, "b": 1.0}})
@@ -337,6 +344,7 @@ def test_the_ideal_ranking_of_ir_measures_is_not_in_the_order_of_the_run() -> No
     assert value("Compat(D=2)", judged) == pytest.approx((1 + 0.95 / 2) / (1 + 0.95))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Accuracy", "Accuracy(rel=2)", "Accuracy@1", "Accuracy@3", "Accuracy(rel=2)@1000"])
 def test_accuracy_has_the_value_of_ir_measures_on_500_random_runs(name: str) -> None:
     failed = without = 0
@@ -355,6 +363,7 @@ def test_accuracy_has_the_value_of_ir_measures_on_500_random_runs(name: str) -> 
     assert without > 0
 
 
+@pytest.mark.slow
 def test_unjudged_documents_are_relevant_at_level_0_in_ir_measures_and_not_here() -> None:
     qrels, run = {"q": {"a": 0, "b": -1}}, {"q": {"b": 3.0, "x": 2.0, "a": 1.0}}
     name = "Accuracy(rel=0)"
@@ -365,6 +374,7 @@ def test_unjudged_documents_are_relevant_at_level_0_in_ir_measures_and_not_here(
     assert ours([name], judged_in_order_of_lines(qrels, above)) == {("q", name): 0.0}
 
 
+@pytest.mark.slow
 def test_the_mean_of_accuracy_leaves_queries_out_in_ir_measures_and_not_here() -> None:
     qrels, run = {"1": {"a": 1}, "2": {"a": 1}}, {"1": {"a": 2.0, "x": 1.0}, "2": {"x": 1.0}}
     accuracy = ir_measures.parse_measure("Accuracy")
@@ -372,6 +382,7 @@ def test_the_mean_of_accuracy_leaves_queries_out_in_ir_measures_and_not_here() -
     assert te.evaluate(qrels, run, "Accuracy").mean["Accuracy"] == 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(no_cwl_eval(), reason="cwl-eval is not installed")
 def test_means_are_over_all_judged_queries_as_in_ir_measures() -> None:
     qrels, run = {"1": {"a": 1, "b": 0}, "2": {"a": 1}}, {"1": {"b": 2.0, "a": 1.0}, "3": {"a": 1.0}}
