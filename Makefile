@@ -36,9 +36,11 @@ types: $(VENV)/installed-dev
 
 check: test lint types
 
-# docs/measures.md, profiles.md, codes.md and rules.md, made from what is declared; a test fails where they are stale.
+# docs/measures.md, profiles.md, codes.md and rules.md, and the stubs of the public names, made from what is declared; a
+# test fails where they are stale.
 docs: $(VENV)/installed
 	$(BIN)/python docs/make.py
+	$(BIN)/python docs/names.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

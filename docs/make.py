@@ -14,7 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from treceval_py.checking.catalogue import CODES
 from treceval_py.checking.findings import Code
@@ -23,6 +23,7 @@ from treceval_py.grading.rules import RULES, example_rules
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.preferences import JudgedPreferences
 from treceval_py.measures import FAMILIES, NICKNAMES, Family, by_section, parse_measures
+from treceval_py.measures.documentation import described, sections
 from treceval_py.measures.parameters import PARAMETERS, Parameter
 from treceval_py.measures.registry import LEAST_GEOMETRIC
 from treceval_py.scoring.conventions import CONVENTIONS, Convention
@@ -37,33 +38,6 @@ JUDGED: Mapping[object, str] = {
     JudgedGroups: "judgments of groups or subtopics",
     JudgedPreferences: "preference judgments",
 }
-
-
-class Described(NamedTuple):
-    """A docstring, taken apart."""
-
-    title: str
-    formula: str
-    parameters: Mapping[str, str]
-    value: str
-    references: str
-    example: list[str]
-
-
-def described(function: Callable[..., Any]) -> Described:
-    """Take the docstring of a measure's function apart."""
-    text = inspect.getdoc(function) or ""
-    title, *rest = re.split(r"^(\S.*)\n-{3,}\n", text, flags=re.MULTILINE)
-    sections = {name: body.strip("\n") for name, body in zip(rest[::2], rest[1::2], strict=True)}
-    parameters = re.findall(r"^(\w+) : .*\n((?:    .*\n?)+)", sections.get("Parameters", ""), re.MULTILINE)
-    return Described(
-        title.strip(),
-        sections["Formula"],
-        {name: joined(body) for name, body in parameters},
-        joined(sections["Returns"].partition("\n")[2]),
-        sections["References"],
-        re.split(r"\n\n", sections["Examples"]),
-    )
 
 
 # From text to Markdown.
@@ -145,19 +119,24 @@ def measures() -> str:
 
 
 def _family(family: Family) -> list[str]:
-    found = described(family.function)
-    lines = [f"### {family.name}", "", prose(found.title), "", f"{_names(family)}", ""]
-    lines += [f"> {prose(each)}\n" for each in found.formula.split("\n\n")]
+    found, says = sections(family.function), described(family)
+    lines = [f"### {family.name}", "", prose(found[""]), "", f"{_names(family)}", ""]
+    lines += [f"> {prose(each)}\n" for each in found["Formula"].strip("\n").split("\n\n")]
     if family.parameters:
-        rows = [_parameter(family, parameter, found.parameters[parameter.name]) for parameter in family.parameters]
+        rows = [_parameter(family, parameter, says[parameter.name]) for parameter in family.parameters]
         lines += [*table(["parameter", "range", "default", "what it is"], rows), ""]
-    lines.append(f"* **Value:** {prose(found.value)}")
+    lines.append(f"* **Value:** {prose(value_of(family))}")
     lines.append(f"* **Over queries:** {_averaged(family)}")
     if family.cutoffs:
         lines.append(f"* **Named alone:** {', '.join(code(each.name) for each in family.measures())}.")
     lines.append(f"* **Computed from:** {_judgments(family)}.")
-    lines.append(f"* **Reference:** {prose(found.references)}")
-    return [*lines, "", *_example(found.example)]
+    lines.append(f"* **Reference:** {prose(found['References'])}")
+    return [*lines, "", *_example(found["Examples"].strip("\n").split("\n\n"))]
+
+
+def value_of(family: Family) -> str:
+    """Return what a measure's docstring says of its value, below the type."""
+    return sections(family.function)["Returns"].partition("\n")[2]
 
 
 def _names(family: Family) -> str:
@@ -169,7 +148,7 @@ def _at(family: Family) -> str:
     """Return what follows a name, with the letter that its docstring has for it: ``@k``, or ``@x``."""
     if family.at is None:
         return ""
-    return "@" + described(family.function).parameters[family.at.name].split(",")[0].rstrip(".")
+    return "@" + described(family)[family.at.name].split(",")[0].rstrip(".")
 
 
 def _only_with(family: Family, notation: str) -> str:

@@ -19,6 +19,7 @@ import treceval_py as te
 from treceval_py import CONVENTIONS, PROFILES
 from treceval_py.checking.catalogue import CODES
 from treceval_py.measures import FAMILIES, NICKNAMES, SECTIONS
+from treceval_py.measures.documentation import described, sections
 
 HOME = Path(__file__).parent.parent
 MESSY = HOME / "data" / "messy"
@@ -77,13 +78,15 @@ def test_an_option_that_making_the_pages_has_not_is_refused() -> None:
 @pytest.mark.parametrize("name", list(FAMILIES))
 def test_a_measure_has_a_section_with_everything(name: str) -> None:
     section = section_of("measures.md", f"### {name}")
-    found = make.described(FAMILIES[name].function)
-    assert found.title.endswith(".")
-    assert all([found.formula, found.value, found.references, found.example])
-    assert "Empty case:" in found.value
-    assert set(found.parameters) == {each.name for each in FAMILIES[name].parameters}
-    assert all(found.parameters.values())
-    for part in (found.title, found.value, found.references, *found.formula.split("\n\n")):
+    found, says = sections(FAMILIES[name].function), described(FAMILIES[name])
+    assert found[""].strip().endswith(".")
+    assert all(found[title].strip() for title in ("Formula", "Returns", "References", "Examples"))
+    value = make.value_of(FAMILIES[name])
+    assert "Empty case:" in value
+    assert set(says) == {each.name for each in FAMILIES[name].parameters}
+    assert all(says.values())
+    formula = found["Formula"].strip("\n").split("\n\n")
+    for part in (found[""], value, found["References"], *formula, *says.values()):
         assert make.prose(part) in section
     for notation in FAMILIES[name].notation:
         assert re.search(rf"`{re.escape(notation)}[(@`]", section)

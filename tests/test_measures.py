@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +34,8 @@ from treceval_py.judging.judged import JudgedGroups
 from treceval_py.judging.locating import assemble, judge_groups, locate
 from treceval_py.judging.preferences import JudgedPreferences, judge_preferences
 from treceval_py.measures import FAMILIES, Family
+from treceval_py.measures.documentation import documentation, sections
+from treceval_py.measures.parameters import PARAMETERS
 from treceval_py.measures.registry import TEXT
 from treceval_py.scoring.pytrec import supported_measures
 
@@ -101,13 +103,29 @@ def test_a_measure_has_a_twin(family: Family) -> None:
 
 @pytest.mark.parametrize("family", list(FAMILIES.values()), ids=lambda family: family.name)
 def test_a_measure_is_documented(family: Family) -> None:
-    text = inspect.getdoc(family.function) or ""
+    text = documentation(family)
     for heading in ("Formula", "Returns", "References", "Examples", *(["Parameters"] if family.parameters else [])):
         assert f"\n{heading}\n{'-' * len(heading)}\n" in text, f"no section {heading}"
     assert "Empty case:" in text, "say what the value is for a query for which nothing was retrieved"
     assert ">>> " in text, "no worked example"
     for parameter in family.parameters:
-        assert f"\n{parameter.name} :" in text, f"parameter {parameter.name} is not described"
+        assert f"\n{parameter.name} : {parameter.form}\n    " in text, f"parameter {parameter.name} is not described"
+
+
+@pytest.mark.parametrize("family", list(FAMILIES.values()), ids=lambda family: family.name)
+def test_a_docstring_describes_a_parameter_only_where_it_says_more(family: Family) -> None:
+    own = re.findall(r"^(\w+) : .*\n((?: {4}.*\n?)+)", sections(family.function).get("Parameters", ""), re.MULTILINE)
+    for name, body in own:
+        assert family.takes(name)
+        assert " ".join(body.split()) not in PARAMETERS[name].meaning, name
+
+
+def test_a_description_in_a_docstring_replaces_the_declared_one() -> None:
+    text = documentation(FAMILIES["bpm_cut"])
+    declared = PARAMETERS["cutoff"].meaning
+    assert declared in documentation(FAMILIES["P"])
+    assert declared not in text
+    assert text.index("Formula\n-------\n") < text.index("Parameters\n") < text.index("\n\nReturns\n-------\n")
 
 
 @pytest.mark.parametrize("family", OF_QRELS, ids=lambda family: family.name)

@@ -80,7 +80,6 @@ CHOICES: dict[str, list[Any]] = {
     "patience": [0.5, 0.9],
     "alpha": [0.0, 0.5, 0.9],
     "target": [0.5, 1.0, 2.5],
-    "effort": [1, 10],
     "deepest": [10, 1000],
     "normalised": ["yes", "no"],
 }
@@ -489,7 +488,7 @@ NOT_CLEAR = [
     (AP.replace("AP", "APP"), "unknown measure 'APP(rel=1)'. Did you mean AP or map or gap? 'treceval measures' lists them all."),
     (AP.replace("AP(rel=1)", "P"), f"'{AP.replace('AP(rel=1)', 'P')}' is no signature: 'P' is not one measure."),
     (AP.replace("#:2", "#:two"), f"'{AP.replace('#:2', '#:two')}' is no signature: 'two' is no number of queries."),
-    (AP.replace("rel=1", "rel=x"), "measure 'AP(rel=x)': 'x' is no whole number. See 'treceval measures' for its parameters."),
+    (AP.replace("rel=1", "rel=x"), "measure 'AP(rel=x)': 'x' is not a whole number. See 'treceval measures' for its parameters."),
 ]  # fmt: skip
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
-
 import click
 
 from treceval_py.cli.printing import put
 from treceval_py.measures import FAMILIES, NICKNAMES, Family, by_section, parse_measures
+from treceval_py.measures.documentation import documentation
 
 __all__ = ["measures"]
 
@@ -55,7 +54,7 @@ def _explained(name: str) -> str:
         return f"{name}: {', '.join(NICKNAMES[name])}\n"
     family = parse_measures(name)[0].family
     head = [family.name, *(f"{each}@k" if family.at else each for each in family.notation)]
-    lines = [" = ".join(dict.fromkeys(head)), *_usage(family), "", inspect.getdoc(family.function) or "", ""]
+    lines = [" = ".join(dict.fromkeys(head)), *_usage(family), "", documentation(family), ""]
     return "\n".join(lines)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.errors import MeasureError
 from treceval_py.judging.judged import Hits, JudgedRun, ratio
+from treceval_py.measures.cutting import cut_at
 
 DEPTH = 1000
 """How deep two rankings are compared by the script of Compatibility's authors."""
@@ -73,11 +74,9 @@ def compatibility(run: JudgedRun, *, p: float = 0.95, deepest: int = DEPTH, norm
     Parameters
     ----------
     p : float
-        Probability of going on to the next depth, between 0 and 1.
+        Probability of going on to the next depth.
     deepest : int
-        D.
-    normalised : {"yes", "no"}
-        Whether it is divided by RBO(I, I), as in the paper of 2021; the two papers of 2020 do not.
+        D, the depth down to which rankings are compared.
 
     Returns
     -------
@@ -120,11 +119,6 @@ def accuracy(run: JudgedRun, *, level: int = 1) -> FloatArray:
     Accuracy = (pairs of a relevant document retrieved and a document retrieved below it that is not) / (r·n), r =
     relevant documents retrieved, n = the others retrieved, unjudged ones too.
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-
     Returns
     -------
     (Q,) float array
@@ -143,7 +137,15 @@ def accuracy(run: JudgedRun, *, level: int = 1) -> FloatArray:
     >>> accuracy(ranked_labels("0 1 - 1"))
     array([0.25])
     """
-    return _share_in_order(run, level, None)
+    query, rank, nth, *_ = run.found(level)
+    # Ranks of a rank column can have gaps, which are documents that are not relevant: the last rank found counts too.
+    length = run.num_ret.copy()
+    np.maximum.at(length, query, rank)
+    relevant = run.count(query)
+    pairs = relevant * (length - relevant)
+    wrong = run.sum(query, (rank - nth).astype(np.float64))
+    all_relevant = (relevant > 0) & (pairs == 0)
+    return np.where(all_relevant, 1.0, ratio(pairs - wrong, pairs))
 
 
 def accuracy_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
@@ -153,13 +155,6 @@ def accuracy_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
     -------
     Accuracy@k = (pairs of a relevant document at a rank ≤ k and a document below it, at a rank ≤ k, that is not) /
     (r·n), r = relevant documents at ranks 1..k, n = the others there, unjudged ones too.
-
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    cutoff : int
-        k, from 1.
 
     Returns
     -------
@@ -179,21 +174,4 @@ def accuracy_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
     >>> accuracy_at(ranked_labels("0 1 - 1"), cutoff=3)
     array([0.5])
     """
-    return _share_in_order(run, level, cutoff)
-
-
-def _share_in_order(run: JudgedRun, level: int, cutoff: int | None) -> FloatArray:
-    query, rank, nth, *_ = run.found(level)
-    retrieved = run.num_ret
-    if cutoff is not None:
-        above = rank <= cutoff
-        query, rank, nth = query[above], rank[above], nth[above]
-        retrieved = np.minimum(retrieved, cutoff)
-    # Ranks of a rank column can have gaps, which are documents that are not relevant: the last rank found counts too.
-    length = retrieved.copy()
-    np.maximum.at(length, query, rank)
-    relevant = run.count(query)
-    pairs = relevant * (length - relevant)
-    wrong = run.sum(query, (rank - nth).astype(np.float64))
-    all_relevant = (relevant > 0) & (pairs == 0)
-    return np.where(all_relevant, 1.0, ratio(pairs - wrong, pairs))
+    return accuracy(cut_at(run, cutoff), level=level)

@@ -8,6 +8,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.judging.judged import Hits, JudgedRun, ratio
+from treceval_py.measures.cutting import cut_at
 from treceval_py.measures.gains import check_scale, powers, residuals
 
 
@@ -30,12 +31,9 @@ def in_rank_order(run: JudgedRun, hits_query: IntArray) -> Iterator[IntArray]:
         yield starts[:queries] + number
 
 
-def _expected_reciprocal_rank(run: JudgedRun, hits: Hits, max_rel: int, cutoff: int | None) -> FloatArray:
+def _expected_reciprocal_rank(run: JudgedRun, hits: Hits, max_rel: int) -> FloatArray:
     check_scale(run, max_rel)
-    counting = hits.rel > 0
-    if cutoff is not None:
-        counting &= hits.rank <= cutoff
-    query, rank, rel = hits.where(counting)
+    query, rank, rel = hits.where(hits.rel > 0)
     # (2^g - 1) / 2^max_rel to the last bit, on any scale.
     stops = np.ldexp(1.0, rel - max_rel) - np.ldexp(1.0, -max_rel)
     values = np.zeros(run.num_queries)
@@ -55,11 +53,6 @@ def expected_reciprocal_rank(run: JudgedRun, *, max_rel: int) -> FloatArray:
     ERR = sum over ranks i of (1/i) · p_i · product over j < i of (1 - p_j), where p_i = (2^g_i - 1) / 2^max_rel is the
     probability that a document judged g_i contents the reader.
 
-    Parameters
-    ----------
-    max_rel : int
-        The top of the scale of judgments, not only of this query.
-
     Returns
     -------
     (Q,) float array
@@ -77,7 +70,7 @@ def expected_reciprocal_rank(run: JudgedRun, *, max_rel: int) -> FloatArray:
     >>> expected_reciprocal_rank(ranked_labels("1 2"), max_rel=2)
     array([0.53125])
     """
-    return _expected_reciprocal_rank(run, run.hits, max_rel, None)
+    return _expected_reciprocal_rank(run, run.hits, max_rel)
 
 
 def expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cutoff: int) -> FloatArray:
@@ -86,13 +79,6 @@ def expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cutoff: int) ->
     Formula
     -------
     ERR@k = sum over ranks i up to k of (1/i) · p_i · product over j < i of (1 - p_j), p_i = (2^g_i - 1) / 2^max_rel.
-
-    Parameters
-    ----------
-    max_rel : int
-        The top of the scale of judgments, not only of this query.
-    cutoff : int
-        k, from 1.
 
     Returns
     -------
@@ -111,7 +97,7 @@ def expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cutoff: int) ->
     >>> expected_reciprocal_rank_at(ranked_labels("1 2"), max_rel=2, cutoff=1)
     array([0.25])
     """
-    return _expected_reciprocal_rank(run, run.hits, max_rel, cutoff)
+    return expected_reciprocal_rank(cut_at(run, cutoff), max_rel=max_rel)
 
 
 def normalized_expected_reciprocal_rank(run: JudgedRun, *, max_rel: int) -> FloatArray:
@@ -120,11 +106,6 @@ def normalized_expected_reciprocal_rank(run: JudgedRun, *, max_rel: int) -> Floa
     Formula
     -------
     nERR = ERR / (ERR of all judged documents in descending order of judgment).
-
-    Parameters
-    ----------
-    max_rel : int
-        The top of the scale of judgments, not only of this query.
 
     Returns
     -------
@@ -143,7 +124,7 @@ def normalized_expected_reciprocal_rank(run: JudgedRun, *, max_rel: int) -> Floa
     >>> normalized_expected_reciprocal_rank(ranked_labels("1 2"), max_rel=2)
     array([0.68])
     """
-    return _normalized(run, max_rel, None)
+    return ratio(expected_reciprocal_rank(run, max_rel=max_rel), _expected_reciprocal_rank(run, run.ideal, max_rel))
 
 
 def normalized_expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cutoff: int) -> FloatArray:
@@ -152,13 +133,6 @@ def normalized_expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cuto
     Formula
     -------
     nERR@k = ERR@k / (ERR@k of all judged documents in descending order of judgment).
-
-    Parameters
-    ----------
-    max_rel : int
-        The top of the scale of judgments, not only of this query.
-    cutoff : int
-        k, from 1.
 
     Returns
     -------
@@ -177,25 +151,8 @@ def normalized_expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cuto
     >>> normalized_expected_reciprocal_rank_at(ranked_labels("1 2"), max_rel=2, cutoff=1)
     array([0.33333333])
     """
-    return _normalized(run, max_rel, cutoff)
-
-
-def _normalized(run: JudgedRun, max_rel: int, cutoff: int | None) -> FloatArray:
-    best = _expected_reciprocal_rank(run, run.ideal, max_rel, cutoff)
-    return ratio(_expected_reciprocal_rank(run, run.hits, max_rel, cutoff), best)
-
-
-def _rank_biased(run: JudgedRun, p: float, level: int, max_rel: int | None, cutoff: int | None) -> FloatArray:
-    """Add up the weights (1 - p)·p^(i-1) of relevant documents, times their share of the scale if it has a top."""
-    counting = run.hits.rel >= max(level, 0)
-    if cutoff is not None:
-        counting &= run.hits.rank <= cutoff
-    query, rank, rel = run.hits.where(counting)
-    weights = powers(p, rank)
-    if max_rel is not None:
-        check_scale(run, max_rel)
-        weights = rel / max_rel * weights
-    return (1.0 - p) * run.sum(query, weights)
+    best = _expected_reciprocal_rank(run, run.ideal.where(run.ideal.rank <= cutoff), max_rel)
+    return ratio(expected_reciprocal_rank(cut_at(run, cutoff), max_rel=max_rel), best)
 
 
 def rank_biased_precision_binary(run: JudgedRun, *, p: float = 0.8, level: int = 1) -> FloatArray:
@@ -204,13 +161,6 @@ def rank_biased_precision_binary(run: JudgedRun, *, p: float = 0.8, level: int =
     Formula
     -------
     RBP = (1 - p) · sum over the ranks i of relevant documents of p^(i-1).
-
-    Parameters
-    ----------
-    p : float
-        Probability of going on to the next document, between 0 and 1.
-    level : int
-        Least judgment that counts as relevant, from 0.
 
     Returns
     -------
@@ -230,7 +180,8 @@ def rank_biased_precision_binary(run: JudgedRun, *, p: float = 0.8, level: int =
     >>> rank_biased_precision_binary(ranked_labels("1 0 2"), p=0.5)
     array([0.625])
     """
-    return _rank_biased(run, p, level, None, None)
+    found = run.found(level)
+    return (1.0 - p) * run.sum(found.query, powers(p, found.rank))
 
 
 def rank_biased_precision_binary_at(run: JudgedRun, *, p: float = 0.8, level: int = 1, cutoff: int) -> FloatArray:
@@ -240,15 +191,6 @@ def rank_biased_precision_binary_at(run: JudgedRun, *, p: float = 0.8, level: in
     -------
     RBP@k = (1 - p) · sum over the ranks i ≤ k of relevant documents of p^(i-1). What lies below rank k counts as not
     relevant; nothing is divided by the weight of the first k.
-
-    Parameters
-    ----------
-    p : float
-        Probability of going on to the next document, between 0 and 1.
-    level : int
-        Least judgment that counts as relevant, from 0.
-    cutoff : int
-        k, from 1.
 
     Returns
     -------
@@ -267,7 +209,7 @@ def rank_biased_precision_binary_at(run: JudgedRun, *, p: float = 0.8, level: in
     >>> rank_biased_precision_binary_at(ranked_labels("1 0 2"), p=0.5, cutoff=2)
     array([0.5])
     """
-    return _rank_biased(run, p, level, None, cutoff)
+    return rank_biased_precision_binary(cut_at(run, cutoff), p=p, level=level)
 
 
 def rank_biased_precision_graded(run: JudgedRun, *, p: float = 0.8, max_rel: int) -> FloatArray:
@@ -276,13 +218,6 @@ def rank_biased_precision_graded(run: JudgedRun, *, p: float = 0.8, max_rel: int
     Formula
     -------
     RBP = (1 - p) · sum over ranks i of (g_i / max_rel) · p^(i-1).
-
-    Parameters
-    ----------
-    p : float
-        Probability of going on to the next document, between 0 and 1.
-    max_rel : int
-        The top of the scale of judgments, not only of this query.
 
     Returns
     -------
@@ -301,7 +236,9 @@ def rank_biased_precision_graded(run: JudgedRun, *, p: float = 0.8, max_rel: int
     >>> rank_biased_precision_graded(ranked_labels("1 0 2"), p=0.5, max_rel=2)
     array([0.375])
     """
-    return _rank_biased(run, p, 1, max_rel, None)
+    check_scale(run, max_rel)
+    query, rank, rel = run.hits.where(run.hits.rel > 0)
+    return (1.0 - p) * run.sum(query, rel / max_rel * powers(p, rank))
 
 
 def rank_biased_precision_graded_at(run: JudgedRun, *, p: float = 0.8, max_rel: int, cutoff: int) -> FloatArray:
@@ -310,15 +247,6 @@ def rank_biased_precision_graded_at(run: JudgedRun, *, p: float = 0.8, max_rel: 
     Formula
     -------
     RBP@k = (1 - p) · sum over ranks i ≤ k of (g_i / max_rel) · p^(i-1).
-
-    Parameters
-    ----------
-    p : float
-        Probability of going on to the next document, between 0 and 1.
-    max_rel : int
-        The top of the scale of judgments, not only of this query.
-    cutoff : int
-        k, from 1.
 
     Returns
     -------
@@ -336,7 +264,7 @@ def rank_biased_precision_graded_at(run: JudgedRun, *, p: float = 0.8, max_rel: 
     >>> rank_biased_precision_graded_at(ranked_labels("1 0 2"), p=0.5, max_rel=2, cutoff=2)
     array([0.25])
     """
-    return _rank_biased(run, p, 1, max_rel, cutoff)
+    return rank_biased_precision_graded(cut_at(run, cutoff), p=p, max_rel=max_rel)
 
 
 def rank_biased_residual(run: JudgedRun, *, p: float = 0.8) -> FloatArray:
@@ -345,11 +273,6 @@ def rank_biased_residual(run: JudgedRun, *, p: float = 0.8) -> FloatArray:
     Formula
     -------
     RBPResidual = (1 - p) · sum over the ranks i of unjudged documents of p^(i-1), plus p^n, n = documents retrieved.
-
-    Parameters
-    ----------
-    p : float
-        Probability of going on to the next document, between 0 and 1.
 
     Returns
     -------

@@ -90,11 +90,6 @@ def number_relevant(run: JudgedRun, *, level: int = 1) -> IntArray:
     -------
     num_rel = R = the documents with rel >= level.
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-
     Returns
     -------
     (Q,) int array
@@ -118,11 +113,6 @@ def number_relevant_retrieved(run: JudgedRun, *, level: int = 1) -> IntArray:
     Formula
     -------
     num_rel_ret = the documents of the ranking with rel >= level.
-
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
 
     Returns
     -------
@@ -148,11 +138,6 @@ def number_nonrelevant_judged_retrieved(run: JudgedRun, *, level: int = 1) -> In
     -------
     num_nonrel_judged_ret = the documents of the ranking with 0 <= rel < level.
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-
     Returns
     -------
     (Q,) int array
@@ -177,11 +162,6 @@ def relevance_string(run: JudgedRun, *, length: int = 10) -> list[str]:
     Formula
     -------
     At each rank the judgment as a digit, ``>`` above 9, ``-`` without a judgment, ``.`` with a negative one.
-
-    Parameters
-    ----------
-    length : int
-        How many ranks to show, from 0.
 
     Returns
     -------
@@ -217,15 +197,6 @@ def utility(
     -------
     utility = a·(relevant retrieved) + b·(others retrieved) + c·(relevant missed) + d·(others not retrieved).
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    coefficients : four floats
-        a, b, c, d.
-    collection_size : int
-        The number of documents in the collection (``-N``), which only d needs.
-
     Returns
     -------
     (Q,) float array
@@ -257,11 +228,6 @@ def share_judged(run: JudgedRun, *, cutoff: int) -> FloatArray:
     -------
     Judged@k = (documents with rel >= 0 at ranks 1..k) / min(k, documents retrieved).
 
-    Parameters
-    ----------
-    cutoff : int
-        k, from 1.
-
     Returns
     -------
     (Q,) float array
@@ -290,11 +256,6 @@ def share_unjudged(run: JudgedRun, *, cutoff: int) -> FloatArray:
     Formula
     -------
     unj@k = (documents without a judgment, or with a negative one, at ranks 1..k) / k.
-
-    Parameters
-    ----------
-    cutoff : int
-        k, from 1.
 
     Returns
     -------

@@ -205,15 +205,6 @@ def alpha_discounted_cumulated_gain(
     (1 - alpha)^(relevant documents of the subtopic above). The divisor is the sum for documents that are all relevant
     to all subtopics, so this is a share already, and not the bare sum of the paper.
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    alpha : float
-        By how much a document's gain for a subtopic falls with each one above it, between 0 and 1.
-    cutoff : int
-        k, from 1.
-
     Returns
     -------
     (Q,) float array
@@ -247,15 +238,6 @@ def alpha_normalized_discounted_cumulated_gain(
     alpha-nDCG@k = DCG / DCG of the ideal ranking, DCG = sum over ranks i of 1..k of gain(i) / log2(i + 1), gain(i) =
     sum over the subtopics of the document at rank i of (1 - alpha)^(relevant documents of the subtopic above). The
     ideal ranking is made greedily: the document with the highest gain next, of equal ones that with the larger id.
-
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    alpha : float
-        By how much a document's gain for a subtopic falls with each one above it, between 0 and 1.
-    cutoff : int
-        k, from 1.
 
     Returns
     -------
@@ -294,12 +276,8 @@ def intent_aware_expected_reciprocal_rank(
 
     Parameters
     ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
     alpha : float
-        Probability that a relevant document is enough for one who looks for its subtopic, between 0 and 1.
-    cutoff : int
-        k, from 1.
+        Probability that a relevant document satisfies a reader who looks for its subtopic.
 
     Returns
     -------
@@ -337,12 +315,8 @@ def normalized_intent_aware_expected_reciprocal_rank(
 
     Parameters
     ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
     alpha : float
-        Probability that a relevant document is enough for one who looks for its subtopic, between 0 and 1.
-    cutoff : int
-        k, from 1.
+        Probability that a relevant document satisfies a reader who looks for its subtopic.
 
     Returns
     -------
@@ -378,15 +352,6 @@ def novelty_and_rank_biased_precision(
     NRBP = ((1 - (1 - alpha)·beta) / S) · sum over ranks i of beta^(i-1) · gain(i), S subtopics, gain(i) = sum over the
     subtopics of the document at rank i of (1 - alpha)^(relevant documents of the subtopic above).
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    alpha : float
-        By how much a document's gain for a subtopic falls with each one above it, between 0 and 1.
-    patience : float
-        beta, the probability of going on to the next document, between 0 and 1.
-
     Returns
     -------
     (Q,) float array
@@ -421,15 +386,6 @@ def normalized_novelty_and_rank_biased_precision(
     of the document at rank i of (1 - alpha)^(relevant documents of the subtopic above). The ideal ranking is made
     greedily: the document with the highest gain next, of equal ones that with the larger id.
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    alpha : float
-        By how much a document's gain for a subtopic falls with each one above it, between 0 and 1.
-    patience : float
-        beta, the probability of going on to the next document, between 0 and 1.
-
     Returns
     -------
     (Q,) float array
@@ -460,11 +416,6 @@ def intent_aware_average_precision(run: JudgedGroups, *, level: int = 1) -> Floa
     -------
     AP-IA = (1/S) · sum over the S subtopics of the AP by the subtopic's judgments. Unlike ``map_avgjg``, subtopics
     without a relevant document do not count.
-
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
 
     Returns
     -------
@@ -499,13 +450,6 @@ def intent_aware_precision(run: JudgedGroups, *, level: int = 1, cutoff: int) ->
     P-IA@k = (1/S) · sum over the S subtopics of (documents relevant to it at ranks 1..k) / k. Unlike ``P_avgjg``,
     subtopics without a relevant document do not count.
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    cutoff : int
-        k, from 1.
-
     Returns
     -------
     (Q,) float array
@@ -534,13 +478,6 @@ def subtopic_recall(run: JudgedGroups, *, level: int = 1, cutoff: int) -> FloatA
     Formula
     -------
     StRecall@k = (subtopics with a relevant document at ranks 1..k) / S, S subtopics with a relevant document at all.
-
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    cutoff : int
-        k, from 1.
 
     Returns
     -------

@@ -211,20 +211,6 @@ def discounted_cumulated_gain(
     -------
     DCG = sum over ranks i of gain(i) / discount(i), where discount(i) = log2(i + 1) unless another is asked for.
 
-    Parameters
-    ----------
-    gains : mapping of int to float
-        The gain of each judgment, from 0; a judgment that is not named is its own gain.
-    gain : {"linear", "exp"}
-        The gain of a judgment g: g, or 2^g - 1. It has to be linear where `gains` are given.
-    discount : {"log2", "jk"}
-        log2(i + 1), or that of Järvelin and Kekäläinen: none for ranks i < `base`, log_base(i) from there on.
-    base : float
-        The base of ``jk``, above 1. With 2 the first two ranks are not discounted.
-    ties : {"ordered", "average"}
-        Documents with equal scores stand as the ranking has them, or each has the average of 1 / discount over the
-        ranks that they take up: the mean over all their orders.
-
     Returns
     -------
     (Q,) float array
@@ -267,17 +253,6 @@ def ideal_discounted_cumulated_gain(
     IDCG = sum over the judged documents in descending order of gain, at ranks i, of gain(i) / discount(i), where
     discount(i) = log2(i + 1) unless another is asked for.
 
-    Parameters
-    ----------
-    gains : mapping of int to float
-        The gain of each judgment, from 0; a judgment that is not named is its own gain.
-    gain : {"linear", "exp"}
-        The gain of a judgment g: g, or 2^g - 1. It has to be linear where `gains` are given.
-    discount : {"log2", "jk"}
-        log2(i + 1), or that of Järvelin and Kekäläinen: none for ranks i < `base`, log_base(i) from there on.
-    base : float
-        The base of ``jk``, above 1. With 2 the first two ranks are not discounted.
-
     Returns
     -------
     (Q,) float array
@@ -314,22 +289,6 @@ def normalized_discounted_cumulated_gain(
     -------
     nDCG = DCG / IDCG, DCG = sum over ranks i of gain(i) / discount(i), IDCG = DCG of the best possible ranking, where
     discount(i) = log2(i + 1) unless another is asked for.
-
-    Parameters
-    ----------
-    gains : mapping of int to float
-        The gain of each judgment, from 0; a judgment that is not named is its own gain.
-    gain : {"linear", "exp"}
-        The gain of a judgment g: g, or 2^g - 1. It has to be linear where `gains` are given.
-    discount : {"log2", "jk"}
-        log2(i + 1), or that of Järvelin and Kekäläinen: none for ranks i < `base`, log_base(i) from there on.
-    base : float
-        The base of ``jk``, above 1. With 2 the first two ranks are not discounted.
-    ideal : {"judged", "retrieved"}
-        Of what the best possible ranking is made: of all judged documents, or of those that were retrieved at any rank.
-    ties : {"ordered", "average"}
-        Documents with equal scores stand as the ranking has them, or each has the average of 1 / discount over the
-        ranks that they take up: the mean over all their orders.
 
     Returns
     -------
@@ -379,21 +338,9 @@ def normalized_discounted_cumulated_gain_at(
 
     Parameters
     ----------
-    cutoff : int
-        k, from 1.
-    gains : mapping of int to float
-        The gain of each judgment, from 0; a judgment that is not named is its own gain.
-    gain : {"linear", "exp"}
-        The gain of a judgment g: g, or 2^g - 1. It has to be linear where `gains` are given.
-    discount : {"log2", "jk"}
-        log2(i + 1), or that of Järvelin and Kekäläinen: none for ranks i < `base`, log_base(i) from there on.
-    base : float
-        The base of ``jk``, above 1. With 2 the first two ranks are not discounted.
-    ideal : {"judged", "retrieved"}
-        Of what the best possible ranking is made: of all judged documents, or of those that were retrieved at any rank.
     ties : {"ordered", "average"}
-        Documents with equal scores stand as the ranking has them, or each has the average of 1 / discount over the
-        ranks that they take up, those below k counting 0: the mean over all their orders.
+        Documents with equal scores keep the ranking's order, or each gets the average of 1 / discount over the ranks
+        that they share, with 0 below rank k: the mean over all their orders.
 
     Returns
     -------
@@ -439,11 +386,6 @@ def ndcg_averaged_over_relevant(run: JudgedRun, *, gains: GainMap = None) -> Flo
     ndcg_rel = (1/m) · sum of DCG@i / IDCG@i over the ranks i of documents with a gain, and of DCG / IDCG for each of
     the m judged documents with a gain that was not retrieved.
 
-    Parameters
-    ----------
-    gains : mapping of int to float
-        The gain of each judgment, from 0; a judgment that is not named is its own gain.
-
     Returns
     -------
     (Q,) float array
@@ -484,9 +426,7 @@ def ndcg_averaged_over_levels(run: JudgedRun, *, level: int = 1, gains: GainMap 
     Parameters
     ----------
     level : int
-        Least judgment that counts as relevant, from 0; only used to tell whether R = 0.
-    gains : mapping of int to float
-        The gain of each judgment, from 0; a judgment that is not named is its own gain.
+        Lowest judgment that counts as relevant; it only decides whether R = 0.
 
     Returns
     -------
@@ -534,11 +474,6 @@ def normalized_g(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
     G = (sum over documents with a gain of gain / log2(2 + C - A)) / (sum of all gains), at the document's rank A =
     gains so far, C = for each rank so far the ideal ranking's gain, at least 1.
 
-    Parameters
-    ----------
-    gains : mapping of int to float
-        The gain of each judgment, from 0; a judgment that is not named is its own gain.
-
     Returns
     -------
     (Q,) float array
@@ -575,11 +510,6 @@ def binary_g(run: JudgedRun, *, level: int = 1) -> FloatArray:
     -------
     binG = (1/R) · sum over the relevant documents retrieved of 1 / log2(2 + documents above it that are not relevant).
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-
     Returns
     -------
     (Q,) float array
@@ -607,13 +537,6 @@ def rank_biased_precision(run: JudgedRun, *, p: float = 0.9, gains: GainMap = No
     -------
     RBP = (1 - p) · sum over ranks i of gain(i)·p^(i-1). Where the highest gain in the query's table is above 1, all
     gains are divided by it. The table holds the gains of all levels from 0 to the highest judgment of the query.
-
-    Parameters
-    ----------
-    p : float
-        Probability of going on to the next document, between 0 and 1.
-    gains : mapping of int to float
-        The gain of each judgment, from 0; a judgment that is not named is its own gain.
 
     Returns
     -------
@@ -684,10 +607,8 @@ def rank_biased_precision_residual(
 
     Parameters
     ----------
-    p : float
-        Probability of going on to the next document, between 0 and 1.
     gains : mapping of int to float
-        Without effect; taken so that ``rbp`` and ``rbp_resid`` can be given the same parameters.
+        No effect; accepted so that ``rbp`` and ``rbp_resid`` take the same parameters.
 
     Returns
     -------

@@ -23,12 +23,9 @@ def graded_average_precision(run: JudgedRun, *, weights: tuple[float, ...] | Non
 
     Parameters
     ----------
-    weights : floats
-        t_1, t_2, …, one for each grade from 1 to the top of the scale, each from 0 and not all 0; they are divided by
-        their sum. Without them all grades have the same.
     max_rel : int
-        The top of the scale of judgments. Equal thresholds cancel out, so that the value does not depend on it; it is
-        checked that no judgment is higher.
+        The top of the scale of judgments; no judgment may be higher. Equal thresholds cancel out, so that the value
+        does not depend on it.
 
     Returns
     -------
@@ -96,12 +93,8 @@ def q_measure(run: JudgedRun, *, beta: float = 1.0, level: int = 1, gains: GainM
 
     Parameters
     ----------
-    beta : float
-        How much gains count, from 0; with 0 it is AP.
     level : int
-        Least judgment that counts as relevant; 0 is as 1. Other documents have no gain.
-    gains : mapping of int to float
-        The gain of each judgment, from 0; a judgment that is not named is its own gain.
+        Lowest judgment that counts as relevant; 0 means 1. Other documents have no gain.
 
     Returns
     -------

@@ -14,11 +14,6 @@ def average_precision_over_groups(run: JudgedGroups, *, level: int = 1) -> Float
     -------
     map_avgjg = mean over the groups of the AP by the group's judgments.
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-
     Returns
     -------
     (Q,) float array
@@ -46,13 +41,6 @@ def precision_over_groups(run: JudgedGroups, *, level: int = 1, cutoff: int) -> 
     -------
     P_avgjg@k = mean over the groups of the P@k by the group's judgments.
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    cutoff : int
-        k, from 1.
-
     Returns
     -------
     (Q,) float array
@@ -79,13 +67,6 @@ def r_precision_multiple_over_groups(run: JudgedGroups, *, level: int = 1, multi
     Formula
     -------
     Rprec_mult_avgjg@x = mean over the groups of the Rprec_mult@x by the group's judgments.
-
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    multiple : float
-        x, from 0.
 
     Returns
     -------

@@ -19,11 +19,6 @@ def binary_preference(run: JudgedRun, *, level: int = 1) -> FloatArray:
     bpref = (1/R) · sum over the relevant documents retrieved of 1 - min(n, R) / min(N, R), n = documents judged not
     relevant above it, N = documents judged not relevant in all; 1 where n = 0.
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-
     Returns
     -------
     (Q,) float array
@@ -56,11 +51,6 @@ def inferred_average_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
     infAP = (1/R) · sum over the relevant documents retrieved, at rank k, of 1/k + ((k-1)/k) · (s/(k-1)) ·
     ((r+e) / (r+n+2e)), s = documents above from the pool, r = relevant and n = judged not relevant above, e = 0.00001.
     A negative judgment marks a document of the pool that was not sampled.
-
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
 
     Returns
     -------

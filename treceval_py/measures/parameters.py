@@ -57,7 +57,7 @@ def integer(text: str) -> int:
         It is none.
     """
     if not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", text):
-        raise MeasureError(f"'{text}' is no whole number")
+        raise MeasureError(f"'{text}' is not a whole number")
     return int(text)
 
 
@@ -70,7 +70,7 @@ def number(text: str) -> float:
         It is none.
     """
     if not re.fullmatch(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", text) or math.isinf(float(text)):
-        raise MeasureError(f"'{text}' is no number")
+        raise MeasureError(f"'{text}' is not a number")
     return float(text)
 
 
@@ -96,6 +96,10 @@ class Parameter(NamedTuple):
         Whether a value is in range.
     range : str
         The range, for messages.
+    type : str
+        The type of its values, empty where the range says it.
+    meaning : str
+        What it does, in a sentence, for every measure whose docstring does not say more.
     show : callable
         Value to text.
     """
@@ -105,7 +109,14 @@ class Parameter(NamedTuple):
     read: Callable[[str], Any]
     fits: Callable[[Any], bool]
     range: str
+    type: str
+    meaning: str
     show: Callable[[Any], str] = _shown
+
+    @property
+    def form(self) -> str:
+        """The type and range of its values, for documentation."""
+        return f"{self.type}, {self.range}" if self.type else self.range
 
     def parse(self, text: str) -> Any:
         """Return the value of a text.
@@ -158,58 +169,65 @@ def _show_numbers(values: tuple[float, ...]) -> str:
     return ",".join(map(_shown, values))
 
 
-def _choice(name: str, *values: str) -> Parameter:
-    return Parameter(name, name, str, lambda x: x in values, " or ".join(values))
+def _integer(name: str, key: str, least: int, meaning: str) -> Parameter:
+    return Parameter(name, key, integer, lambda x: x >= least, f"{least} or more", "int", meaning)
+
+
+def _number(name: str, key: str, fits: Callable[[float], bool], range: str, meaning: str) -> Parameter:
+    return Parameter(name, key, number, fits, range, "float", meaning)
+
+
+def _share(name: str, key: str, meaning: str) -> Parameter:
+    return _number(name, key, lambda x: 0 <= x <= 1, "between 0 and 1", meaning)
+
+
+def _positive(name: str, key: str, meaning: str) -> Parameter:
+    return _number(name, key, lambda x: x >= 0, "0 or more", meaning)
+
+
+def _list(name: str, fits: Callable[[tuple[float, ...]], bool], range: str, meaning: str) -> Parameter:
+    return Parameter(name, name, _numbers, fits, range, "", meaning, _show_numbers)
+
+
+def _choice(name: str, *values: str, meaning: str, key: str = "") -> Parameter:
+    return Parameter(name, key or name, str, lambda x: x in values, " or ".join(values), "", meaning)
 
 
 MOST_MAX_REL = 1000
 """The highest scale of grades: 2 to the power of it is still a float64."""
 
+# fmt: off
 _ALL = (
-    Parameter("level", "rel", integer, lambda x: x >= 0, "0 or more"),
-    Parameter("cutoff", "@", integer, lambda x: x >= 1, "1 or more"),
-    Parameter("recall", "@", number, lambda x: x >= 0, "0 or more"),
-    Parameter("multiple", "@", number, lambda x: x >= 0, "0 or more"),
-    Parameter("rounding", "round", str, lambda x: x in ("nearest", "up"), "nearest or up"),
-    Parameter(
-        "recalls",
-        "recalls",
-        _numbers,
-        lambda x: len(x) > 0 and all(each >= 0 for each in x),
-        "a list of values from 0 on",
-        _show_numbers,
-    ),
-    Parameter("coefficients", "coefficients", _numbers, lambda x: len(x) == 4, "four numbers", _show_numbers),
-    Parameter("collection_size", "docs", integer, lambda x: x >= 0, "0 or more"),
-    Parameter("beta_squared", "beta", number, lambda x: x >= 0, "0 or more"),
-    Parameter("length", "length", integer, lambda x: x >= 0, "0 or more"),
-    Parameter("p", "p", number, lambda x: 0 <= x <= 1, "between 0 and 1"),
-    Parameter("gains", "gains", _read_gains, lambda x: all(gain >= 0 for gain in x.values()), "0 or more", str),
-    _choice("gain", "linear", "exp"),
-    _choice("discount", "log2", "jk"),
-    Parameter("base", "base", number, lambda x: x > 1, "above 1"),
-    _choice("ideal", "judged", "retrieved"),
-    _choice("ties", "ordered", "average"),
-    _choice("steps", "ordered", "together")._replace(key="ties"),
-    _choice("norm", "relevant", "capped", "retrieved"),
-    Parameter("max_rel", "max_rel", integer, lambda x: 1 <= x <= MOST_MAX_REL, f"1 to {MOST_MAX_REL}"),
-    Parameter("min_rel", "min_rel", integer, lambda x: x >= 0, "0 or more"),
-    Parameter(
-        "weights",
-        "weights",
-        _numbers,
-        lambda x: sum(x) > 0 and all(each >= 0 for each in x),
-        "a list of values from 0 on that are not all 0",
-        _show_numbers,
-    ),
-    Parameter("beta", "beta", number, lambda x: x >= 0, "0 or more"),
-    Parameter("patience", "beta", number, lambda x: 0 <= x <= 1, "between 0 and 1"),
-    Parameter("alpha", "alpha", number, lambda x: 0 <= x <= 1, "between 0 and 1"),
-    Parameter("target", "T", number, lambda x: x > 0, "above 0"),
-    Parameter("effort", "K", integer, lambda x: x >= 1, "1 or more"),
-    Parameter("deepest", "D", integer, lambda x: x >= 1, "1 or more"),
-    _choice("normalised", "yes", "no"),
+    _integer("level", "rel", 0, "Lowest judgment that counts as relevant."),
+    _integer("cutoff", "@", 1, "k, the number of ranks that count."),
+    _positive("recall", "@", "x, the level of recall, at most 1."),
+    _positive("multiple", "@", "x, the multiple of R."),
+    _choice("rounding", "nearest", "up", key="round", meaning="How x·R is rounded: to the nearest integer, halves up (trec_eval 10), or by floor(x·R + 0.9) (trec_eval 9)."),
+    _list("recalls", lambda x: len(x) > 0 and all(each >= 0 for each in x), "a list of values from 0 on", "The levels of recall, ascending, each at most 1."),
+    _list("coefficients", lambda x: len(x) == 4, "four numbers", "a, b, c, d."),
+    _integer("collection_size", "docs", 0, "The number of documents in the collection (``-N``); only d needs it."),
+    _positive("beta_squared", "beta", "x, the square of F's beta. trec_eval's parameter, and the ``beta`` that ir_measures passes to it, are this x and are not squared."),
+    _integer("length", "length", 0, "The number of ranks to show."),
+    _share("p", "p", "Probability of going on to the next document."),
+    Parameter("gains", "gains", _read_gains, lambda x: all(gain >= 0 for gain in x.values()), "0 or more", "mapping of int to float", "The gain of each judgment; a judgment that is not listed is its own gain.", str),
+    _choice("gain", "linear", "exp", meaning="The gain of a judgment g: g, or 2^g - 1. It must be linear if `gains` are given."),
+    _choice("discount", "log2", "jk", meaning="log2(i + 1), or Järvelin and Kekäläinen's: none at ranks i < `base`, log_base(i) from there on."),
+    _number("base", "base", lambda x: x > 1, "above 1", "The base of ``jk``. With 2 the first two ranks are not discounted."),
+    _choice("ideal", "judged", "retrieved", meaning="Which documents the best possible ranking is made of: all judged ones, or those retrieved at any rank."),
+    _choice("ties", "ordered", "average", meaning="Documents with equal scores keep the ranking's order, or each gets the average of 1 / discount over the ranks that they share: the mean over all their orders."),
+    _choice("steps", "ordered", "together", key="ties", meaning="Whether documents with equal scores follow one another, or are taken in one step, so that each has the precision at the last rank of the tie. With ``norm=retrieved`` that is scikit-learn's average_precision_score over the documents retrieved."),
+    _choice("norm", "relevant", "capped", "retrieved", meaning="The divisor: R, min(k, R), or the number of relevant documents retrieved. Without a cutoff ``capped`` is R too."),
+    _integer("max_rel", "max_rel", 1, "The top of the scale of judgments, not only of this query.")._replace(fits=lambda x: 1 <= x <= MOST_MAX_REL, range=f"1 to {MOST_MAX_REL}"),
+    _integer("min_rel", "min_rel", 0, "The foot of the scale: this grade and those below it have the gain 0."),
+    _list("weights", lambda x: sum(x) > 0 and all(each >= 0 for each in x), "a list of values from 0 on that are not all 0", "t_1, t_2, …, one for each grade from 1 to the top of the scale; they are divided by their sum. By default all are equal."),
+    _positive("beta", "beta", "How much gains count; with 0, Q is AP."),
+    _share("patience", "beta", "beta, the probability of going on to the next document."),
+    _share("alpha", "alpha", "How much a document's gain for a subtopic falls with each relevant one above it."),
+    _number("target", "T", lambda x: x > 0, "above 0", "T, the gain that is wanted."),
+    _integer("deepest", "D", 1, "D, the depth: a shorter ranking is continued with documents of gain 0, a longer one is cut. The value depends on it."),
+    _choice("normalised", "yes", "no", meaning="Whether it is divided by RBO(I, I), as in the paper of 2021; the two papers of 2020 do not."),
 )
+# fmt: on
 
 PARAMETERS: dict[str, Parameter] = {parameter.name: parameter for parameter in _ALL}
 """All parameters by the keyword of the measures' functions."""

@@ -9,6 +9,7 @@ import numpy as np
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.errors import EvaluationError
 from treceval_py.judging.judged import JudgedRun, ratio
+from treceval_py.measures.cutting import cut_at
 
 Ranks = int | IntArray
 """One rank for all queries, or one for each query (Q,)."""
@@ -66,13 +67,6 @@ def precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
     -------
     P@k = (relevant documents at ranks 1..k) / k. A shorter ranking counts as filled up with others.
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    cutoff : int
-        k, from 1.
-
     Returns
     -------
     (Q,) float array
@@ -99,13 +93,6 @@ def recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
     Formula
     -------
     R@k = (relevant documents at ranks 1..k) / R.
-
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    cutoff : int
-        k, from 1.
 
     Returns
     -------
@@ -134,13 +121,6 @@ def relative_precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatA
     -------
     relative_P@k = (relevant documents at ranks 1..k) / min(k, R).
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    cutoff : int
-        k, from 1.
-
     Returns
     -------
     (Q,) float array
@@ -166,13 +146,6 @@ def capped_recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
     Formula
     -------
     R_cap@k = (relevant documents at ranks 1..k) / min(k, R).
-
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    cutoff : int
-        k, from 1.
 
     Returns
     -------
@@ -201,13 +174,6 @@ def success(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
     -------
     Success@k = 1 if there is a relevant document at ranks 1..k, else 0.
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    cutoff : int
-        k, from 1.
-
     Returns
     -------
     (Q,) float array
@@ -235,14 +201,7 @@ def average_precision(run: JudgedRun, *, level: int = 1, norm: str = "relevant",
     Parameters
     ----------
     level : int
-        Least judgment that counts as relevant, from 0. AP knows relevant and not relevant only; graded judgments
-        are cut at this level.
-    norm : {"relevant", "capped", "retrieved"}
-        What is divided by: R, or the number of relevant documents retrieved. Without a cutoff ``capped`` is R too.
-    steps : {"ordered", "together"}
-        Whether documents with equal scores stand one after the other, or are taken in one step, so that each has the
-        precision at the last rank of the tie. With ``norm=retrieved`` that is scikit-learn's average_precision_score
-        over the documents retrieved.
+        Lowest judgment that counts as relevant. AP is binary: graded judgments are cut at this level.
 
     Returns
     -------
@@ -280,15 +239,6 @@ def average_precision_at(run: JudgedRun, *, level: int = 1, cutoff: int, norm: s
     AP@k = (sum over the relevant documents at ranks 1..k of the precision at their rank) / m, where m is R, min(k, R)
     (``norm=capped``) or the number of relevant documents at ranks 1..k (``norm=retrieved``).
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    cutoff : int
-        k, from 1.
-    norm : {"relevant", "capped", "retrieved"}
-        What is divided by.
-
     Returns
     -------
     (Q,) float array
@@ -320,11 +270,6 @@ def yaap(run: JudgedRun, *, level: int = 1) -> FloatArray:
     -------
     yaap = ln((1 + S) / (1 + R - S)), S = AP·R the undivided sum of precisions.
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-
     Returns
     -------
     (Q,) float array
@@ -352,11 +297,6 @@ def r_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
     Formula
     -------
     Rprec = (relevant documents at ranks 1..R) / R.
-
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
 
     Returns
     -------
@@ -386,13 +326,6 @@ def r_precision_multiple(run: JudgedRun, *, level: int = 1, multiple: float) -> 
     -------
     Rprec_mult@x = (relevant documents at ranks 1..c) / c, c = floor(x·R + 0.9).
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    multiple : float
-        x, from 0.
-
     Returns
     -------
     (Q,) float array
@@ -420,11 +353,6 @@ def reciprocal_rank(run: JudgedRun, *, level: int = 1) -> FloatArray:
     -------
     RR = 1 / (rank of the first relevant document), 0 if there is none.
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-
     Returns
     -------
     (Q,) float array
@@ -451,13 +379,6 @@ def reciprocal_rank_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatA
     -------
     RR@k = 1 / (rank of the first relevant document) if that is at most k, else 0.
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    cutoff : int
-        k, from 1.
-
     Returns
     -------
     (Q,) float array
@@ -473,9 +394,7 @@ def reciprocal_rank_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatA
     >>> reciprocal_rank_at(ranked_labels("0 - 1"), cutoff=2)
     array([0.])
     """
-    found = run.found(level)
-    first = (found.nth == 1) & (found.rank <= cutoff)
-    return run.sum(found.query[first], 1.0 / found.rank[first])
+    return reciprocal_rank(cut_at(run, cutoff), level=level)
 
 
 def interpolated_precision(run: JudgedRun, *, level: int = 1, recall: float, rounding: str = "nearest") -> FloatArray:
@@ -485,15 +404,6 @@ def interpolated_precision(run: JudgedRun, *, level: int = 1, recall: float, rou
     -------
     iprec@x = max of P@i over all ranks i from that of the c-th relevant document on, c = x·R rounded; 0 if fewer than
     c relevant documents were retrieved.
-
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    recall : float
-        x, in [0, 1].
-    rounding : {"nearest", "up"}
-        c is the nearest integer, halves up (trec_eval 10), or floor(x·R + 0.9) (trec_eval 9).
 
     Returns
     -------
@@ -530,13 +440,9 @@ def eleven_point_average(
 
     Parameters
     ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
     recalls : floats
-        The recall levels, ascending, each in [0, 1]. trec_eval walks the list from its end and gives a level that is
-        larger than the one after it the highest precision of all; so does this.
-    rounding : {"nearest", "up"}
-        As for ``iprec_at_recall``.
+        The levels of recall, ascending, each at most 1. A level larger than the one after it gets the highest
+        precision of all, as in trec_eval, which walks the list from its end.
 
     Returns
     -------

@@ -15,11 +15,6 @@ def set_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
     -------
     set_P = (relevant retrieved) / (retrieved).
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-
     Returns
     -------
     (Q,) float array
@@ -43,11 +38,6 @@ def set_recall(run: JudgedRun, *, level: int = 1) -> FloatArray:
     Formula
     -------
     set_recall = (relevant retrieved) / R.
-
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
 
     Returns
     -------
@@ -73,11 +63,6 @@ def set_relative_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
     -------
     set_relative_P = (relevant retrieved) / min(retrieved, R).
 
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-
     Returns
     -------
     (Q,) float array
@@ -101,11 +86,6 @@ def set_average_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
     Formula
     -------
     set_map = (relevant retrieved)² / (retrieved · R).
-
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
 
     Returns
     -------
@@ -133,14 +113,6 @@ def set_f(run: JudgedRun, *, level: int = 1, beta_squared: float = 1.0) -> Float
     Formula
     -------
     set_F = (x + 1)·P·R / (x·P + R), P = set_P, R = set_recall.
-
-    Parameters
-    ----------
-    level : int
-        Least judgment that counts as relevant, from 0.
-    beta_squared : float
-        x, from 0: the square of F's beta. trec_eval's parameter, and the ``beta`` that ir_measures hands to it, are
-        this x; nobody squares it.
 
     Returns
     -------

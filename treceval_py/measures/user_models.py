@@ -113,13 +113,8 @@ def inst(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0,
     Parameters
     ----------
     target : float
-        T, how much gain is wanted, from 0.5: with less, C(i) of a ranking of relevant documents is no probability.
-    max_rel : int
-        The top of the scale of grades, which has the gain 1.
-    min_rel : int
-        The foot of the scale, from 0: this grade and those below it have the gain 0.
-    deepest : int
-        D. A shorter ranking is continued with documents of gain 0, a longer one is cut. It shows in the value.
+        T, the gain that is wanted, at least 0.5: with less, C(i) of a ranking of relevant documents is not a
+        probability.
 
     Returns
     -------
@@ -159,17 +154,6 @@ def insq(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0,
     C(i) = ((i - 1 + 2T) / (i + 2T))², so W(i) is proportional to 1 / (i - 1 + 2T)². The value is the sum of W(i)·r(i)
     down to rank D.
 
-    Parameters
-    ----------
-    target : float
-        T, how much gain is wanted, above 0.
-    max_rel : int
-        The top of the scale of grades, which has the gain 1.
-    min_rel : int
-        The foot of the scale, from 0: this grade and those below it have the gain 0.
-    deepest : int
-        D. A shorter ranking is continued with documents of gain 0, a longer one is cut. It shows in the value.
-
     Returns
     -------
     (Q,) float array
@@ -198,15 +182,6 @@ def scaled_discounted_cumulated_gain(run: JudgedRun, *, max_rel: int, min_rel: i
     -------
     SDCG@k = (sum over ranks i ≤ k of r(i) / log2(i + 1)) / (sum over ranks i ≤ k of 1 / log2(i + 1)). As a model of a
     reader, C(i) = log2(i + 1) / log2(i + 2) above rank k, and 0 there.
-
-    Parameters
-    ----------
-    max_rel : int
-        The top of the scale of grades, which has the gain 1.
-    min_rel : int
-        The foot of the scale, from 0: this grade and those below it have the gain 0.
-    cutoff : int
-        k, from 1.
 
     Returns
     -------
@@ -242,13 +217,9 @@ def bejeweled_player_model(
     Parameters
     ----------
     target : float
-        T, the gain with which readers are satisfied (the benefit wanted, E_b in the paper), above 0.
-    max_rel : int
-        The top of the scale of grades, which has the gain 1.
-    min_rel : int
-        The foot of the scale, from 0: this grade and those below it have the gain 0.
+        T, the gain that satisfies a reader (the benefit wanted, E_b in the paper).
     cutoff : int
-        k, the rank at which readers are tired (the cost spent, E_c in the paper, each document costing 1), from 1.
+        k, the rank at which a reader is tired (the cost spent, E_c in the paper; each document costs 1).
 
     Returns
     -------
@@ -291,12 +262,8 @@ def nearly_expected_reciprocal_rank_8(run: JudgedRun, *, max_rel: int, min_rel: 
 
     Parameters
     ----------
-    max_rel : int
-        The top of the scale of grades, which has the gain 1.
-    min_rel : int
-        The foot of the scale, from 0: this grade and those below it have the gain 0.
     cutoff : int
-        k, from 1. A shorter ranking is continued with documents of gain 0.
+        k, the number of ranks that count. A shorter ranking is continued with documents of gain 0.
 
     Returns
     -------
@@ -328,12 +295,8 @@ def nearly_expected_reciprocal_rank_9(run: JudgedRun, *, max_rel: int, min_rel: 
 
     Parameters
     ----------
-    max_rel : int
-        The top of the scale of grades, which has the gain 1.
-    min_rel : int
-        The foot of the scale, from 0: this grade and those below it have the gain 0.
     cutoff : int
-        k, from 1. A shorter ranking is continued with documents of gain 0.
+        k, the number of ranks that count. A shorter ranking is continued with documents of gain 0.
 
     Returns
     -------
@@ -373,13 +336,10 @@ def nearly_expected_reciprocal_rank_10(
     Parameters
     ----------
     p : float
-        Probability of going on behind a document without gain, between 0 and 1.
-    max_rel : int
-        The top of the scale of grades, which has the gain 1.
-    min_rel : int
-        The foot of the scale, from 0: this grade and those below it have the gain 0.
+        Probability of going on after a document without gain.
     deepest : int
-        D. A shorter ranking is continued with documents of gain 0, a longer one is cut. It shows where p is near 1.
+        D, the depth: a shorter ranking is continued with documents of gain 0, a longer one is cut. The value depends
+        on it when p is near 1.
 
     Returns
     -------
@@ -409,17 +369,6 @@ def nearly_expected_reciprocal_rank_11(
     Formula
     -------
     C(i) = ((i - 1 + 2T) / (i + 2T))²·(1 - r(i)). The value is the sum of W(i)·r(i) down to rank D.
-
-    Parameters
-    ----------
-    target : float
-        T, how much gain is wanted, above 0.
-    max_rel : int
-        The top of the scale of grades, which has the gain 1.
-    min_rel : int
-        The foot of the scale, from 0: this grade and those below it have the gain 0.
-    deepest : int
-        D. A shorter ranking is continued with documents of gain 0, a longer one is cut. It shows in the value.
 
     Returns
     -------

@@ -11,19 +11,9 @@ where they are used.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from treceval_py.io.reporting import Reporter
-    from treceval_py.retrieval.collection import Collection, open_collection
-    from treceval_py.retrieval.devices import devices_for
-    from treceval_py.retrieval.indexing import IndexSettings
-    from treceval_py.retrieval.lexical import Bm25
-    from treceval_py.retrieval.models import Model, Settings, find_model, settings_for
-    from treceval_py.retrieval.pipeline import Dense, Jaccard, Outcome, Request, retrieve
-    from treceval_py.retrieval.planning import Forecast, forecast
-    from treceval_py.retrieval.similarity import cosine, euclidean_distance, inner_product, jaccard
-
+# The public names, by the module that has them. Type checkers see them in __init__.pyi, which docs/names.py makes.
 _MODULES = {
     "treceval_py.retrieval.collection": "Collection open_collection",
     "treceval_py.retrieval.devices": "devices_for",
@@ -37,29 +27,7 @@ _MODULES = {
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
-__all__ = [
-    "Bm25",
-    "Collection",
-    "Dense",
-    "Forecast",
-    "IndexSettings",
-    "Jaccard",
-    "Model",
-    "Outcome",
-    "Reporter",
-    "Request",
-    "Settings",
-    "cosine",
-    "devices_for",
-    "euclidean_distance",
-    "find_model",
-    "forecast",
-    "inner_product",
-    "jaccard",
-    "open_collection",
-    "retrieve",
-    "settings_for",
-]
+__all__ = list(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:

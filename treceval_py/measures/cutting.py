@@ -1,0 +1,22 @@
+"""The first k documents of a ranking: the same measure of these is the measure at k."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from treceval_py.judging.judged import JudgedRun
+
+__all__ = ["cut_at"]
+
+
+def cut_at(run: JudgedRun, k: int) -> JudgedRun:
+    """Return a judged run without what was retrieved below rank k; judgments stay."""
+
+    def cut() -> JudgedRun:
+        within = run.hits.rank <= k
+        tied = None if run.tied is None else run.tied.where(within)
+        return replace(run, hits=run.hits.where(within), num_ret=np.minimum(run.num_ret, k), tied=tied, _made={})
+
+    return run.once(("cut", k), cut)

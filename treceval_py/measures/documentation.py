@@ -1,0 +1,54 @@
+"""The documentation of a measure: its docstring, completed by what is declared of its parameters."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from treceval_py.measures.registry import Family
+
+__all__ = ["described", "documentation", "sections"]
+
+WIDTH = 116
+"""Columns of a docstring in the source, without its indentation."""
+
+
+def sections(function: Callable[..., Any]) -> dict[str, str]:
+    """Return the sections of a docstring by title, its beginning under the empty one."""
+    summary, *rest = re.split(r"^(\S.*)\n-{3,}\n", inspect.getdoc(function) or "", flags=re.MULTILINE)
+    return {"": summary, **dict(zip(rest[::2], rest[1::2], strict=True))}
+
+
+def described(family: Family) -> dict[str, str]:
+    """Return the description of each parameter: from the docstring if it has one, else as declared for all measures."""
+    blocks = re.findall(r"^(\w+) : .*\n((?: {4}.*\n?)+)", sections(family.function).get("Parameters", ""), re.MULTILINE)
+    own = {name: " ".join(body.split()) for name, body in blocks}
+    return {each.name: own.get(each.name, each.meaning) for each in family.parameters}
+
+
+def documentation(family: Family) -> str:
+    """Return the docstring of a measure with all its parameters."""
+    found = sections(family.function)
+    says = described(family)
+    blocks = [f"{each.name} : {each.form}\n{_indented(says[each.name])}\n" for each in family.parameters]
+    found.pop("Parameters", None)
+    titles = list(found)
+    if blocks:
+        found["Parameters"] = "".join(blocks) + "\n"
+        titles.insert(titles.index("Returns") if "Returns" in found else len(titles), "Parameters")
+    parts = [f"{title}\n{'-' * len(title)}\n{found[title]}" if title else found[title] for title in titles]
+    return "".join(parts).rstrip("\n")
+
+
+def _indented(text: str) -> str:
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent="    ",
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
