@@ -39,7 +39,9 @@ MOST_DIGITS = 60
 def given(ctx: click.Context) -> set[str]:
     """Return the names of the parameters that stand on the command line."""
     sources = {each.name: ctx.get_parameter_source(each.name) for each in ctx.command.params if each.name}
-    return {name for name, source in sources.items() if source is ParameterSource.COMMANDLINE}
+    # Before click 8.3, a list of files that is left out is an empty one from the command line.
+    absent = {name for name, value in ctx.params.items() if value == ()}
+    return {name for name, source in sources.items() if source is ParameterSource.COMMANDLINE} - absent
 
 
 def whole_number(text: str, least: int = 0, most: int | None = None) -> int:

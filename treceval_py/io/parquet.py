@@ -256,7 +256,7 @@ def _ids(column: Any, title: str, what: str, name: str) -> Any:
     types, kind = pyarrow.types, column.type
     if types.is_dictionary(kind):
         kind = kind.value_type
-    is_text = types.is_string(kind) or types.is_large_string(kind) or kind == pyarrow.string_view()
+    is_text = types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view"
     if not is_text and not types.is_integer(kind):
         raise _wrong_type(name, title, column.type, f"text, so it is no {what} id")
     if column.null_count:
