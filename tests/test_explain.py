@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from command import Done, treceval
 from random_runs import random_pair
+from rankings import closed
 from test_profiles import PROFILE_OF, QRELS, ROWS, RUN, Row, expressible, label
 
 import treceval_py as te
@@ -354,16 +355,6 @@ def with_ranks(run: dict[str, dict[str, float]], rng: random.Random) -> te.Run:
             f"{qid} Q0 {docid} {rank} {score!r} t\n" for (docid, score), rank in zip(row.items(), ranks, strict=True)
         ]
     return te.read_run(io.BytesIO("".join(lines).encode()))
-
-
-def closed(closing: str, total: float) -> float:
-    """Do with a sum what the closing says."""
-    divided = re.fullmatch(r"(\S+) / (\S+) .*", closing)
-    if divided is None:
-        return total
-    assert float(divided[1]) == pytest.approx(total, rel=1e-5, abs=1e-12)
-    by = float(divided[2])
-    return total / by if by else 0.0
 
 
 @pytest.mark.slow

@@ -22,7 +22,6 @@ from treceval_py import (
     DataError,
     JudgedRun,
     JudgmentGroups,
-    Measure,
     Preference,
     Preferences,
     Qrels,
@@ -291,19 +290,6 @@ def test_unjudged_documents_at_the_end_change_nothing(family: Family, pair: Any)
     qrels, run = pair
     longer = {qid: {**scores, "zz1": -9.0, "zz2": -10.0} for qid, scores in run.items()}
     assert scored(family, judge(Qrels(qrels), Run(longer))) == scored(family, judge(Qrels(qrels), Run(run)))
-
-
-SAME_BEYOND_THE_END = {"ndcg_cut": "ndcg", "map_cut": "map", "recip_rank_cut": "recip_rank", "recall": "set_recall",
-                       "rbp_binary_cut": "rbp_binary"}  # fmt: skip
-
-
-@pytest.mark.parametrize(("cut", "whole"), SAME_BEYOND_THE_END.items())
-@few
-@given(pair=pairs)
-def test_a_cutoff_beyond_the_end_is_none(cut: str, whole: str, pair: Any) -> None:
-    judged = judge(Qrels(pair[0]), Run(pair[1]))
-    far = Measure(FAMILIES[cut], (("cutoff", 5000),))
-    assert list(far(judged)) == list(Measure(FAMILIES[whole])(judged))
 
 
 def shuffled(table: Any, seed: int) -> Any:

@@ -18,7 +18,9 @@ import treceval_py as te
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import judge
 from treceval_py.measures import FAMILIES
-from treceval_py.ranges import tie_ranges, unjudged
+from treceval_py.measures.facts import Labels, Promotes
+from treceval_py.measures.registry import TEXT
+from treceval_py.ranges import tie_ranges
 from treceval_py.ranges.show import RANGE_FORMATS
 from treceval_py.scoring.profiles import PROFILES
 
@@ -386,8 +388,9 @@ def test_measures_that_a_profile_ranks_otherwise_have_ties_of_their_own() -> Non
             assert getattr(found.ties[name], column).tolist() == getattr(direct, column).tolist()
 
 
-TIE_FAMILIES = [family for family in FAMILIES.values() if family.promotes and family.judged is JudgedRun]
-LABEL_FAMILIES = [FAMILIES[name] for name in unjudged._SEARCHES]
+NUMBERS = [family for family in FAMILIES.values() if family.judged is JudgedRun and family.kind != TEXT]
+TIE_FAMILIES = [family for family in NUMBERS if family.promotes is not Promotes.UNKNOWN]
+LABEL_FAMILIES = [family for family in NUMBERS if family.labels is not Labels.UNKNOWN]
 
 
 def check_within(found: te.Sensitivity, kind: str) -> None:

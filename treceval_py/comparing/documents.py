@@ -159,13 +159,13 @@ def with_documents(
 
     Notes
     -----
-    The measures that `arithmetic` takes apart are sums over documents, divided by a number: DCG and nDCG, AP, RR, P,
-    recall, ERR and binary RBP. The contribution of a document is its term of the sum, scaled so that the terms add up
-    to the value; so the differences of the contributions of all documents add up to the difference of the values. What
-    a document adds can depend on those above it (in AP on how many of them are relevant, in ERR on how relevant they
-    are), so one that keeps its rank can have moved. Each run is scaled by itself, which matters where the divisor is
-    the run's own: with nDCG(ideal=retrieved) or AP(norm=retrieved) a document that stands at one rank in both runs
-    contributes differently if they retrieved other relevant documents.
+    The measures that `arithmetic` takes apart are sums over documents, divided by a number, such as nDCG, AP, RR, P,
+    recall, ERR and RBP; a measure declares what sum it is (`Sums`). The contribution of a document is its term of the
+    sum, scaled so that the terms add up to the value; so the differences of the contributions of all documents add up
+    to the difference of the values. What a document adds can depend on those above it (in AP on how many of them are
+    relevant, in ERR on how relevant they are), so one that keeps its rank can have moved. Each run is scaled by itself,
+    which matters where the divisor is the run's own: with nDCG(ideal=retrieved) or AP(norm=retrieved) a document that
+    stands at one rank in both runs contributes differently if they retrieved other relevant documents.
 
     Of other measures, and where ties are averaged, the judged documents whose ranks differ are listed, the most
     relevant and highest first, without contributions.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from treceval_py._types import Source
+from treceval_py._types import IntArray, Source
 from treceval_py.data.ids import Ids, decode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Rules, arrange
@@ -17,6 +18,8 @@ from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.explaining.variants import Situation, has_number, task_of
 from treceval_py.io.trec import Judgments
 from treceval_py.measures import Measure, parse_measures
+from treceval_py.measures.facts import Sums
+from treceval_py.measures.probes import given, single
 from treceval_py.scoring.evaluation import duplicates_of, evaluate_plan, load_judgments, load_run
 from treceval_py.scoring.planning import Plan, Task, plan_of_signatures
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, Profile, profile_named
@@ -122,11 +125,12 @@ class Dissection(NamedTuple):
 
 
 class _Query(NamedTuple):
-    """What the sums need: the retrieved documents, all judgments, and the last rank of the tie at each rank."""
+    """What the sums need: retrieved documents, all judgments, the last rank of the tie at each rank, the measure."""
 
     documents: list[Ranked]
     labels: list[int]
     ends: dict[int, int]
+    measure: Measure
 
 
 def arithmetic(
@@ -246,18 +250,17 @@ def dissected(task: Task, judgments: Qrels, run: Run, qid: str) -> Dissection:
     alone = _query_of(run, qid)
     results = evaluate_plan(Plan((task,), task.profile), Qrels({qid: labels}), alone)
     documents, ends = _ranked(alone, labels, task.rules)
-    query = _Query(documents, sorted(labels.values(), reverse=True), ends)
-    return Dissection(_taken_apart(qid, task.resolved, query, float(results.matrix[0, 0])), documents)
+    query = _Query(documents, sorted(labels.values(), reverse=True), ends, task.resolved)
+    return Dissection(_taken_apart(qid, query, float(results.matrix[0, 0])), documents)
 
 
-def _taken_apart(qid: str, measure: Measure, query: _Query, value: float) -> Arithmetic:
+def _taken_apart(qid: str, query: _Query, value: float) -> Arithmetic:
+    measure = query.measure
     formula = _formula(measure)
-    for names, taken in _TAKEN_APART.items():
-        if measure.family.name in names.split():
-            try:
-                terms, closing, total = taken(query, dict(measure.parameters))
-            except OverflowError:  # grades that only the measure itself can be computed with
-                break
+    if measure.family.sums in _TAKEN_APART:
+        # Grades may be such that only the measure itself can be computed with them.
+        with contextlib.suppress(OverflowError):
+            terms, closing, total = _TAKEN_APART[measure.family.sums](query, given(measure))
             if math.isclose(total, value, rel_tol=1e-9, abs_tol=1e-12):
                 return Arithmetic(qid, measure, formula, terms, closing, value, True)
     plain = [Term(*document, "", 0.0, 0.0) for document in query.documents if document.label is not None]
@@ -309,18 +312,11 @@ def _ranked(alone: Run, labels: Mapping[str, int], rules: Rules) -> tuple[list[R
     return [each for each, _ in found], {each.rank: last[tie] for each, tie in found}
 
 
-Parameters = Mapping[str, object]
+Given = Mapping[str, Any]
+"""The values of a measure's parameters."""
+
 Taken = tuple["list[Term]", str, float]
-
-
-def _level(parameters: Parameters) -> int:
-    level = parameters.get("level", 1)
-    return level if isinstance(level, int) else 1
-
-
-def _cutoff(parameters: Parameters) -> float:
-    cutoff = parameters.get("cutoff")
-    return cutoff if isinstance(cutoff, int) else math.inf
+"""Terms, what is done with their sum, and the value."""
 
 
 def _summed(rows: list[tuple[Ranked, str, float]]) -> tuple[list[Term], float]:
@@ -331,17 +327,48 @@ def _summed(rows: list[tuple[Ranked, str, float]]) -> tuple[list[Term], float]:
     return terms, total
 
 
-def _relevant(query: _Query, parameters: Parameters) -> list[Ranked]:
-    level = max(_level(parameters), 0)
-    return [each for each in query.documents if each.label is not None and each.label >= level]
+def _cutoff(parameters: Given) -> float:
+    return float(parameters.get("cutoff", math.inf))
+
+
+def _relevant(query: _Query, parameters: Given) -> list[Ranked]:
+    """Return the relevant documents within the cutoff."""
+    level, cutoff = max(parameters.get("level", 1), 0), _cutoff(parameters)
+    return [each for each in query.documents if each.label is not None and each.label >= level and each.rank <= cutoff]
+
+
+def _count(query: _Query, parameters: Given) -> int:
+    return sum(label >= max(parameters.get("level", 1), 0) for label in query.labels)
 
 
 def _shown(value: float) -> str:
     return f"{value:.6g}"
 
 
-def _average_precision(query: _Query, parameters: Parameters) -> Taken:
-    relevant = [each for each in _relevant(query, parameters) if each.rank <= _cutoff(parameters)]
+def _each(query: _Query, _: Given) -> Taken:
+    """Ask the measure what each document adds where no other judged one is retrieved."""
+    judged = [each for each in query.documents if each.label is not None]
+    labels = np.array([*(each.label for each in judged), 0], dtype=np.int64)
+    ranks = np.array([*(each.rank for each in judged), 0], dtype=np.int64)
+
+    def alone(at: IntArray) -> list[float]:
+        values = single(query.measure, labels, at, np.array(query.labels, dtype=np.int64), len(query.documents))
+        added: list[float] = (values[:-1] - values[-1]).tolist()
+        return added
+
+    added, first = alone(ranks), alone(np.minimum(ranks, 1))
+    terms, total = _summed(
+        [
+            (each, _shown(at_first) if value == at_first else f"{_shown(at_first)} · {_shown(value / at_first)}", value)
+            for each, value, at_first in zip(judged, added, first, strict=True)
+            if value and at_first
+        ]
+    )
+    return terms, "the sum", total
+
+
+def _average_precision(query: _Query, parameters: Given) -> Taken:
+    relevant = _relevant(query, parameters)
     # Where a tie is taken in one step, each document of it has the precision at its last rank.
     together = parameters.get("steps") == "together"
     ends = [query.ends[each.rank] if together else each.rank for each in relevant]
@@ -350,59 +377,53 @@ def _average_precision(query: _Query, parameters: Parameters) -> Taken:
         (each, f"{nth} relevant / rank {end}", nth / end) for each, nth, end in zip(relevant, found, ends, strict=True)
     ]
     terms, total = _summed(rows)
-    count = sum(label >= max(_level(parameters), 0) for label in query.labels)
-    norm = parameters.get("norm", "relevant")
+    count = _count(query, parameters)
+    norm = parameters.get("norm")
     by = {"retrieved": len(relevant), "capped": min(_cutoff(parameters), count)}.get(str(norm), count)
     words = {"retrieved": "relevant found", "capped": "min(k, relevant)"}.get(str(norm), "relevant")
     return terms, f"{_shown(total)} / {by:g} {words}", total / by if by else 0.0
 
 
-def _reciprocal_rank(query: _Query, parameters: Parameters) -> Taken:
-    first = [each for each in _relevant(query, parameters) if each.rank <= _cutoff(parameters)][:1]
+def _reciprocal_rank(query: _Query, parameters: Given) -> Taken:
+    first = _relevant(query, parameters)[:1]
     terms, total = _summed([(each, f"1 / rank {each.rank}", 1 / each.rank) for each in first])
     return terms, "the first relevant document" if first else "no relevant document", total
 
 
-def _share(query: _Query, parameters: Parameters, by: float, words: str) -> Taken:
-    relevant = [each for each in _relevant(query, parameters) if each.rank <= _cutoff(parameters)]
-    terms, total = _summed([(each, "1 relevant", 1.0) for each in relevant])
+def _share(query: _Query, parameters: Given, by: float, words: str) -> Taken:
+    terms, total = _summed([(each, "1 relevant", 1.0) for each in _relevant(query, parameters)])
     return terms, f"{total:g} / {by:g} {words}", total / by if by else 0.0
 
 
-def _precision(query: _Query, parameters: Parameters) -> Taken:
+def _precision(query: _Query, parameters: Given) -> Taken:
     return _share(query, parameters, _cutoff(parameters), "(the cutoff)")
 
 
-def _recall(query: _Query, parameters: Parameters) -> Taken:
+def _recall(query: _Query, parameters: Given) -> Taken:
     return _share(query, parameters, _count(query, parameters), "relevant")
 
 
-def _capped_recall(query: _Query, parameters: Parameters) -> Taken:
+def _capped_recall(query: _Query, parameters: Given) -> Taken:
     return _share(query, parameters, min(_cutoff(parameters), _count(query, parameters)), "min(k, relevant)")
 
 
-def _count(query: _Query, parameters: Parameters) -> int:
-    return sum(label >= max(_level(parameters), 0) for label in query.labels)
-
-
-def _gain(label: int | None, parameters: Parameters) -> float:
+def _gain(label: int | None, parameters: Given) -> float:
     if label is None or label < 0:
         return 0.0
-    gains = parameters.get("gains")
-    if isinstance(gains, Mapping) and label in gains:
+    gains = parameters.get("gains") or {}
+    if label in gains:
         return float(gains[label])
     return 2.0**label - 1 if parameters.get("gain") == "exp" else float(label)
 
 
-def _discount(rank: int, parameters: Parameters) -> tuple[float, str]:
+def _discount(rank: int, parameters: Given) -> tuple[float, str]:
     if parameters.get("discount") == "jk":
-        base = parameters.get("base", 2.0)
-        base = base if isinstance(base, float) else 2.0
+        base = parameters["base"]
         return (1.0, "1") if rank < base else (math.log2(rank) / math.log2(base), f"log{base:g}({rank})")
     return math.log2(rank + 1), f"log2({rank} + 1)"
 
 
-def _discounted(documents: list[Ranked], parameters: Parameters) -> tuple[list[Term], float]:
+def _discounted(documents: list[Ranked], parameters: Given) -> tuple[list[Term], float]:
     rows = []
     for each in documents:
         gain = _gain(each.label, parameters)
@@ -412,57 +433,71 @@ def _discounted(documents: list[Ranked], parameters: Parameters) -> tuple[list[T
     return _summed(rows)
 
 
-def _dcg(query: _Query, parameters: Parameters) -> Taken:
+def _dcg(query: _Query, parameters: Given) -> Taken:
     terms, total = _discounted(query.documents, parameters)
     return terms, "the sum", total
 
 
-def _ndcg(query: _Query, parameters: Parameters) -> Taken:
+def _ndcg(query: _Query, parameters: Given) -> Taken:
     terms, total = _discounted(query.documents, parameters)
     labels = query.labels
     if parameters.get("ideal") == "retrieved":
         labels = [each.label for each in query.documents if each.label is not None]
-    best = sorted(labels, key=lambda label: -_gain(label, parameters))
-    ranked = [Ranked(rank, "", 0.0, label) for rank, label in enumerate(best, 1)]
-    _, ideal = _discounted(ranked, parameters)
+    best = _in_order(sorted(labels, key=lambda label: -_gain(label, parameters)))
+    return _of_ideal(terms, total, _discounted(best, parameters)[1])
+
+
+def _in_order(labels: Sequence[int]) -> list[Ranked]:
+    return [Ranked(rank, "", 0.0, label) for rank, label in enumerate(labels, 1)]
+
+
+def _of_ideal(terms: list[Term], total: float, ideal: float) -> Taken:
     return terms, f"{_shown(total)} / {_shown(ideal)} of the ideal ranking", total / ideal if ideal else 0.0
 
 
-def _err(query: _Query, parameters: Parameters) -> Taken:
-    top = parameters.get("max_rel")
-    top = top if isinstance(top, int) else 1
+def _stopped(documents: list[Ranked], parameters: Given) -> tuple[list[Term], float]:
     rows, left = [], 1.0
-    for each in query.documents:
-        stop = (2.0 ** max(each.label or 0, 0) - 1) / 2.0**top
+    for each in documents:
+        stop = (2.0 ** max(each.label or 0, 0) - 1) / 2.0 ** parameters["max_rel"]
         if stop and each.rank <= _cutoff(parameters):
             rows.append((each, f"{_shown(left)} · {_shown(stop)} / rank {each.rank}", left * stop / each.rank))
             left *= 1 - stop
-    terms, total = _summed(rows)
+    return _summed(rows)
+
+
+def _err(query: _Query, parameters: Given) -> Taken:
+    terms, total = _stopped(query.documents, parameters)
     return terms, "the sum", total
 
 
-def _rbp(query: _Query, parameters: Parameters) -> Taken:
-    p = parameters.get("p", 0.8)
-    p = p if isinstance(p, float) else 0.8
+def _nerr(query: _Query, parameters: Given) -> Taken:
+    terms, total = _stopped(query.documents, parameters)
+    return _of_ideal(terms, total, _stopped(_in_order(query.labels), parameters)[1])
+
+
+def _rbp(query: _Query, parameters: Given) -> Taken:
+    p = parameters["p"]
     rows = [
         (each, f"(1 - {p:g}) · {p:g}^{each.rank - 1}", (1 - p) * p ** (each.rank - 1))
         for each in _relevant(query, parameters)
-        if each.rank <= _cutoff(parameters)
     ]
     terms, total = _summed(rows)
     return terms, "the sum", total
 
 
-_TAKEN_APART: dict[str, Callable[[_Query, Parameters], Taken]] = {
-    "map map_cut": _average_precision,
-    "recip_rank recip_rank_cut": _reciprocal_rank,
-    "P": _precision,
-    "recall": _recall,
-    "recall_cap relative_P": _capped_recall,
-    "dcg": _dcg,
-    "ndcg ndcg_cut": _ndcg,
-    "err err_cut": _err,
-    "rbp_binary rbp_binary_cut": _rbp,
+_TAKEN_APART: dict[Sums, Callable[[_Query, Given], Taken]] = {
+    Sums.EACH: _each,
+    Sums.SHARE_OF_CUTOFF: _precision,
+    Sums.SHARE_OF_RELEVANT: _recall,
+    Sums.SHARE_OF_BEST: _capped_recall,
+    Sums.GAINS: _dcg,
+    Sums.GAINS_OF_IDEAL: _ndcg,
+    Sums.POWERS: _rbp,
+    Sums.EACH_WITHIN: _each,
+    Sums.EACH_UNCUT: _each,
+    Sums.PRECISIONS: _average_precision,
+    Sums.FIRST: _reciprocal_rank,
+    Sums.CASCADE: _err,
+    Sums.CASCADE_OF_IDEAL: _nerr,
 }
-"""What the value of each family is the sum of. A sum that is not the value, as that of tied documents averaged, is not
-shown."""
+"""How a value is written as a sum. A sum that is not the value, as that of tied documents averaged, is not shown."""

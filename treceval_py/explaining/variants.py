@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 
 from treceval_py.data.ranking import FLOAT32
 from treceval_py.errors import MeasureError
-from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures import FAMILIES, Measure
 from treceval_py.measures.parameters import Gains
-from treceval_py.measures.registry import TEXT
 from treceval_py.scoring.conventions import CONVENTIONS, Conventions
 from treceval_py.scoring.planning import Task
 from treceval_py.scoring.profiles import PROFILES, Profile
@@ -129,7 +127,7 @@ def task_of(
 
 def has_number(measure: Measure) -> bool:
     """Tell whether a measure is a number that is computed from relevance judgments."""
-    return measure.family.kind != TEXT and measure.family.judged is JudgedRun
+    return measure.family.from_relevance
 
 
 def possible(task: Task, situation: Situation) -> bool:
@@ -285,25 +283,14 @@ def _binary(situation: Situation) -> Gains:
 
 _CUT_OFF, _NOT_CUT_OFF = "cut off", "without the cutoff"
 
-_KIN = {
-    "recall": (("recall_cap", "divided by min(k, R)"),),
-    "recall_cap": (("recall", "divided by R"),),
-    "ndcg_cut": (("ndcg", _NOT_CUT_OFF),),
-    "ndcg": (("ndcg_cut", _CUT_OFF),),
-    "map_cut": (("map", _NOT_CUT_OFF),),
-    "map": (("map_cut", _CUT_OFF),),
-    "recip_rank_cut": (("recip_rank", _NOT_CUT_OFF),),
-    "recip_rank": (("recip_rank_cut", _CUT_OFF),),
-    "err": (("err_cut", _CUT_OFF), ("nerr", "divided by the ideal's")),
-    "err_cut": (("err", _NOT_CUT_OFF), ("nerr_cut", "divided by the ideal's")),
-}
-"""Families that go by one name."""
-
 
 def _kin(measure: Measure) -> Iterator[_Change]:
-    given = dict(measure.parameters)
-    for name, words in _KIN.get(measure.family.name, ()):
-        family = FAMILIES[name]
+    """Yield what other families of the same name make of a measure."""
+    given, uncut = dict(measure.parameters), measure.family.uncut
+    found = [(uncut, _NOT_CUT_OFF)] if uncut is not None else []
+    found += [(family, _CUT_OFF) for family in FAMILIES.values() if family.uncut is measure.family]
+    found += [(FAMILIES[name], words) for name, words in measure.family.kin]
+    for family, words in found:
         kept = {key: value for key, value in given.items() if family.takes(key)}
         if family.at is None or family.at.name in kept:
             yield _Change(words, Measure(family, tuple(kept.items())), mistake=words == _NOT_CUT_OFF)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from treceval_py.grading.naming import is_name
+from treceval_py.measures.registry import FAMILIES, TEXT
 
 __all__ = [
     "FAMILY_NAMES",
@@ -72,8 +73,9 @@ def _pairs(line: str) -> Iterator[Pair]:
     fields = text.split(" ")
     if len(fields) == 3 and fields[1] == "all":
         number = WHOLE.fullmatch(fields[2])
+        family = FAMILIES.get(fields[0])
         # What trec_eval prints as text is no claim.
-        if (number or is_name(fields[0])) and fields[0] not in ("runid", "relstring"):
+        if (number or is_name(fields[0])) and (family is None or family.kind != TEXT):
             yield fields[0], fields[2], True
     elif text.startswith("|"):
         yield from _cells(text)

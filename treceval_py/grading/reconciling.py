@@ -188,7 +188,7 @@ class _Ways:
         """Return the number of a measure under the assignment's conventions; None where there is none."""
         if measure not in self._ours:
             value = None
-            if has_number(measure) or measure.family.name == "num_q":  # which is counted of any kind of judgments
+            if has_number(measure) or measure.family.of_judgments:  # of any kind of judgments
                 scorer = self._scorer = self._scorer or Scorer(self._qrels, self._run)
                 (outcome,) = scorer.scored([Variant("", self._task(scorer, measure))])
                 value = None if outcome is None else outcome.mean

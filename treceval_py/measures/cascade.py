@@ -31,11 +31,16 @@ def in_rank_order(run: JudgedRun, hits_query: IntArray) -> Iterator[IntArray]:
         yield starts[:queries] + number
 
 
+def stopping(rel: IntArray, max_rel: int) -> FloatArray:
+    """Return the probability that a document contents the reader, (2^g - 1) / 2^max_rel, to the last bit."""
+    chances: FloatArray = np.ldexp(1.0, np.maximum(rel, 0) - max_rel) - np.ldexp(1.0, -max_rel)
+    return chances
+
+
 def _expected_reciprocal_rank(run: JudgedRun, hits: Hits, max_rel: int) -> FloatArray:
     check_scale(run, max_rel)
     query, rank, rel = hits.where(hits.rel > 0)
-    # (2^g - 1) / 2^max_rel to the last bit, on any scale.
-    stops = np.ldexp(1.0, rel - max_rel) - np.ldexp(1.0, -max_rel)
+    stops = stopping(rel, max_rel)
     values = np.zeros(run.num_queries)
     arrives = np.ones(run.num_queries)
     for rows in in_rank_order(run, query):

@@ -19,6 +19,7 @@ import numpy as np
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.errors import MeasureError
 from treceval_py.judging.judged import JudgedRun
+from treceval_py.measures.facts import Labels, Promotes, Sums, checked
 from treceval_py.measures.parameters import PARAMETERS, Parameter, Tail
 
 __all__ = ["FAMILIES", "GEOMETRIC", "MEAN", "NICKNAMES", "NO_AVERAGE", "SUM", "Average", "Family", "Measure", "declare"]
@@ -77,14 +78,6 @@ GEOMETRIC = Average("geometric mean", _logarithms, lambda total, count: math.exp
 NO_AVERAGE = Average("none", lambda values: values, lambda _, __: 0.0)
 
 
-NOTHING, RELEVANCE, GAIN, BOTH, PREFERENCE, JUDGMENT = "nothing", "relevance", "gain", "both", "preference", "judgment"
-
-PROMOTED = (NOTHING, RELEVANCE, GAIN, BOTH, PREFERENCE, JUDGMENT)
-"""What may decide how the place of a document counts: nothing (the order is of no account); whether it is relevant; its
-gain; both, relevance before gain; whether it is relevant (first), unjudged or judged not relevant (last); whether it is
-judged."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
     """A measure as it is declared, before its parameters have values.
@@ -113,9 +106,17 @@ class Family:
         All its parameters, from the function's signature.
     judged : type
         The kind of judged run that it takes, from the function's signature.
-    promotes : str
-        What a document must have more of than another so that the value is never lower (or never higher) with it in
-        the other's place further up: one of `PROMOTED`; empty where this is not so.
+    promotes : Promotes or None
+        The property by which better documents, ranked higher, never lower (or never raise) the value. Of this fact and
+        the next two, None is one that a measure from outside does not declare; it is treated as unknown.
+    sums : Sums or None
+        How the value is a sum over documents.
+    labels : Labels or None
+        Which labels of unjudged documents give the extremes.
+    kin : tuple of (name, words)
+        Other families that go by the same name, and what they do otherwise.
+    of_judgments : bool
+        Whether a query keeps its value if the run lacks it, also where other measures count 0 for such a query.
     """
 
     name: str
@@ -130,7 +131,19 @@ class Family:
     summary: bool
     parameters: tuple[Parameter, ...]
     judged: type
-    promotes: str = ""
+    promotes: Promotes | None
+    sums: Sums | None
+    labels: Labels | None
+    kin: tuple[tuple[str, str], ...]
+    of_judgments: bool
+
+    @property
+    def uncut(self) -> Family | None:
+        """The family of the same notation without a cutoff, as nDCG is that of nDCG@k."""
+        if self.at is None or not self.notation:
+            return None
+        alike = (each for each in FAMILIES.values() if each.at is None and each.notation[:1] == self.notation[:1])
+        return next(alike, None)
 
     @property
     def position(self) -> int:
@@ -141,6 +154,17 @@ class Family:
     def title(self) -> str:
         """The first line of its docstring."""
         return inspect.getdoc(self.function).split("\n")[0]  # type: ignore[union-attr]
+
+    @property
+    def from_relevance(self) -> bool:
+        """Whether it is a number that is computed from relevance judgments; others need no facts."""
+        return self.kind != TEXT and self.judged is JudgedRun
+
+    def or_declare(self, fact: Promotes | Labels | None, todo: str) -> str:
+        """Return what to do where a fact is unknown, which its author can declare if that was left out."""
+        if fact is not None or not self.from_relevance:
+            return todo
+        return f"Declare it (see treceval_py.declare), or {todo[0].lower()}{todo[1:]}"
 
     def parameter(self, key: str) -> Parameter:
         """Return the parameter of that name in notation.
@@ -275,7 +299,11 @@ def declare(
     kind: str = REAL,
     per_query: bool = True,
     summary: bool = True,
-    promotes: str = "",
+    promotes: Promotes | str | None = None,
+    sums: Sums | str | None = None,
+    labels: Labels | str | None = None,
+    kin: Mapping[str, str] | None = None,
+    of_judgments: bool = False,
 ) -> Family:
     """Declare a measure: from here on it has a name, is parsed, computed, listed and explained.
 
@@ -301,8 +329,19 @@ def declare(
         How values are printed.
     per_query, summary : bool
         Whether there is a line for each query, and one for all.
-    promotes : str
-        What of a document decides how its place counts, one of `PROMOTED`; see `Family`.
+    promotes : Promotes or str, optional
+        The property by which better documents, ranked higher, never lower (or never raise) the value; a member of
+        `Promotes` or its value, such as ``"relevance"``. Without it ``--ties`` refuses the measure.
+    sums : Sums or str, optional
+        How the value is a sum over documents, such as ``"each"``. Without it ``explain --query`` shows no terms, and
+        the average over orders of ties is known where the orders are few.
+    labels : Labels or str, optional
+        Which labels of unjudged documents give the extremes, such as ``"alike"``. Without it ``--unjudged`` refuses the
+        measure.
+    kin : mapping of str to str, optional
+        Other families that go by the same name, and what they do otherwise, for ``explain``.
+    of_judgments : bool
+        Whether a query keeps its value if the run lacks it, also where other measures count 0 for such a query.
 
     Returns
     -------
@@ -312,7 +351,8 @@ def declare(
     Raises
     ------
     MeasureError
-        The name is taken, or the function has a parameter that no declaration of `PARAMETERS` describes.
+        The name is taken, the function has a parameter that no declaration of `PARAMETERS` describes, or a fact is not
+        known or needs a parameter that the function has not.
     """
     if name in FAMILIES or name in NICKNAMES:
         raise MeasureError(f"there is already a measure called '{name}'", "Choose another name.")
@@ -338,7 +378,11 @@ def declare(
         summary=summary,
         parameters=tuple(PARAMETERS[each] for each in rest),
         judged=_annotation(function, first),
-        promotes=promotes,
+        promotes=checked(Promotes, promotes, name, rest),
+        sums=checked(Sums, sums, name, rest),
+        labels=checked(Labels, labels, name, rest),
+        kin=tuple((kin or {}).items()),
+        of_judgments=of_judgments,
     )
     FAMILIES[name] = family
     return family

@@ -150,7 +150,7 @@ class _Judging:
 
 def _zeroed(measure: Measure, values: FloatArray, as_zero: BoolArray) -> tuple[FloatArray, float]:
     """Return values with 0 for some queries, and their average."""
-    if measure.family.name not in ("num_q", "num_rel"):
+    if not measure.family.of_judgments:
         values = np.where(as_zero, 0.0, values)
     return values, measure.family.average(values, len(values))
 

@@ -17,10 +17,12 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.judging.judged import Hits, JudgedRun, Tied, ratio
+from treceval_py.measures.cascade import stopping
+from treceval_py.measures.facts import Sums
 from treceval_py.measures.gains import gain_of
-from treceval_py.measures.registry import FAMILIES, Measure
+from treceval_py.measures.probes import parameter, rank_weights, shares, values, with_fixed_ideal
+from treceval_py.measures.registry import Measure
 from treceval_py.ranges.groups import MOST_CELLS, Groups, groups_of, portions
-from treceval_py.ranges.probes import parameter, rank_weights, shares, values, with_fixed_ideal
 
 __all__ = ["MOST_ORDERS", "expected_values"]
 
@@ -102,8 +104,8 @@ def expected_values(judged: JudgedRun, measure: Measure, key: FloatArray, depth:
         NaN where there is no closed form and there are more than `MOST_ORDERS` orders.
     """
     case = _Case(judged, measure, key, depth)
-    closed = _CLOSED.get(measure.family.name)
-    found = None if closed is None else closed(case)
+    sums = measure.family.sums
+    found = _CLOSED[sums](case) if sums in _CLOSED else None
     return _over_all_orders(case) if found is None else found
 
 
@@ -320,10 +322,7 @@ def _expected_reciprocal_rank(case: _Case) -> FloatArray | None:
     In a tie, the chance to get past any j documents is the average over all choices of j of the product of (1 - p):
     the j-th elementary symmetric polynomial over their number, built up document by document.
     """
-    given = dict(case.measure.parameters)
-    plain = Measure(FAMILIES["err"], (("max_rel", given["max_rel"]),))
-    of = shares(plain, case.hits.rel)
-    stops = of.worth[np.searchsorted(of.labels, case.hits.rel)]
+    stops = stopping(case.hits.rel, parameter(case.measure, "max_rel"))
     groups, inside = case.groups, case.groups.inside(case.limit)
     reached = _reached(groups, 1.0 - stops)
     counted = stops > 0
@@ -343,8 +342,8 @@ def _expected_reciprocal_rank(case: _Case) -> FloatArray | None:
         stopped = (passed[:, :-1] - passed[:, 1:]) / (groups.first[some][:, None] + place - 1)
         stopped[place > inside[some][:, None]] = 0.0
         total += case.judged.sum(groups.query[some], stopped.sum(axis=1) * reached[some])
-    top = max(of.worth.max(initial=0.0), 0.0)
-    return _from_top(case, total / top, of.top) if top > 0 else total
+    top = stops.max(initial=0.0)
+    return _from_top(case, total / top, int(case.hits.rel.max())) if top > 0 else total
 
 
 def _reached(groups: Groups, passes: FloatArray) -> FloatArray:
@@ -567,24 +566,19 @@ def _mean_over(case: _Case, query: int, ranks: list[IntArray], rels: list[IntArr
     return math.fsum(values(case.measure, run).tolist()) / orders
 
 
-_ADDITIVE = (
-    "P recall relative_P recall_cap dcg ndcg ndcg_cut rbp rbp_binary rbp_binary_cut rbp_graded rbp_graded_cut "
-    "rbp_residual unj judged num_rel_ret num_nonrel_judged_ret set_P set_relative_P set_recall set_F utility "
-    "sdcg_cut insq"
-)
-
-_CLOSED: dict[str, Callable[[_Case], FloatArray | None]] = {
-    **dict.fromkeys(_ADDITIVE.split(), _additive),
-    **dict.fromkeys(["Rprec", "Rprec_mult"], _within),
-    **dict.fromkeys(["map", "gm_map", "map_cut"], _average_precision),
-    **dict.fromkeys(["recip_rank", "recip_rank_cut"], _reciprocal_rank),
-    **dict.fromkeys(["err", "err_cut", "nerr", "nerr_cut"], _expected_reciprocal_rank),
-    **dict.fromkeys(["bpref", "gm_bpref"], _binary_preference),
-    "success": _success,
-    "binG": _binary_g,
-    "gap": _graded_average_precision,
-    "q_measure": _q_measure,
-    "set_map": _squared,
-    "rbp_resid": _residual,
+_CLOSED: dict[Sums, Callable[[_Case], FloatArray | None]] = {
+    **dict.fromkeys([Sums.EACH, Sums.GAINS, Sums.GAINS_OF_IDEAL, Sums.POWERS], _additive),
+    **dict.fromkeys([Sums.SHARE_OF_CUTOFF, Sums.SHARE_OF_RELEVANT, Sums.SHARE_OF_BEST], _additive),
+    **dict.fromkeys([Sums.CASCADE, Sums.CASCADE_OF_IDEAL], _expected_reciprocal_rank),
+    Sums.EACH_WITHIN: _within,
+    Sums.EACH_UNCUT: _residual,
+    Sums.SQUARE: _squared,
+    Sums.PRECISIONS: _average_precision,
+    Sums.GRADED_PRECISIONS: _graded_average_precision,
+    Sums.BLENDED_RATIOS: _q_measure,
+    Sums.FIRST: _reciprocal_rank,
+    Sums.ANY: _success,
+    Sums.JUDGED_ABOVE: _binary_preference,
+    Sums.OTHERS_ABOVE: _binary_g,
 }
-"""How the average of a family is computed; a function that returns None has no closed form for these parameters."""
+"""How the average of a sum is computed; a function that returns None has no closed form for these parameters."""

@@ -17,11 +17,12 @@ from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.data.ranking import limit_of
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.judging.judged import Hits, JudgedRun, Tied
+from treceval_py.measures.facts import Promotes
 from treceval_py.measures.gains import gain_of
-from treceval_py.measures.registry import BOTH, GAIN, JUDGMENT, NOTHING, PREFERENCE, Measure
+from treceval_py.measures.probes import parameter, values
+from treceval_py.measures.registry import Measure
 from treceval_py.ranges.expected import expected_values
 from treceval_py.ranges.groups import groups_of
-from treceval_py.ranges.probes import parameter, values
 
 __all__ = ["TieRange", "TiedDocuments", "tie_ranges", "tied_documents"]
 
@@ -197,10 +198,11 @@ def _range(judged: JudgedRun, measure: Measure, depth: int | None) -> TieRange:
 
 def _check(measure: Measure, depth: int | None) -> None:
     """Check that it is known which orders give the extremes."""
-    if not measure.family.promotes:
+    family = measure.family
+    if family.promotes in (None, Promotes.UNKNOWN):
         raise MeasureError(
             f"for {measure.name} it is not known which order of ties is the best or the worst",
-            "Ask for others, such as map, P_10, recip_rank or ndcg_cut_10.",
+            family.or_declare(family.promotes, "Ask for others, such as map, P_10, recip_rank or ndcg_cut_10."),
         )
     if parameter(measure, "steps") == "together":
         raise MeasureError(
@@ -226,17 +228,17 @@ def promoted(rel: IntArray, measure: Measure) -> FloatArray:
     """
     kind = measure.family.promotes
     level = max(int(parameter(measure, "level", 1)), 0)
-    if kind == NOTHING:
+    if kind is Promotes.NOTHING:
         return np.zeros(len(rel))
-    if kind == JUDGMENT:
+    if kind is Promotes.JUDGMENT:
         return (rel >= 0).astype(np.float64)
-    if kind in (GAIN, BOTH):
+    if kind in (Promotes.GAIN, Promotes.BOTH):
         gain = gain_of(rel, parameter(measure, "gains"), parameter(measure, "gain", "linear"))
-        if kind == GAIN:
+        if kind is Promotes.GAIN:
             return gain
         return np.where(rel >= max(level, 1), 1.0 + gain, 0.0)
     relevant = (rel >= level).astype(np.float64)
-    return relevant - ((rel >= 0) & (rel < level)) if kind == PREFERENCE else relevant
+    return relevant - ((rel >= 0) & (rel < level)) if kind is Promotes.PREFERENCE else relevant
 
 
 def arranged_by(judged: JudgedRun, key: FloatArray, depth: int | None = None) -> JudgedRun:

@@ -18,11 +18,12 @@ from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.errors import MeasureError
 from treceval_py.judging.judged import Hits, JudgedRun, ratio
 from treceval_py.measures.counts import share_judged
+from treceval_py.measures.facts import Labels
 from treceval_py.measures.gains import gain_of
 from treceval_py.measures.parameters import PARAMETERS
+from treceval_py.measures.probes import has, parameter, rank_weights, shares, values, with_fixed_ideal
 from treceval_py.measures.registry import Measure
 from treceval_py.ranges.groups import portions
-from treceval_py.ranges.probes import has, parameter, rank_weights, shares, values, with_fixed_ideal
 
 __all__ = ["UnjudgedRange", "unjudged_ranges"]
 
@@ -174,13 +175,13 @@ def _unjudged(judged: JudgedRun, hits: Hits) -> tuple[IntArray, IntArray]:
 
 def _range(case: _Case, judged: JudgedRun) -> UnjudgedRange:
     measure = case.measure
-    search = _SEARCHES.get(measure.family.name)
-    if search is None or parameter(measure, "ties") == "average" or parameter(measure, "steps") == "together":
+    labels = measure.family.labels
+    if labels not in _SEARCHES or parameter(measure, "ties") == "average" or parameter(measure, "steps") == "together":
         raise MeasureError(
             f"for {measure.name} it is not known which labels of unjudged documents give the extremes",
-            "Ask for others, such as map, P_10, ndcg_cut_10 or rbp_binary.",
+            measure.family.or_declare(labels, "Ask for others, such as map, P_10, ndcg_cut_10 or rbp_binary."),
         )
-    low, high = search(case)
+    low, high = _SEARCHES[labels](case)
     lowest = functools.reduce(np.minimum, (case.value(labels) for labels in low))
     highest = functools.reduce(np.maximum, (case.value(labels) for labels in high))
     deepest = int(judged.num_ret.max(initial=1))
@@ -214,8 +215,8 @@ def _above_or_below(case: _Case) -> Labellings:
     return [case.where(~above)], [case.where(above)]
 
 
-def _first_or_last(case: _Case) -> Labellings:
-    """Label the first documents or the last ones, so many as give the extreme.
+def _first_or_last(case: _Case, value: Callable[[_Counts, Measure], FloatArray]) -> Labellings:
+    """Label the first documents or the last ones, so many as give the extreme of a value.
 
     However many of the unjudged documents are relevant, a measure that rises as they stand further up has its highest
     value if they are the first ones and its lowest one if they are the last.
@@ -230,9 +231,9 @@ def _first_or_last(case: _Case) -> Labellings:
         known = _rectangle(rows, relevant.query, relevant.rank, depth)
         open_ = _rectangle(rows, case.query, case.rank, depth)
         down = _Counts.of(case.measure, known, open_, fewest[rows], first=True)
-        high[rows] = np.argmax(down.value(case.measure), axis=1)
+        high[rows] = np.argmax(value(down, case.measure), axis=1)
         up = _Counts.of(case.measure, known, open_, fewest[rows], first=False)
-        low[rows] = np.argmin(up.value(case.measure), axis=1)
+        low[rows] = np.argmin(value(up, case.measure), axis=1)
     return [case.where(case.rank > low[case.query])], [case.where(case.rank <= high[case.query])]
 
 
@@ -297,17 +298,21 @@ class _Counts(NamedTuple):
         found = (known * within).sum(axis=1)[:, None] + total(open_ * within)
         return cls(plain[:, None] + total(open_ * added), found, relevant, early)
 
-    def value(self, measure: Measure) -> FloatArray:
-        """Return what rises and falls as the measure does. (N, L + 1)."""
-        name, norm = measure.family.name, parameter(measure, "norm")
-        if name == "Rprec":
-            return ratio(self.early, self.relevant)
-        if name == "yaap":
-            return (1.0 + self.precisions) / (1.0 + self.relevant - self.precisions)
-        if norm == "retrieved":
-            return ratio(self.precisions, self.found)
-        most = parameter(measure, "cutoff", np.inf) if norm == "capped" else np.inf
-        return ratio(self.precisions, np.minimum(self.relevant, most))
+
+def _share_of_precisions(counts: _Counts, measure: Measure) -> FloatArray:
+    norm = parameter(measure, "norm")
+    if norm == "retrieved":
+        return ratio(counts.precisions, counts.found)
+    most = parameter(measure, "cutoff", np.inf) if norm == "capped" else np.inf
+    return ratio(counts.precisions, np.minimum(counts.relevant, most))
+
+
+def _odds(counts: _Counts, _: Measure) -> FloatArray:
+    return (1.0 + counts.precisions) / (1.0 + counts.relevant - counts.precisions)
+
+
+def _share_within(counts: _Counts, _: Measure) -> FloatArray:
+    return ratio(counts.early, counts.relevant)
 
 
 def _after(each: FloatArray) -> FloatArray:
@@ -476,16 +481,13 @@ def _highest(steps: _Steps, rows: IntArray, number: IntArray, base: FloatArray, 
     return best
 
 
-_MONOTONE = (
-    "P success recip_rank recip_rank_cut num_rel_ret set_P set_recall set_relative_P set_map set_F dcg err err_cut "
-    "rbp_binary rbp_binary_cut rbp_graded rbp_graded_cut sdcg_cut insq"
-)
-
-_SEARCHES: dict[str, Callable[[_Case], Labellings]] = {
-    **dict.fromkeys(_MONOTONE.split(), _all_or_none),
-    **dict.fromkeys(["recall", "relative_P", "recall_cap"], _above_or_below),
-    **dict.fromkeys(["map", "gm_map", "map_cut", "yaap", "Rprec"], _first_or_last),
-    **dict.fromkeys(["ndcg", "ndcg_cut"], _ratio_of_gains),
-    "rbp": _scaled,
+_SEARCHES: dict[Labels, Callable[[_Case], Labellings]] = {
+    Labels.ALIKE: _all_or_none,
+    Labels.ABOVE_CUTOFF: _above_or_below,
+    Labels.PRECISIONS: functools.partial(_first_or_last, value=_share_of_precisions),
+    Labels.ODDS: functools.partial(_first_or_last, value=_odds),
+    Labels.WITHIN_R: functools.partial(_first_or_last, value=_share_within),
+    Labels.GAINS_OF_IDEAL: _ratio_of_gains,
+    Labels.SHARE_OF_HIGHEST: _scaled,
 }
-"""Where the extremes of a family are looked for; a family that is not here is refused."""
+"""Where the extremes are looked for."""

@@ -343,7 +343,7 @@ def _fill(columns: _Columns, plan: Plan, numbers: Sequence[int], judged: Judged,
             columns.texts[number] = tuple(texts)
             continue
         column: FloatArray = np.asarray(found, dtype=np.float64)
-        if as_zero.any() and measure.family.name not in ("num_q", "num_rel"):
+        if as_zero.any() and not measure.family.of_judgments:
             column = np.where(as_zero[kept], 0.0, column)
         columns.values[kept, number] = column
         columns.averages[number] = measure.family.average(column, part.num_queries)

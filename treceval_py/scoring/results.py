@@ -259,7 +259,7 @@ class Results(Mapping[str, ByMeasure]):
                 if here
             ]
             values[counted, number] = scores
-            if family.name == "num_q" or (family.name == "num_rel" and self.complete):
+            if family.of_judgments and (self.complete or not family.per_query):
                 continue  # their total is counted from the judgments, as trec_eval does
             if scores:
                 averages[number] = family.average.finish(float(np.add.accumulate(scores)[-1]), len(scores))

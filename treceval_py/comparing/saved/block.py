@@ -227,8 +227,8 @@ class Block:
         for name, signature in self.signatures.items():
             values = self.values[name]
             every = queries.union(self.missing, values)
-            # The judgments say num_rel of such a query, which is not 0.
-            if signature.conventions.missing != "zero" or signature.measure.family.name == "num_rel":
+            # What the judgments alone say of such a query is not 0.
+            if signature.conventions.missing != "zero" or signature.measure.family.of_judgments:
                 continue
             if len(every) != signature.queries or len(every) == len(values):
                 continue

@@ -11,7 +11,17 @@ from treceval_py._types import FloatArray, IntArray
 from treceval_py.judging.judged import Hits, JudgedRun, Tied
 from treceval_py.measures.registry import Measure
 
-__all__ = ["Shares", "has", "parameter", "rank_weights", "shares", "single", "values", "with_fixed_ideal"]
+__all__ = [
+    "Shares",
+    "given",
+    "has",
+    "parameter",
+    "rank_weights",
+    "shares",
+    "single",
+    "values",
+    "with_fixed_ideal",
+]
 
 
 def has(measure: Measure, name: str) -> bool:
@@ -19,15 +29,20 @@ def has(measure: Measure, name: str) -> bool:
     return measure.family.takes(name)
 
 
+MOST_CELLS = 1 << 20
+"""How many judgments are held at once."""
+
+
+def given(measure: Measure) -> dict[str, Any]:
+    """Return the values of a measure's parameters: as given, else the function's defaults."""
+    known = inspect.signature(measure.family.function).parameters
+    defaults = {name: each.default for name, each in known.items() if each.default is not inspect.Parameter.empty}
+    return {**defaults, **dict(measure.parameters)}
+
+
 def parameter(measure: Measure, name: str, absent: Any = None) -> Any:
     """Return the value of a parameter: as given, else the function's default; ``absent`` if it has no such one."""
-    given = dict(measure.parameters)
-    if name in given:
-        return given[name]
-    known = inspect.signature(measure.family.function).parameters
-    if name not in known or known[name].default is inspect.Parameter.empty:
-        return absent
-    return known[name].default
+    return given(measure).get(name, absent)
 
 
 def with_fixed_ideal(measure: Measure) -> Measure:
@@ -58,6 +73,10 @@ def single(measure: Measure, rel: IntArray, rank: IntArray, judged: IntArray, nu
         How many documents were retrieved.
     """
     count = len(rel)
+    most = max(MOST_CELLS // (len(judged) + 1), 1)
+    if count > most:
+        parts = (slice(start, start + most) for start in range(0, count, most))
+        return np.concatenate([single(measure, rel[part], rank[part], judged, num_ret) for part in parts])
     there = rank > 0
     query = np.arange(count)
     best = np.sort(judged)[::-1]

@@ -1,0 +1,506 @@
+"""What is declared of measures is true: each fact of each family, by brute force; and no fact lies anywhere else."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import functools
+import io
+import itertools
+import math
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from random_runs import random_pair
+from rankings import Batch, batch, closed, computed, near, random_measure, random_ranking
+from test_layers import ALLOWED, PACKAGE
+
+import treceval_py as te
+from treceval_py.errors import MeasureError
+from treceval_py.explaining import terms
+from treceval_py.judging.judged import JudgedRun
+from treceval_py.judging.locating import judge
+from treceval_py.measures import FAMILIES, Family, Measure, declare
+from treceval_py.measures.facts import Labels, Promotes, Sums
+from treceval_py.measures.registry import TEXT
+from treceval_py.ranges import expected, tie_ranges, unjudged, unjudged_ranges
+
+NUMBERS = [family for family in FAMILIES.values() if family.judged is JudgedRun and family.kind != TEXT]
+NUMBERS.insert(0, FAMILIES["num_q"])  # of judgments of any kind
+OTHERS = [family for family in FAMILIES.values() if family not in NUMBERS]
+ORDERED = [family for family in NUMBERS if family.promotes is not Promotes.UNKNOWN]
+CLOSED = [family for family in NUMBERS if family.sums in expected._CLOSED]
+SUMMED = [family for family in NUMBERS if family.sums in terms._TAKEN_APART]
+LABELLED = [family for family in NUMBERS if family.labels is not Labels.UNKNOWN]
+
+ALONE = {Sums.EACH, Sums.SHARE_OF_CUTOFF, Sums.SHARE_OF_RELEVANT, Sums.SHARE_OF_BEST, Sums.GAINS, Sums.GAINS_OF_IDEAL,
+         Sums.POWERS, Sums.EACH_WITHIN, Sums.EACH_UNCUT}  # fmt: skip
+"""What a document adds does not depend on the others."""
+
+
+def of(family: Family) -> str:
+    return family.name
+
+
+# Nothing is left out --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", NUMBERS, ids=of)
+def test_a_number_over_relevance_judgments_declares_all_facts_if_only_as_unknown(family: Family) -> None:
+    assert None not in (family.promotes, family.sums, family.labels)
+
+
+@pytest.mark.parametrize("family", OTHERS, ids=of)
+def test_texts_and_measures_of_other_judgments_have_no_facts(family: Family) -> None:
+    assert (family.promotes, family.sums, family.labels) == (None, None, None)
+    assert (family.uncut, family.kin, family.of_judgments) == (None, (), False)
+
+
+def test_every_kind_has_an_algorithm_and_is_declared_by_some_measure() -> None:
+    assert set(expected._CLOSED) == {*Sums} - {Sums.UNKNOWN}
+    assert ALONE < set(terms._TAKEN_APART) < set(expected._CLOSED)
+    assert set(unjudged._SEARCHES) == {*Labels} - {Labels.UNKNOWN}
+    assert {family.promotes for family in NUMBERS} == {*Promotes}
+    assert {family.sums for family in NUMBERS} == {*Sums}
+    assert {family.labels for family in NUMBERS} == {*Labels}
+
+
+# Ties -----------------------------------------------------------------------------------------------
+
+DEPTHS = [None, None, 2, 4]
+
+
+@functools.cache
+def orders_of(number: int) -> Batch:
+    rng = random.Random(f"orders {number}")
+    rankings = [random_ranking(rng, 7) for _ in range(250)]
+    return batch(rankings, [ranking.orders() for ranking in rankings], DEPTHS[number])
+
+
+@functools.cache
+def values_over(function: Any, parameters: tuple[tuple[str, Any], ...], of_batch: Any, number: int) -> Any:
+    """Return the values of a measure in all that a batch could be."""
+    return np.asarray(function(of_batch(number)[1], **dict(parameters)), dtype=np.float64)
+
+
+def holds(wrong: Any, family: Family, **fact: Any) -> bool:
+    """Tell whether a fact would be true of a family; one that needs a parameter which the family lacks is not."""
+    try:
+        return wrong(replace(family, **fact)) == ""
+    except (TypeError, IndexError, AttributeError):
+        return False
+
+
+def wrong_orders(family: Family) -> str:
+    """Return the first measure of a family of which a range over orders is wrong, and which part of it."""
+    rng = random.Random(family.name)
+    for number, depth in enumerate(DEPTHS):
+        judged, _, starts = orders_of(number)
+        measure = random_measure(family, rng)
+        while depth is not None and dict(measure.parameters).get("ideal") == "retrieved":
+            measure = random_measure(family, rng)
+        values = values_over(family.function, measure.parameters, orders_of, number)
+        (found,) = tie_ranges(judged, [measure], depth)
+        lowest, highest = np.minimum.reduceat(values, starts[:-1]), np.maximum.reduceat(values, starts[:-1])
+        if not (near(found.lowest, lowest) and near(found.highest, highest)):
+            return f"{measure.notation}: extremes"
+        if not near(found.expected, np.add.reduceat(values, starts[:-1]) / np.diff(starts)):
+            return f"{measure.notation}: average"
+        if not (found.touched == (highest - lowest > 1e-11)).all():
+            return f"{measure.notation}: touched"
+    return ""
+
+
+@pytest.mark.parametrize("family", ORDERED, ids=of)
+def test_lowest_expected_and_highest_value_are_those_over_all_orders(family: Family) -> None:
+    assert wrong_orders(family) == ""
+
+
+@pytest.mark.parametrize("family", CLOSED, ids=of)
+def test_closed_forms_do_without_trying_orders(family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expected, "MOST_ORDERS", 0)
+    measure = family.measures()[0]
+    (found,) = tie_ranges(orders_of(0)[0], [measure.with_defaults({"max_rel": 4})])
+    assert not np.isnan(found.expected).any()
+
+
+NOT_SHOWN_TO_PROMOTE = {"inst": {Promotes.GAIN, Promotes.BOTH}}
+"""No counterexample is known of these, and no proof either."""
+
+
+@pytest.mark.parametrize("family", [each for each in NUMBERS if each.promotes is Promotes.UNKNOWN], ids=of)
+def test_what_is_promoted_is_unknown_only_where_nothing_known_is(family: Family) -> None:
+    kinds = {*Promotes} - {Promotes.UNKNOWN} - NOT_SHOWN_TO_PROMOTE.get(family.name, set())
+    for kind in kinds:
+        assert wrong_orders(replace(family, promotes=kind)).endswith("extremes"), kind
+
+
+@pytest.mark.parametrize("family", [each for each in ORDERED if each.sums is Sums.UNKNOWN], ids=of)
+def test_a_sum_is_unknown_only_where_it_is_none_that_is_known(family: Family) -> None:
+    # Where the order is of no account, there is nothing to average.
+    known = [kind for kind in expected._CLOSED if holds(wrong_orders, family, sums=kind)]
+    assert known == (list(expected._CLOSED) if family.promotes is Promotes.NOTHING else [])
+
+
+# Sums -----------------------------------------------------------------------------------------------
+
+
+def other_measure(family: Family, rng: random.Random) -> Measure:
+    """Return a measure that does not average ties."""
+    while True:
+        measure = random_measure(family, rng)
+        if dict(measure.parameters).get("ties") != "average":
+            return measure
+
+
+LISTS = [[2, 0, 1, None], [1, 1, None, 3], [0, 1, None, 2, 1]]
+MISSED = {"m": 1, "n": 0, "o": 2}
+
+
+@pytest.mark.parametrize("family", SUMMED, ids=of)
+def test_terms_add_up_to_the_value_in_all_orders(family: Family) -> None:
+    rng = random.Random(family.name)
+    for labels in LISTS:
+        docids = [f"d{number}" for number in range(len(labels))]
+        qrels = {"1": {docid: label for docid, label in zip(docids, labels, strict=True) if label is not None} | MISSED}
+        measure = other_measure(family, rng)
+        unknown = te.arithmetic(qrels, {"1": {f"u{docid}": 1.0 for docid in docids}}, measure, "1")
+        added: dict[tuple[str, int], float] = {}
+        for order in itertools.permutations(docids):
+            found = te.arithmetic(qrels, {"1": {docid: -float(rank) for rank, docid in enumerate(order)}}, measure, "1")
+            # A value that starts from something else than 0 is not a sum of what documents add.
+            assert found.apart == (unknown.value == 0), measure.notation
+            if found.apart:
+                total = math.fsum(term.value for term in found.terms)
+                assert closed(found.closing, total) == pytest.approx(found.value, rel=2e-5, abs=1e-12), measure.notation
+                for term in found.terms if family.sums in ALONE else []:
+                    assert term.value == pytest.approx(added.setdefault((term.docid, term.rank), term.value))
+
+
+# Labels of unjudged documents -----------------------------------------------------------------------
+
+
+@functools.cache
+def fillings_of(top: int) -> Batch:
+    rng = random.Random(f"labels {top}")
+    rankings = [random_ranking(rng, 8, {1: 8, 2: 5, 3: 4, 4: 4}[top]) for _ in range(250)]
+    return batch(rankings, [ranking.fillings(top) for ranking in rankings])
+
+
+def wrong_labels(family: Family) -> str:
+    """Return the first measure of a family of which a range over labels is wrong."""
+    rng = random.Random(family.name)
+    for top in (1, 2, 3, 4) if not family.takes("max_rel") else (4, 4, 4, 4):
+        judged, _, starts = fillings_of(top)
+        measure = other_measure(family, rng)
+        values = values_over(family.function, measure.parameters, fillings_of, top)
+        (found,) = unjudged_ranges(judged, [measure], top)
+        lowest, highest = np.minimum.reduceat(values, starts[:-1]), np.maximum.reduceat(values, starts[:-1])
+        if not (near(found.lowest, lowest) and near(found.highest, highest)):
+            return measure.notation
+    return ""
+
+
+@pytest.mark.parametrize("family", LABELLED, ids=of)
+def test_lowest_and_highest_value_are_those_over_all_labels(family: Family) -> None:
+    assert wrong_labels(family) == ""
+
+
+COUNTS = {"num_q", "num_ret", "num_rel", "ideal_dcg", "num_nonrel_judged_ret", "rbp_resid", "rbp_residual", "unj",
+          "judged"}  # fmt: skip
+"""Declined: they count what is judged or could be found, so labels for all that is unjudged say nothing of the run."""
+
+NOT_SHOWN_TO_RISE = {"inst", "nerr8_cut", "nerr9_cut", "nerr10", "nerr11"}
+"""Declined: no counterexample is known, and no proof either."""
+
+
+@pytest.mark.parametrize("family", [each for each in NUMBERS if each.labels is Labels.UNKNOWN], ids=of)
+def test_labels_are_unknown_only_where_they_are_none_that_are_known(family: Family) -> None:
+    known = any(holds(wrong_labels, family, labels=kind) for kind in unjudged._SEARCHES)
+    assert known == (family.name in COUNTS | NOT_SHOWN_TO_RISE)
+
+
+# Kin ------------------------------------------------------------------------------------------------
+
+UNCUT = [(family, family.uncut) for family in FAMILIES.values() if family.uncut]
+
+
+def test_a_measure_without_a_cutoff_is_found_by_its_notation() -> None:
+    assert [(cut.name, whole.name) for cut, whole in UNCUT] == [
+        ("ndcg_cut", "ndcg"), ("map_cut", "map"), ("recip_rank_cut", "recip_rank"), ("err_cut", "err"),
+        ("nerr_cut", "nerr"), ("rbp_binary_cut", "rbp_binary"), ("rbp_graded_cut", "rbp_graded"),
+        ("accuracy_cut", "accuracy"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cut", "whole"), [*UNCUT, (FAMILIES["recall"], FAMILIES["set_recall"])], ids=lambda each: each.name
+)
+def test_a_cutoff_beyond_the_end_is_none(cut: Family, whole: Family) -> None:
+    rng = random.Random(cut.name)
+    for number in range(3):
+        given = dict(random_measure(cut, rng).parameters)
+        common = {name: value for name, value in given.items() if whole.takes(name)}
+        far = Measure(cut, tuple({**given, "cutoff": 5000}.items()))
+        judged = orders_of(number)[0]
+        assert computed(far, judged).tolist() == computed(Measure(whole, tuple(common.items())), judged).tolist()
+
+
+def test_kin_are_measures_with_the_same_cutoff() -> None:
+    kin = [(family, FAMILIES[name]) for family in FAMILIES.values() for name, _ in family.kin]
+    assert kin
+    assert all(family.at is other.at and family is not other for family, other in kin)
+
+
+# Judgments alone ------------------------------------------------------------------------------------
+
+KEPT_AT_ZERO = {"ideal_dcg"}
+"""It depends on judgments alone, and trec_eval 9 adds 0 for a query that the run lacks all the same."""
+
+
+@pytest.mark.parametrize("family", NUMBERS, ids=of)
+def test_what_is_counted_from_judgments_does_not_change_with_the_run(family: Family) -> None:
+    rng = random.Random(family.name)
+    same = True
+    for _ in range(20):
+        qrels, run = random_pair(rng)
+        measure = random_measure(family, rng)
+        values = [
+            computed(measure, judge(te.Qrels(qrels), te.Run(each), tied=True, complete=True))
+            for each in (
+                run,
+                {qid: {f"x{docid}": score for docid, score in row.items()} for qid, row in run.items()},
+                {},
+            )
+        ]
+        same = same and all(np.array_equal(values[0], each) for each in values)
+    assert same == (family.of_judgments or family.name in KEPT_AT_ZERO)
+
+
+# Facts are declared, and nowhere else ----------------------------------------------------------------
+
+CHOICES = {
+    "cli/score.py": {"RANGED"},
+    "comparing/gathering.py": {"USUAL"},
+    "grading/naming.py": {"_WORDS"},
+    "grading/rule_keys.py": {"USUAL_MEASURES"},
+    "comparing/saved/trec.py": {"TAG"},
+}
+"""Measures that a command asks for by name, as a user does: they are parsed, and say nothing about a measure."""
+
+HOMONYMS = {"judged", "recall"}
+"""Words for columns, curves and values of parameters, too."""
+
+
+def outside() -> Iterator[Path]:
+    """Yield the modules that could know a measure by its name."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        package = path.relative_to(PACKAGE).parts[0]
+        if "measures" in ALLOWED.get(package, set()) and package != "measures" and path.stem != "profiles":
+            yield path
+
+
+def named(tree: ast.AST) -> set[str]:
+    """Return the names of families in strings: alone, or in a list with spaces."""
+    strings = (each.value for each in ast.walk(tree) if isinstance(each, ast.Constant) and isinstance(each.value, str))
+    lists = (text.split() for text in strings)
+    return {name for names in lists if set(names) <= set(FAMILIES) for name in names} - HOMONYMS
+
+
+def is_choice(node: ast.stmt, names: set[str]) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return any(isinstance(target, ast.Name) and target.id in names for target in targets)
+
+
+@pytest.mark.parametrize("path", list(outside()), ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_no_family_is_named_outside(path: Path) -> None:
+    choices = CHOICES.get(path.relative_to(PACKAGE).as_posix(), set())
+    tree = ast.parse(path.read_text("utf-8"))
+    assert {name for node in tree.body if not is_choice(node, choices) for name in named(node)} == set()
+    assert {name for name in choices if any(is_choice(node, {name}) for node in tree.body)} == choices
+
+
+def test_names_are_found_in_tables() -> None:
+    assert named(ast.parse("KIN = {'map': ('err', 'x')}\nMANY = 'P success'\nx.name == 'num_q'")) == {
+        "map", "err", "P", "success", "num_q",
+    }  # fmt: skip
+
+
+# Measures from outside ------------------------------------------------------------------------------
+
+PLUGIN = '''
+from treceval_py import JudgedRun, declare
+
+
+def f1(run: JudgedRun, *, level: int = 1, cutoff: int):
+    """F1: harmonic mean of precision and recall of the first k documents.
+
+    Formula
+    -------
+    F1@k = 2·(relevant documents at ranks 1..k) / (k + R).
+
+    Parameters
+    ----------
+    level : int
+        Lowest relevant judgment.
+    cutoff : int
+        k, from 1.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    van Rijsbergen, C. J. Information Retrieval. Butterworths 1979.
+
+    Examples
+    --------
+    One of two relevant documents: 2·1 / (2 + 2).
+    """
+    found = run.found(level)
+    return 2 * run.count(found.query[found.rank <= cutoff]) / (cutoff + run.num_rel(level))
+
+
+declare(f1, "f1", notation=["F1"], at="cutoff", cutoffs=(2, 5), promotes="relevance", sums="each", labels="above cutoff")
+
+
+def silent(run: JudgedRun, *, level: int = 1):
+    """Says nothing."""
+    return run.num_rel_ret(level)
+
+
+declare(silent, "silent")
+
+
+def ordered(run: JudgedRun, *, level: int = 1):
+    """Half of it is said."""
+    found = run.found(level)
+    return run.sum(found.query, 1.0 / (found.rank * found.nth))
+
+
+declare(ordered, "ordered", promotes="relevance")
+'''
+
+FILES = {
+    "own.py": PLUGIN,
+    "qrels": "1 0 a 1\n1 0 b 0\n1 0 c 2\n",
+    "run": "1 Q0 a 1 2 t\n1 Q0 b 2 2 t\n1 Q0 x 3 2 t\n1 Q0 c 4 1 t\n",
+    "sure": "1 Q0 a 1 4 t\n1 Q0 x 2 3 t\n1 Q0 b 3 2 t\n1 Q0 c 4 1 t\n",
+}
+# In the run a, b and x are tied, and c stands below them; of equal scores the larger id stands first: x b a c. R = 2.
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def command(folder: Path, *arguments: str, status: int = 0) -> str:
+    """Run the command in a process of its own, as measures that are declared stay declared."""
+    call = "from treceval_py.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", call, *arguments], cwd=folder, capture_output=True, timeout=120, check=False
+    )
+    assert done.returncode == status, done.stderr
+    return (done.stdout or done.stderr).decode()
+
+
+def row(text: str) -> dict[str, float]:
+    (found,) = csv.DictReader(io.StringIO(text))
+    return {name: float(value) for name, value in found.items() if name in ("value", "lowest", "expected", "highest")}
+
+
+def test_a_plugin_s_measure_has_ranges(folder: Path) -> None:
+    # a is among the first two in two of three orders, with 2·1 / (2 + 2).
+    found = row(command(folder, "--plugin", "own.py", "--ties", "--format", "csv", "-m", "F1@2", "qrels", "run"))
+    assert found == pytest.approx({"value": 0, "lowest": 0, "expected": 1 / 3, "highest": 1 / 2})
+    # Is x relevant, it is found, and R = 3: 2·1 / (2 + 3).
+    found = row(command(folder, "--plugin", "own.py", "--unjudged", "--format", "csv", "-m", "F1@2", "qrels", "run"))
+    assert found == pytest.approx({"value": 0, "lowest": 0, "highest": 2 / 5})
+    # In `sure` a is found already; with x it is 2·2 / (2 + 3).
+    found = row(command(folder, "--plugin", "own.py", "--unjudged", "--format", "csv", "-m", "F1@2", "qrels", "sure"))
+    assert found == pytest.approx({"value": 1 / 2, "lowest": 1 / 2, "highest": 4 / 5})
+
+
+def test_a_plugin_s_measure_has_arithmetic_and_a_page(folder: Path) -> None:
+    text = command(folder, "explain", "qrels", "sure", "--plugin", "own.py", "-m", "F1@5", "--query", "1")
+    # Both relevant documents are within the first five, each with 2 / (5 + 2).
+    assert text == (
+        "F1(rel=1)@5 of query 1 = 0.571429\n"
+        "\n"
+        "  F1@k = 2·(relevant documents at ranks 1..k) / (k + R).\n"
+        "\n"
+        "  rank  docid  score  judged     adds       sum\n"
+        "     1  a        4.0       1  0.285714  0.285714  0.285714\n"
+        "     4  c        1.0       2  0.285714  0.571429  0.285714\n"
+        "\n"
+        "  the sum = 0.571429\n"
+    )
+    page = command(folder, "measures", "--plugin", "own.py", "f1")
+    assert page.startswith("f1 = F1@k\naveraged by mean\n")
+    assert "F1@k = 2·(relevant documents at ranks 1..k) / (k + R)." in page
+    made = (
+        "import importlib.util, sys; from treceval_py.measures.plugins import load_plugin; load_plugin('own.py');"
+        f"spec = importlib.util.spec_from_file_location('make', {str(PACKAGE.parent / 'docs' / 'make.py')!r});"
+        "make = importlib.util.module_from_spec(spec); sys.modules['make'] = make; spec.loader.exec_module(make);"
+        "from treceval_py.measures import FAMILIES; print('\\n'.join(make._family(FAMILIES['f1'])))"
+    )
+    done = subprocess.run([sys.executable, "-c", made], cwd=folder, capture_output=True, check=True)
+    assert "> F1@k = 2·(relevant documents at ranks 1..k) / (k + R)." in done.stdout.decode()
+
+
+def test_documents_that_moved_are_known_of_a_plugin_s_measure(folder: Path) -> None:
+    text = command(folder, "compare", "qrels", "sure", "run", "--plugin", "own.py", "-m", "F1@2", "--per-query", "1")
+    # Among the first two a stands in one run alone: 2·1 / (2 + 2).
+    assert "\n    a           1  1 → 3  0.5000 → 0.0000  -0.5000\n" in f"{text}\n"
+
+
+def test_a_plugin_that_declares_no_facts_is_told_how(folder: Path) -> None:
+    for option, what in (("--ties", "which order of ties is the best"), ("--unjudged", "which labels of unjudged")):
+        told = command(folder, "--plugin", "own.py", option, "-m", "silent", "qrels", "run", status=2)
+        assert told.startswith(f"treceval: for silent it is not known {what}")
+        assert ". Declare it (see treceval_py.declare), or ask for others, such as map, P_10, " in told
+    text = command(folder, "explain", "qrels", "run", "--plugin", "own.py", "-m", "silent", "--query", "1")
+    assert "not taken apart" in text
+
+
+def test_of_a_plugin_without_a_sum_all_orders_are_tried(folder: Path) -> None:
+    # a at rank 1, 2 or 3 and c at rank 4: 1 + 1/8, 1/2 + 1/8, 1/3 + 1/8.
+    found = row(command(folder, "--plugin", "own.py", "--ties", "--format", "csv", "-m", "ordered", "qrels", "run"))
+    mean = (1 + 1 / 2 + 1 / 3) / 3 + 1 / 8
+    assert found == pytest.approx({"value": 11 / 24, "lowest": 11 / 24, "expected": mean, "highest": 9 / 8})
+
+
+@pytest.mark.parametrize(
+    ("fact", "message"),
+    [
+        ({"sums": "none"}, "measure 'x' declares sums='none', which is not known. Known are unknown, each, share of"),
+        (
+            {"labels": "x"},
+            "measure 'x' declares labels='x', which is not known. Known are unknown, alike, above cutoff",
+        ),
+        ({"promotes": Sums.EACH}, "measure 'x' declares promotes='Sums.EACH', which is not known. Known are unknown"),
+        ({"sums": "cascade"}, "measure 'x' declares sums='cascade' and has no parameter max_rel. Add the parameter to"),
+        ({"labels": Labels.ABOVE_CUTOFF}, "measure 'x' declares labels='above cutoff' and has no parameter cutoff."),
+    ],
+)
+def test_a_fact_that_cannot_be_is_refused(fact: dict[str, Any], message: str) -> None:
+    def function(run: JudgedRun, *, level: int = 1) -> Any:
+        """Never declared."""
+        return run.num_rel(level)
+
+    with pytest.raises(MeasureError) as refused:
+        declare(function, "x", **fact)
+    assert str(refused.value).startswith(message)
+    assert "x" not in FAMILIES

@@ -1,0 +1,180 @@
+"""What commands need to know of a measure besides its value: plain names, which a declaration gives.
+
+Nothing is computed here. `ranges` and `explaining` have an algorithm for each name; `tests/test_facts.py` checks each
+declared fact of each measure by brute force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import TypeVar
+
+from treceval_py.errors import MeasureError
+
+__all__ = ["Labels", "Promotes", "Sums", "checked"]
+
+
+class Promotes(Enum):
+    """The property by which better documents, ranked higher, never lower (or never raise) the value.
+
+    The extremes over orders of ties follow from it. Without it ``--ties`` refuses a measure.
+    """
+
+    UNKNOWN = "unknown"
+    """No such property is known."""
+
+    NOTHING = "nothing"
+    """The order of documents is of no account."""
+
+    RELEVANCE = "relevance"
+    """Whether a document is relevant."""
+
+    GAIN = "gain"
+    """Its gain."""
+
+    BOTH = "both"
+    """Whether it is relevant, and among the relevant ones its gain."""
+
+    PREFERENCE = "preference"
+    """Relevant documents come first, then unjudged ones, then those judged not relevant."""
+
+    JUDGMENT = "judgment"
+    """Whether it is judged."""
+
+
+class Sums(Enum):
+    """How the value is a sum over the documents retrieved.
+
+    From this follow the arithmetic of a query, the documents that moved between two runs, and the average over orders
+    of ties. A sum that is not the value under the parameters asked for, as that of averaged ties, is not shown.
+    """
+
+    UNKNOWN = "unknown"
+    """No such sum is known: no arithmetic is shown, and orders of ties are tried one by one where they are few."""
+
+    EACH = "each"
+    """Each document adds an amount of its own, that of its judgment times the weight of its rank, whatever else is
+    retrieved. Both are found by asking the measure for the value of one document alone."""
+
+    SHARE_OF_CUTOFF = "share of cutoff"
+    """As EACH: relevant documents within the cutoff, divided by it."""
+
+    SHARE_OF_RELEVANT = "share of relevant"
+    """As EACH: relevant documents within the cutoff, if there is one, divided by R."""
+
+    SHARE_OF_BEST = "share of best"
+    """As EACH: relevant documents within the cutoff, divided by min(k, R)."""
+
+    GAINS = "gains"
+    """As EACH: discounted gains."""
+
+    GAINS_OF_IDEAL = "gains of ideal"
+    """As EACH: discounted gains, divided by those of the ideal ranking."""
+
+    POWERS = "powers"
+    """As EACH: (1 - p)·p^(rank - 1) for each relevant document."""
+
+    EACH_WITHIN = "each within"
+    """As EACH: relevant documents down to a rank that depends on the judgments of the query, divided by that rank."""
+
+    EACH_UNCUT = "each uncut"
+    """As EACH, unless the ranking is cut at a depth."""
+
+    SQUARE = "square"
+    """The square of the number of relevant documents, times a constant."""
+
+    PRECISIONS = "precisions"
+    """The precision at each relevant document."""
+
+    GRADED_PRECISIONS = "graded precisions"
+    """PRECISIONS at each level of relevance, weighted by what the level is worth."""
+
+    BLENDED_RATIOS = "blended ratios"
+    """The blended ratio of counts and gains at each relevant document."""
+
+    FIRST = "first"
+    """1 / rank of the first relevant document."""
+
+    ANY = "any"
+    """1 if there is a relevant document."""
+
+    CASCADE = "cascade"
+    """1 / rank of each document, times the chance that the reader arrives there and stops."""
+
+    CASCADE_OF_IDEAL = "cascade of ideal"
+    """CASCADE, divided by that of the ideal ranking."""
+
+    JUDGED_ABOVE = "judged above"
+    """For each relevant document 1 minus the share of judged documents above it that are not relevant."""
+
+    OTHERS_ABOVE = "others above"
+    """For each relevant document 1 / log2(2 + documents above it that are not relevant)."""
+
+
+class Labels(Enum):
+    """Which labels of unjudged documents give the lowest and the highest value."""
+
+    UNKNOWN = "unknown"
+    """This is not known: ``--unjudged`` refuses the measure."""
+
+    ALIKE = "alike"
+    """All documents have the label of least worth, or all that of most worth."""
+
+    ABOVE_CUTOFF = "above cutoff"
+    """The documents within the cutoff have the highest label and the others the lowest one, or the reverse."""
+
+    PRECISIONS = "precisions"
+    """The first documents are relevant, or the last ones, as many as give the extreme of precisions divided by R."""
+
+    ODDS = "odds"
+    """As for PRECISIONS, and for (1 + S) / (1 + R - S), S being the sum of precisions."""
+
+    WITHIN_R = "within R"
+    """As for PRECISIONS, and for the share of relevant documents among the first R."""
+
+    GAINS_OF_IDEAL = "gains of ideal"
+    """For discounted gains divided by those of the ideal ranking."""
+
+    SHARE_OF_HIGHEST = "share of highest"
+    """For gains divided by the highest gain of the query."""
+
+
+_NEEDS = {
+    Sums.SHARE_OF_CUTOFF.value: "cutoff",
+    Sums.SHARE_OF_BEST.value: "cutoff",
+    Sums.POWERS.value: "p",
+    Sums.BLENDED_RATIOS.value: "beta",
+    Sums.CASCADE.value: "max_rel",
+    Sums.CASCADE_OF_IDEAL.value: "max_rel",
+    Labels.ABOVE_CUTOFF.value: "cutoff",
+}
+"""The parameter without which a fact cannot be true of a measure."""
+
+Fact = TypeVar("Fact", Promotes, Sums, Labels)
+
+
+def checked(kind: type[Fact], fact: Fact | str | None, measure: str, parameters: Sequence[str]) -> Fact | None:
+    """Return a declared fact, which may be given by its value.
+
+    Raises
+    ------
+    MeasureError
+        There is no such fact, or the measure lacks the parameter that it needs.
+    """
+    if fact is None:
+        return None
+    try:
+        found = kind(fact)
+    except ValueError:
+        known = ", ".join(each.value for each in kind)
+        raise MeasureError(
+            f"measure '{measure}' declares {kind.__name__.lower()}='{fact}', which is not known", f"Known are {known}."
+        ) from None
+    needed = _NEEDS.get(found.value)
+    if needed and needed not in parameters:
+        raise MeasureError(
+            f"measure '{measure}' declares {kind.__name__.lower()}='{found.value}' and has no parameter {needed}",
+            "Add the parameter to the function, or leave out the declaration.",
+        )
+    return found
