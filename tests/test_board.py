@@ -527,14 +527,14 @@ def test_a_cache_that_cannot_be_written_is_a_note(runs: Path, tmp_path: Path) ->
 def test_a_file_that_changes_while_it_is_scored_is_named_and_not_kept(
     runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    score = board_module.evaluate
+    judging = te.Evaluator.judging
 
-    def and_somebody_writes(*arguments: object, **options: object) -> te.Results:
+    def and_somebody_writes(evaluator: te.Evaluator, run: te.Run) -> object:
         with open(runs / "b.txt", "a") as stream:
             stream.write("3 Q0 x 2 1 second\n")
-        return score(*arguments, **options)  # type: ignore[arg-type]
+        return judging(evaluator, run)
 
-    monkeypatch.setattr(board_module, "evaluate", and_somebody_writes)
+    monkeypatch.setattr(te.Evaluator, "judging", and_somebody_writes)
     found = board(QRELS, runs, "RR", cache=cache_in(runs), threads=1)
     assert found.errors == (
         Unscored(

@@ -308,7 +308,7 @@ def test_a_signature_beside_other_options_is_refused(measure: str | None, option
     signature = te.evaluate(qrels, run, "AP").signature(0)
     with pytest.raises(MeasureError) as caught:
         te.arithmetic(qrels, run, measure, "1", signature=signature, **options)
-    assert str(caught.value) == "a signature says all by itself. Leave out the measure and other options."
+    assert str(caught.value) == "a signature already fixes every scoring option. Remove the measures and other options."
 
 
 def test_arithmetic_without_a_measure_or_a_signature_is_refused() -> None:

@@ -12,18 +12,20 @@ import pytest
 from treceval_py.errors import DataError, InputError
 from treceval_py.grading.records import AgainstBaseline, Loss, LostDocument
 from treceval_py.grading.rules import MeasureRule, Rules
-from treceval_py.grading.scoring import Assignment, Named, Scored, Scoring, against
+from treceval_py.grading.scoring import Assignment, AssignmentScorer, Named, Scored, against
 
 RR = Rules(measures=(MeasureRule("RR"),))
 """The reciprocal of the rank of the first relevant document, over all judged queries."""
 
 
-def scoring(folder: Path, qrels: str, baseline: str | bytes = "", rules: Rules = RR, name: str = "base.txt") -> Scoring:
+def scoring(
+    folder: Path, qrels: str, baseline: str | bytes = "", rules: Rules = RR, name: str = "base.txt"
+) -> AssignmentScorer:
     (folder / "qrels.txt").write_text(qrels)
     if not baseline:
-        return Scoring(Assignment(str(folder / "qrels.txt"), "", rules))
+        return AssignmentScorer(Assignment(str(folder / "qrels.txt"), "", rules))
     (folder / name).write_bytes(baseline if isinstance(baseline, bytes) else baseline.encode())
-    return Scoring(Assignment(str(folder / "qrels.txt"), str(folder / name), rules))
+    return AssignmentScorer(Assignment(str(folder / "qrels.txt"), str(folder / name), rules))
 
 
 def run_of(**rankings: str) -> str:

@@ -261,17 +261,22 @@ def left_out(option: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ["--ties", "--unjudged"])
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["-Z", "norms"], ["--signature"], ["--long-signature"], ["-N", "10"],
-        ["--repeat", "AP(rel=1)|p:trec_eval-10|#:2|q:331f269e|v:0.1.0"],
-    ],
-    ids=" ".join,
-)  # fmt: skip
+@pytest.mark.parametrize("options", [["-Z", "norms"], ["--signature"], ["--long-signature"]], ids=" ".join)
 def test_other_options_do_not_go_with_ranges(folder: Path, kind: str, options: list[str]) -> None:
     done = treceval([kind, *options, "qrels", "run"], folder=folder)
     assert (done.status, done.out, done.err.decode()) == (2, b"", ONLY.format(left_out(options[0])))
+
+
+def test_ranges_are_computed_as_a_signature_says(folder: Path) -> None:
+    named = ["--profile", "ranx", "-l", "2", "-m", "AP"]
+    said = treceval([*named, "--signature", "qrels", "run"], folder=folder).out.decode()
+    signature = said.partition("# AP: ")[2].strip()
+    plain, repeated = (
+        treceval(["--ties", "--format", "csv", *how, "qrels", "run"], folder=folder).out.decode().splitlines()[1]
+        for how in (named, ["--repeat", signature])
+    )
+    assert plain.startswith("AP,")
+    assert repeated == plain.replace("AP,", "AP(rel=2),")
 
 
 def test_a_judged_ranking_has_no_ranges(folder: Path) -> None:

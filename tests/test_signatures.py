@@ -545,7 +545,7 @@ OPTIONS: list[dict[str, Any]] = [
 def test_options_beside_a_signature_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(te.MeasureError) as caught:
         te.evaluate(QRELS, RUN, signature=AP, **options)
-    assert str(caught.value) == "a signature says all by itself. Leave out the measures and other options."
+    assert str(caught.value) == "a signature already fixes every scoring option. Remove the measures and other options."
 
 
 @pytest.mark.parametrize(

@@ -25,16 +25,15 @@ from treceval_py.errors import EvaluationError, InputError, MeasureError, Trecev
 from treceval_py.io.digests import digest_of_file
 from treceval_py.io.trec import Judgments
 from treceval_py.judging.judged import JudgedRun
-from treceval_py.judging.locating import judge_by
-from treceval_py.judging.streaming import MOST_THREADS, available_threads
+from treceval_py.judging.streaming import available_threads
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.registry import SUM
 from treceval_py.ranges import tie_ranges
-from treceval_py.scoring.evaluation import check_kinds, evaluate, format_for, load_judgments, load_run, selected
-from treceval_py.scoring.planning import Plan, plan_of_measures
-from treceval_py.scoring.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, Profile, profile_named
+from treceval_py.scoring.evaluation import Evaluator, JudgedOnce
+from treceval_py.scoring.planning import Reading, Scoring
+from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_of
 from treceval_py.scoring.results import Results
-from treceval_py.scoring.signatures import Fingerprint, Signature, explicit, fingerprint_of_queries
+from treceval_py.scoring.signatures import Signature, explicit, fingerprint_of_queries
 from treceval_py.threads import in_order
 from treceval_py.version import __version__
 
@@ -182,11 +181,12 @@ def board(
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     level: int | None = None,
-    complete: bool = True,
+    complete: bool | None = None,
     depth: int | None = None,
     judged_only: bool = False,
-    collection_size: int = 0,
-    profile: str | Profile = DEFAULT_PROFILE,
+    collection_size: int | None = None,
+    profile: str | Profile | None = None,
+    scoring: Scoring | None = None,
     run_format: str | None = None,
     judgment_format: str | None = None,
     by: str | None = None,
@@ -208,12 +208,12 @@ def board(
     measures : name, Measure, or iterable of them, optional
         What is computed; the first one decides the order. By default AP, nDCG@10, RR and P@10, or what the profile
         computes.
-    level, depth, judged_only, collection_size, profile, run_format
+    level, depth, judged_only, collection_size, profile, scoring, run_format
         As of `evaluate`.
-    complete : bool
-        Whether judged queries that a run lacks count (as empty rankings). So all runs are averaged over the same
-        queries, whatever one of them lacks. Otherwise queries that the profile leaves out of one run are left out of
-        all of them, and one run with few queries leaves few queries to the others.
+    complete : bool, optional
+        Whether judged queries that a run lacks count (as empty rankings). Default: True, so that all runs are averaged
+        over the same queries, whatever one of them lacks. Otherwise queries that the profile leaves out of one run are
+        left out of all of them, and one run with few queries leaves few queries to the others.
     judgment_format : str, optional
         The format of the judgments; by default it is recognised.
     by : {"tag", "file"}, optional
@@ -261,23 +261,21 @@ def board(
     All-Pairwise Comparisons. Journal of Computational and Graphical Statistics 13(2), 2004.
     """
     _check_shares(alpha=alpha, confidence=confidence)
-    if threads is not None and not 1 <= threads <= MOST_THREADS:
-        raise MeasureError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
-    if depth is not None and depth < 0:
-        raise MeasureError(f"depth must be 0 or more, not {depth}")
-    rules = profile_named(profile) if isinstance(profile, str) else profile
-    asked, left_out = _measures(measures, rules)
-    table = isinstance(qrels, Mapping)
-    judgments = load_judgments(
-        qrels, None if table else judgment_format or format_for(asked), duplicates=rules.conventions.duplicates
-    )
-    check_kinds(asked, judgments)
-    job = _Job(judgments, asked, rules, level, complete, depth, judged_only, collection_size, run_format)
+    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size).beside(scoring)
+    if options.signatures is not None:
+        raise MeasureError("a board is made by a profile, not by signatures", "Give measures and a profile.")
+    named = profile_of(options.profile)
+    asked, left_out = _measures(options.measures, named)
+    options = options._replace(measures=asked, profile=named, complete=options.complete is not False)
+    # Each run is read by one thread: as many runs are read at a time.
+    reading = Reading(run_format, judgment_format, threads).checked()._replace(threads=1)
+    evaluator = Evaluator(qrels, options, reading)
+    scorer = _Scorer(evaluator, options, reading)
     files = run_files(_paths(runs), without=[*without, *([] if cache is None else [cache])])
     workers = available_threads() if threads is None else threads
-    known, notes, scored = _entries_of(job, files, cache, workers, after)
-    settings = BoardSettings(rules.name, complete, alpha, confidence)
-    return _ranked(job, known, settings, by, [*left_out, *notes], scored)
+    known, notes, scored = _entries_of(scorer, files, cache, workers, after)
+    settings = BoardSettings(named.name, bool(options.complete), alpha, confidence)
+    return _ranked(scorer, known, settings, by, [*left_out, *notes], scored)
 
 
 def _check_shares(*, alpha: float, confidence: float) -> None:
@@ -290,54 +288,44 @@ def _paths(runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> S
     return [runs] if isinstance(runs, (str, os.PathLike)) else runs
 
 
-def _measures(given: str | Measure | Iterable[str | Measure] | None, rules: Profile) -> tuple[list[Measure], list[str]]:
+def _measures(
+    given: str | Measure | Iterable[str | Measure] | None, profile: Profile
+) -> tuple[list[Measure], list[str]]:
     """Return the measures of the board, the one that decides the order first, and what is left out of sets."""
-    if given is None and rules.measures == DEFAULT_MEASURES:
+    if given is None and profile.measures == DEFAULT_MEASURES:
         return list(parse_measures(USUAL)), []
     if given is None:
-        return [each for each in parse_measures(rules.measures, leaves_out=rules.leaves_out) if fit(each)], []
-    asked, notes = comparable([given] if isinstance(given, (str, Measure)) else given, rules)
+        return [each for each in parse_measures(profile.measures, leaves_out=profile.leaves_out) if fit(each)], []
+    asked, notes = comparable(given, profile)
     if not asked:
         raise MeasureError("no measure to rank runs by", "Name one, such as map.")
     return asked, notes
 
 
-class _Job(NamedTuple):
-    """What is computed of each run."""
+class _Scorer:
+    """Scores each run of a board: by its measures, and by how far the judgments reach."""
 
-    judgments: Judgments
-    measures: list[Measure]
-    profile: Profile
-    level: int | None
-    complete: bool
-    depth: int | None
-    judged_only: bool
-    collection_size: int
-    run_format: str | None
-
-    @property
-    def plan(self) -> Plan:
-        """What is computed, with all that decides it."""
-        return plan_of_measures(
-            self.measures,
-            self.profile,
-            max_rel=self.judgments.max_rel,
-            level=self.level,
-            complete=self.complete,
-            depth=self.depth,
-            judged_only=self.judged_only,
-            collection_size=self.collection_size,
-        )
+    def __init__(self, evaluator: Evaluator, scoring: Scoring, reading: Reading) -> None:
+        self.measures = [task.asked for task in evaluator.plan.tasks]
+        self.scoring = scoring
+        self.reading = reading
+        self.judgments = evaluator.judgments
+        self.plan = evaluator.plan
+        self.fingerprint = evaluator.fingerprint
+        (self.reach,) = parse_measures(JUDGED)
+        if isinstance(self.judgments, Qrels) and self.reach not in self.measures:
+            scoring = scoring._replace(measures=[*self.measures, self.reach])
+            evaluator = Evaluator(self.judgments, scoring, reading)
+        self.evaluator = evaluator
 
     def signatures(self, qids: Sequence[Sequence[str]]) -> tuple[Signature, ...]:
         """Return how each measure is computed, given the queries over which it is averaged."""
-        fingerprint = str(Fingerprint(self.judgments))
         return tuple(
             Signature(
                 explicit(task.resolved),
                 task.conventions,
                 len(over),
-                fingerprint,
+                str(self.fingerprint),
                 __version__,
                 task.profile,
                 fingerprint_of_queries(over),
@@ -348,7 +336,8 @@ class _Job(NamedTuple):
     @property
     def key(self) -> list[str]:
         """All that decides what is kept of a run, but for the run."""
-        return [*(each.long for each in self.signatures([()] * len(self.measures))), f"format:{self.run_format}"]
+        signatures = self.signatures([()] * len(self.measures))
+        return [*(each.long for each in signatures), f"format:{self.reading.run_format}"]
 
     @property
     def own(self) -> list[str]:
@@ -365,33 +354,20 @@ class _Job(NamedTuple):
         TrecevalError
             It cannot be scored, or its bytes are not those of the digest, neither before nor after.
         """
-        run: Run | str = file
-        if os.path.getsize(file) <= MOST_HELD:
-            run = load_run(file, self.run_format, duplicates=self.plan.duplicates)
-        (judged,) = parse_measures(JUDGED)
-        more = [judged] if isinstance(self.judgments, Qrels) and judged not in self.measures else []
-        results = evaluate(
-            self.judgments,
-            run,
-            [*self.measures, *more],
-            level=self.level,
-            complete=self.complete,
-            depth=self.depth,
-            judged_only=self.judged_only,
-            collection_size=self.collection_size,
-            profile=self.profile,
-            run_format=self.run_format if isinstance(run, str) else None,
-            threads=1,
-        )
+        relevance = isinstance(self.judgments, Qrels)
+        held = os.path.getsize(file) <= MOST_HELD
+        run = self.evaluator.table(file) if held else file
+        judging = self.evaluator.judging(run)
+        results = judging.results(self.evaluator.plan, self.fingerprint)
         values = np.where(results.counted, results.matrix, np.nan)[:, : len(self.measures)]
         _check_size(values, results)
-        tied = _tied_queries(self.judgments, run, results)
+        tied = _tied_queries(judging, run, results) if relevance and isinstance(run, Run) else None
         # A file that was changed and changed back would pass; one that somebody is writing does not.
         if digest_of_file(file) != digest:
             raise InputError("the file changed while it was read", "Run again when nothing writes to it.", file=file)
         contradictions = results.contradictions
         return Entry(
-            *(results.tag, results.qids, values, results.missing, _judged_share(results, judged), tied),
+            *(results.tag, results.qids, values, results.missing, _judged_share(results, self.reach), tied),
             *(len(contradictions.qids), bool(contradictions) and contradictions.reversed),
         )
 
@@ -417,10 +393,10 @@ def _judged_share(results: Results, judged: Measure) -> float | None:
     return float(column.mean()) if len(column) else None
 
 
-def _tied_queries(judgments: Judgments, run: Run | str, results: Results) -> int | None:
+def _tied_queries(judging: JudgedOnce, run: Run, results: Results) -> int | None:
     """Count the queries in which the order of documents with equal scores changes the first measure."""
     measure, conventions = results.resolved[0], results.conventions[0]
-    if not isinstance(judgments, Qrels) or not isinstance(run, Run) or conventions.order != "score":
+    if conventions.order != "score":
         return None
     if conventions.judged_only and conventions.depth is not None:
         return None
@@ -428,8 +404,7 @@ def _tied_queries(judgments: Judgments, run: Run | str, results: Results) -> int
         return 0
     # Over all orders of a tie it is of no account which one it has; that of the lines takes no time.
     rules = conventions.rules(tied=True)._replace(depth=None, ties="line")
-    judged = judge_by(judgments, run, rules, complete=False)
-    part, _, _ = selected(judged, conventions._replace(missing="out"), set(run.qids))
+    part, _ = judging.part(conventions._replace(missing="out"), rules)
     if not isinstance(part, JudgedRun) or not part.num_queries:
         return 0
     try:
@@ -463,7 +438,7 @@ class _Known(NamedTuple):
 
 
 def _entries_of(
-    job: _Job,
+    scorer: _Scorer,
     files: Sequence[str],
     cache: str | os.PathLike[str] | None,
     workers: int,
@@ -471,13 +446,13 @@ def _entries_of(
 ) -> tuple[_Known, list[str], int]:
     """Return what each file came to, from the cache or scored now; notes; and how many were scored."""
     path, notes = None if cache is None else os.fspath(cache), list[str]()
-    if path is not None and job.own:
-        notes.append(f"nothing is kept for the next time: {', '.join(job.own)} may change without notice.")
+    if path is not None and scorer.own:
+        notes.append(f"nothing is kept for the next time: {', '.join(scorer.own)} may change without notice.")
         path = None
-    key = job.key
+    key = scorer.key
     cached = Cached({}, {})
     if path is not None:
-        cached = read_cache(path, key, len(job.measures))
+        cached = read_cache(path, key, len(scorer.measures))
         notes += [cached.note] if cached.note else []
         path = path if cached.writable else None
     kept = cached.entries
@@ -485,7 +460,7 @@ def _entries_of(
     wanted = {digest: file for file, digest in zip(files, digests, strict=True) if isinstance(digest, str)}
     lacking = [(file, digest) for digest, file in wanted.items() if digest not in kept]
     made: dict[str, Entry | Unscored] = {digest: kept[digest] for digest in wanted if digest in kept}
-    scores = in_order(iter(lacking), lambda each: _scored(job, *each), workers)
+    scores = in_order(iter(lacking), lambda each: _scored(scorer, *each), workers)
     for (_, digest), found in zip(lacking, scores, strict=True):
         made[digest] = found
         if after is not None:
@@ -535,12 +510,12 @@ def _digest(file: str) -> str | Unscored:
         return _unscored(file, error)
 
 
-def _scored(job: _Job, file: str, digest: str) -> Entry | Unscored:
+def _scored(scorer: _Scorer, file: str, digest: str) -> Entry | Unscored:
     try:
-        if job.run_format is None and is_saved(file):
+        if scorer.reading.run_format is None and is_saved(file):
             what = "this has results and is no run, and boards are made of runs"
             raise InputError(what, "Compare saved results with treceval compare.", file=file)
-        return job.entry(file, digest)
+        return scorer.entry(file, digest)
     except TrecevalError as error:
         return _unscored(file, error)
     except OSError as error:  # it is gone since it was hashed
@@ -553,13 +528,15 @@ def _unscored(file: str, error: TrecevalError) -> Unscored:
     return Unscored(file, str(error))
 
 
-def _ranked(job: _Job, known: _Known, settings: BoardSettings, by: str | None, notes: list[str], scored: int) -> Board:
+def _ranked(
+    scorer: _Scorer, known: _Known, settings: BoardSettings, by: str | None, notes: list[str], scored: int
+) -> Board:
     """Average, rank and group the runs."""
-    names = tuple(each.name for each in job.measures)
+    names = tuple(each.name for each in scorer.measures)
     if not known.files:
         return Board(
-            (), names, (0,) * len(names), settings, float("nan"), job.judgments.name,
-            job.signatures([()] * len(names)), tuple(notes), tuple(known.errors), scored,
+            (), names, (0,) * len(names), settings, float("nan"), scorer.judgments.name,
+            scorer.signatures([()] * len(names)), tuple(notes), tuple(known.errors), scored,
         )  # fmt: skip
     called = unique_names([entry.tag for entry in known.entries], known.files, by)
     columns = aligned(
@@ -568,14 +545,14 @@ def _ranked(job: _Job, known: _Known, settings: BoardSettings, by: str | None, n
             for name, file, entry in zip(called, known.files, known.entries, strict=True)
         ]
     )
-    notes += _about_queries(job, known, columns)
+    notes += _about_queries(scorer, known, columns)
     means = np.array(
         [
             [measure.family.average(row, len(row)) for row in column.values]
-            for measure, column in zip(job.measures, columns, strict=True)
+            for measure, column in zip(scorer.measures, columns, strict=True)
         ]
     )
-    low, high = _intervals(job.measures[0], columns[0], settings)
+    low, high = _intervals(scorer.measures[0], columns[0], settings)
     difference, groups = _groups(columns[0], settings)
     warnings = _warnings(known, called)
     order = sorted(range(len(called)), key=lambda run: (-_rounded(means[0, run]), encode(called[run])))
@@ -604,8 +581,8 @@ def _ranked(job: _Job, known: _Known, settings: BoardSettings, by: str | None, n
         tuple(len(column.qids) for column in columns),
         settings,
         difference,
-        job.judgments.name,
-        job.signatures([column.qids for column in columns]),
+        scorer.judgments.name,
+        scorer.signatures([column.qids for column in columns]),
         tuple(notes),
         tuple(known.errors),
         scored,
@@ -648,13 +625,13 @@ def _groups(column: Aligned, settings: BoardSettings) -> tuple[float, tuple[str,
     return difference, letters(means, apart)
 
 
-def _about_queries(job: _Job, known: _Known, columns: Sequence[Aligned]) -> list[str]:
+def _about_queries(scorer: _Scorer, known: _Known, columns: Sequence[Aligned]) -> list[str]:
     """Say what is done about queries that some runs lack."""
     notes = []
     over = len(columns[0].qids)
     same = f"all means are over the same {over} {'query' if over == 1 else 'queries'}."
     lacking = [file for file, entry in zip(known.files, known.entries, strict=True) if entry.missing]
-    if lacking and job.complete:
+    if lacking and scorer.scoring.complete:
         runs = "1 run lacks" if len(lacking) == 1 else f"{len(lacking)} runs lack"
         notes.append(f"{runs} judged queries ({first_of(lacking)}), which count as empty rankings: {same}")
     left_out = columns[0].left_out
@@ -663,7 +640,7 @@ def _about_queries(job: _Job, known: _Known, columns: Sequence[Aligned]) -> list
         are = "1 query that some runs lack is" if count == 1 else f"{count} queries that some runs lack are"
         notes.append(
             f"{are} left out ({first_of(left_out)}): {same}"
-            + ("" if job.complete else " Without --common a missing query counts as an empty ranking.")
+            + ("" if scorer.scoring.complete else " Without --common a missing query counts as an empty ranking.")
         )
     if columns[0].values.shape[1] == 1:
         notes.append("there is one query, so that nothing can be tested.")

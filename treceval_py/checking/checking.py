@@ -29,6 +29,7 @@ from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS, seen
 from treceval_py.io.source import kept, name_of
 from treceval_py.measures import parse_measures
 from treceval_py.scoring.evaluation import evaluate, load_judgments, load_run
+from treceval_py.scoring.planning import Scoring
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, profile_named
 
 __all__ = ["Checked", "check"]
@@ -301,7 +302,9 @@ class _Check:
     def _turned(self, qrels: Qrels, run: Run) -> None:
         """Say what a run would score with the lowest score first, where that is more."""
         scorer = Scorer(qrels, run)
-        task = task_of(parse_measures("AP")[0], profile_named(DEFAULT_PROFILE), scorer.situation, complete=True)
+        task = task_of(
+            parse_measures("AP")[0], profile_named(DEFAULT_PROFILE), scorer.situation, Scoring(complete=True)
+        )
         plain, turned = scorer.scored([Variant("", task), Variant("", task, run=ASCENDING)])
         if plain is None or turned is None:
             return

@@ -12,7 +12,7 @@ from treceval_py.cli.progress import counting
 
 if TYPE_CHECKING:
     from treceval_py.boards.board import Board
-    from treceval_py.comparing.gathering import Scoring
+    from treceval_py.scoring.planning import Reading, Scoring
 
 __all__ = ["board"]
 
@@ -57,6 +57,7 @@ def board(
     qrels: str,
     runs: tuple[str, ...],
     scoring: Scoring,
+    reading: Reading,
     common: bool,
     alpha: float,
     confidence: float,
@@ -86,19 +87,14 @@ def board(
         found = made(
             qrels,
             files,
-            scoring.measures or None,
-            level=scoring.level,
-            complete=not common,
-            depth=scoring.depth,
-            judged_only=scoring.judged_only,
-            profile=scoring.rules,
-            run_format=scoring.run_format,
-            judgment_format=scoring.judgment_format,
+            scoring=scoring._replace(complete=not common),
+            run_format=reading.run_format,
+            judgment_format=reading.judgment_format,
             by=by,
             alpha=alpha,
             confidence=confidence,
             cache=place,
-            threads=scoring.threads,
+            threads=reading.threads,
             after=after,
         )
     if not found.runs:  # a good board of another day is not replaced by an empty one

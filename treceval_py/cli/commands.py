@@ -1,16 +1,83 @@
-"""The commands, and how their errors become one line on standard error."""
+"""The commands, in trec_eval's manner of options, and how their errors become one line on standard error."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import cast
 
 import click
 
-from treceval_py.cli.group import DefaultGroup
 from treceval_py.cli.printing import lost, say
 from treceval_py.errors import TrecevalError, visible
 
-__all__ = ["run", "treceval"]
+__all__ = ["DefaultGroup", "PrefixCommand", "run", "treceval"]
+
+
+class DefaultGroup(click.Group):
+    """A group whose command may be left out: what does not begin with a command's name goes to the default one.
+
+    Parameters
+    ----------
+    name : str
+        The program's name.
+    modules : mapping of str to str
+        For each command the module of `treceval_py.cli` that has it under its name; imported when it is called, as
+        scoring should not pay for the others.
+    """
+
+    default = "score"
+
+    def __init__(self, name: str, modules: Mapping[str, str]) -> None:
+        super().__init__(name, add_help_option=False)
+        self._modules = modules
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of the commands."""
+        return list(self._modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """Return a command by name."""
+        if cmd_name not in self._modules:
+            return None
+        module = import_module(f"treceval_py.cli.{self._modules[cmd_name]}")
+        return cast("click.Command", getattr(module, cmd_name))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the default command before arguments that name none."""
+        if not args or args[0] not in self._modules:
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+
+class PrefixCommand(click.Command):
+    """A command whose long options can be shortened as long as it is clear which is meant, as in getopt_long."""
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Show that the command's name may be left out."""
+        formatter.write_usage(f"treceval [{self.name}]", " ".join(self.collect_usage_pieces(ctx)))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Write shortened options out."""
+        known = [name for parameter in self.params for name in parameter.opts if name.startswith("--")]
+        written: list[str] = []
+        for position, argument in enumerate(args):
+            if argument == "--":
+                written.extend(args[position:])
+                break
+            written.append(_written_out(argument, known))
+        return super().parse_args(ctx, written)
+
+
+def _written_out(argument: str, known: list[str]) -> str:
+    name, equals, value = argument.partition("=")
+    if not name.startswith("--") or name in known:
+        return argument
+    meant = [option for option in known if option.startswith(name)]
+    if len(meant) > 1:
+        raise click.UsageError(f"Option '{name}' may be {' or '.join(meant)}.")
+    return meant[0] + equals + value if meant else argument
+
 
 treceval = DefaultGroup(
     "treceval",

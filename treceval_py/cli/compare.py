@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treceval_py.comparing.comparison import Comparison, Settings
-    from treceval_py.comparing.gathering import Gathered, Scoring
+    from treceval_py.comparing.gathering import Gathered
     from treceval_py.data.run import Run
+    from treceval_py.scoring.planning import Reading, Scoring
 
 __all__ = ["Arguments", "compare", "gathered", "runs_of"]
 
@@ -78,6 +79,7 @@ def read_arguments(files: Sequence[str], outputs: Sequence[str | None] = ()) -> 
 def gathered(
     files: Sequence[str],
     scoring: Scoring,
+    reading: Reading,
     *,
     by: str | None,
     force: bool,
@@ -90,7 +92,7 @@ def gathered(
     ----------
     files : sequence of str
         The arguments.
-    scoring, by, force
+    scoring, reading, by, force
         As of `gather`.
     outputs : sequence of str or None
         The files that will be written.
@@ -100,6 +102,7 @@ def gathered(
     from treceval_py.comparing.gathering import gather
     from treceval_py.comparing.saved.reading import is_saved
     from treceval_py.scoring.evaluation import load_run
+    from treceval_py.scoring.profiles import profile_of
 
     given = read_arguments(files, outputs)
     check_targets(outputs, [given.qrels, *given.files])
@@ -111,17 +114,18 @@ def gathered(
                 "Give the judgments first.",
                 file=unscored,
             )
-    duplicates = scoring.rules.conventions.duplicates
+    duplicates = profile_of(scoring.profile).conventions.duplicates
     with progress(given.files) as bar:
         return gather(
             [
-                load_run(file, scoring.run_format, duplicates=duplicates)
+                load_run(file, reading.run_format, duplicates=duplicates)
                 if again and (file == "-" or not os.path.isfile(file))
                 else file
                 for file in given.files
             ],
             given.qrels,
             scoring,
+            reading,
             by=by,
             force=force,
             watch=None if bar is None else bar.watch,
@@ -129,16 +133,12 @@ def gathered(
         )
 
 
-def runs_of(found: Gathered, scoring: Scoring) -> list[Run] | None:
+def runs_of(found: Gathered) -> list[Run] | None:
     """Return the runs as tables; None where some were saved as results only."""
-    from treceval_py.scoring.evaluation import load_run
-
-    if any(source is None for source in found.sources):
+    if found.evaluator is None:
         return None
-    duplicates = scoring.rules.conventions.duplicates
-    return [
-        load_run(source, scoring.run_format, duplicates=duplicates) for source in found.sources if source is not None
-    ]
+    runs = [found.evaluator.table(source) for source in found.sources if source is not None]
+    return runs if len(runs) == len(found.sources) else None
 
 
 @click.command("compare", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
@@ -178,6 +178,7 @@ def runs_of(found: Gathered, scoring: Scoring) -> list[Run] | None:
 def compare(
     files: tuple[str, ...],
     scoring: Scoring,
+    reading: Reading,
     settings: Settings,
     baseline: str | None,
     pairs: bool,
@@ -203,14 +204,13 @@ def compare(
         return
     check_targets([output], [queries])
     again = per_query is not None or agreement is not None
-    found = gathered(files, scoring, by=by, force=force, outputs=[output], again=again)
-    compared = compare_gathered(found, settings, baseline=baseline, pairs=pairs, force=force, threads=scoring.threads)
+    found = gathered(files, scoring, reading, by=by, force=force, outputs=[output], again=again)
+    compared = compare_gathered(found, settings, baseline=baseline, pairs=pairs, force=force, threads=reading.threads)
     colour = coloured(output)
     if per_query is not None:
         text = _by_query(
             compared,
             found,
-            scoring,
             per_query,
             5 if documents is None else documents,
             queries,
@@ -221,7 +221,7 @@ def compare(
     elif agreement is not None:
         from treceval_py.comparing.show.agreement import agreement_text
 
-        runs = runs_of(found, scoring)
+        runs = runs_of(found)
         text = agreement_text(compared, runs, agreement, output_format, digits=digits, colour=colour)
     else:
         text = compared.to_text(output_format, digits=digits, colour=colour, width=wide(output))
@@ -261,7 +261,6 @@ def _check_together(
 def _by_query(
     compared: Comparison,
     found: Gathered,
-    scoring: Scoring,
     count: int,
     documents: int,
     queries: str | None,
@@ -275,7 +274,7 @@ def _by_query(
     from treceval_py.comparing.show.queries import queries_text
 
     texts = {} if queries is None else read_query_texts(queries)
-    runs = runs_of(found, scoring) if isinstance(found.judgments, Qrels) else None
+    runs = runs_of(found) if isinstance(found.judgments, Qrels) else None
     blocks = []
     for measure in compared.measures:
         for pair in measure.differences:

@@ -66,13 +66,15 @@ def explain(
     """Explain numbers: read, score in every way, print."""
     from treceval_py import explaining
     from treceval_py.measures.plugins import load_plugin
-    from treceval_py.scoring.evaluation import load_judgments, load_run
+    from treceval_py.scoring.evaluation import Evaluator
+    from treceval_py.scoring.planning import Reading, Scoring
 
     if qrels == run == "-":
         raise click.UsageError("Standard input (-) can be read only once.")
     for plugin in plugins:
         load_plugin(plugin)
-    judgments, table = load_judgments(qrels, judgment_format), load_run(run, run_format)
+    usual = Evaluator(qrels, Scoring((), profile), Reading(run_format, judgment_format))
+    judgments, table = usual.judgments, usual.table(run)
     if query is not None:
         if claims or against:
             raise click.UsageError("--query shows the arithmetic of one query; give it without --claim and --against.")

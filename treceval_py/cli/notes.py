@@ -43,8 +43,10 @@ def about(results: Results) -> None:
     if results.replaced:
         lines = "1 line is" if results.replaced == 1 else f"{results.replaced} lines are"
         note(f"{results.run_name}: {lines} replaced by a later one of the same document, as in {results.profile}.")
-    _about_ranks(results)
-    _about_scale(results)
+    if results.contradictions.qids:
+        _about_ranks(results)
+    if any("max_rel" in dict(resolved.parameters) for resolved in results.resolved):
+        _about_scale(results)
 
 
 def _about_scale(results: Results) -> None:
@@ -65,8 +67,6 @@ def _about_scale(results: Results) -> None:
 
 def _about_ranks(results: Results) -> None:
     found = results.contradictions
-    if not found:
-        return
     queries = len(results.unjudged) + len(set(results.qids) - set(results.missing))
     where = f"{results.run_name}: in {len(found.qids)} of {queries} queries ({first_of(found.qids)})"
     if found.reversed:

@@ -90,7 +90,7 @@ _COMPLETE = "A judged query that a run lacks counts as an empty ranking."
 
 
 def scoring_options(usual: str, *, complete: bool = True) -> Decorator:
-    """Return a decorator that gives a command the options of scoring, which it gets as ``scoring=``.
+    """Return a decorator that gives a command the options of scoring, which it gets as ``scoring=`` and ``reading=``.
 
     Parameters
     ----------
@@ -152,15 +152,13 @@ def scoring_options(usual: str, *, complete: bool = True) -> Decorator:
             complete: bool = False,
             **others: Any,
         ) -> Any:
-            from treceval_py.comparing.gathering import Scoring
             from treceval_py.measures.plugins import load_plugin
+            from treceval_py.scoring.planning import Reading, Scoring
 
             for plugin in plugins:
                 load_plugin(plugin)
-            scoring = Scoring(
-                measures, profile, level, complete, depth, judged_only, 0, run_format, judgment_format, threads
-            )
-            return command(scoring=scoring, **others)
+            scoring = Scoring(measures or None, profile, level, complete or None, depth, judged_only)
+            return command(scoring=scoring, reading=Reading(run_format, judgment_format, threads), **others)
 
         decorated: Callback = with_scoring
         for option in reversed(options):

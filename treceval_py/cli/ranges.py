@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 
 from treceval_py.cli.notes import about
 from treceval_py.cli.printing import put
-from treceval_py.ranges import assess
+from treceval_py.ranges.assessment import ranges_of
 from treceval_py.ranges.show import RANGE_FORMATS, ranges_text
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.show.options import Options
-
-if TYPE_CHECKING:
-    from treceval_py.cli.score import Job
 
 __all__ = ["print_ranges"]
 
 
 def print_ranges(
-    job: Job,
+    scoring: Scoring,
+    reading: Reading,
     qrels: str,
     runs: Sequence[str],
     options: Options,
@@ -34,23 +33,8 @@ def print_ranges(
     name = output_format or "table"
     if name not in RANGE_FORMATS:
         raise click.UsageError(f"Ranges are printed as {', '.join(RANGE_FORMATS)}, not as {name}.")
-    judgments = job.judgments(qrels)
-    found = [
-        assess(
-            judgments,
-            run,
-            job.measures,
-            ties=ties,
-            unjudged=unjudged,
-            level=job.level,
-            complete=job.complete,
-            depth=job.depth,
-            judged_only=job.judged_only,
-            profile=job.profile,
-            run_format=job.run_format,
-        )
-        for run in runs
-    ]
+    evaluator = Evaluator(qrels, scoring, reading)
+    found = [ranges_of(evaluator, run, ties=ties, unjudged=unjudged) for run in runs]
     put(ranges_text(found, options, name), output)
     for each in found:
         about(each.results)

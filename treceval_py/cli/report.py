@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treceval_py.comparing.comparison import Comparison, Settings
-    from treceval_py.comparing.gathering import Scoring
+    from treceval_py.scoring.planning import Reading, Scoring
 
 __all__ = ["report"]
 
@@ -93,6 +93,7 @@ def report(
     svg: list[tuple[str, str]],
     pair: tuple[str, str] | None,
     scoring: Scoring,
+    reading: Reading,
     settings: Settings,
     baseline: str | None,
     by: str | None,
@@ -114,13 +115,13 @@ def report(
     from treceval_py.report import image, report_payload, write_report
 
     texts = None if queries is None else read_query_texts(queries)
-    found = gathered(files, scoring, by=by, force=force, outputs=outputs, again=True)
-    compared = compare_gathered(found, settings, baseline=baseline, force=force, threads=scoring.threads)
+    found = gathered(files, scoring, reading, by=by, force=force, outputs=outputs, again=True)
+    compared = compare_gathered(found, settings, baseline=baseline, force=force, threads=reading.threads)
     chosen = _pair(compared, pair)
     payload = report_payload(
         compared,
         qrels=found.judgments if isinstance(found.judgments, Qrels) else None,
-        runs=runs_of(found, scoring),
+        runs=runs_of(found),
         texts=texts,
         title=title or f"Comparison of {len(compared.runs)} runs",
         command=shlex.join(["treceval", *(ctx.obj or sys.argv[1:])]),

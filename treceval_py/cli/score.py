@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import click
 
-from treceval_py.cli.group import PrefixCommand
+from treceval_py.cli.commands import PrefixCommand
 from treceval_py.cli.notes import about
 from treceval_py.cli.options import MOST_DIGITS, flag, number
 from treceval_py.cli.printing import check_targets, coloured, put
 from treceval_py.cli.progress import progress
-from treceval_py.data.run import Run
 from treceval_py.io.named import JUDGMENT_FORMATS, RUN_FORMATS
-from treceval_py.io.source import Watch
-from treceval_py.io.trec import Judgments
 from treceval_py.judging.streaming import MOST_THREADS
-from treceval_py.measures import Measure, in_print_order, parse_measures
+from treceval_py.measures import in_print_order, parse_measures
 from treceval_py.scan import reader_name
-from treceval_py.scoring.evaluation import check_kinds, duplicates_of, evaluate, format_for, load_judgments
-from treceval_py.scoring.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, PROFILES, Profile, profile_named
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.planning import Reading, Scoring
+from treceval_py.scoring.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, PROFILES, profile_of
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.show import FORMATS, Options
-from treceval_py.scoring.signatures import Signature, read_signatures
 from treceval_py.scoring.zscores import read_norms
 from treceval_py.version import __version__
 
-__all__ = ["Job", "score"]
+__all__ = ["score"]
 
 RANGED = ("map", "recip_rank", "ndcg", "ndcg_cut.10")
 """What is computed with --ties and --unjudged unless something else is asked for."""
@@ -91,7 +87,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @number("-l", "--level_for_rel", "level", help="Least judgment that is relevant [1, or the profile's].")
 @number("-M", "--Max_retrieved_per_topic", "depth", help="Use the first N documents of each query.")
 @flag("-J", "--Judged_docs_only", "judged_only", help="Take out documents without a judgment.")
-@number("-N", "--Number_docs_in_coll", "collection_size", default=0, help="Documents in the collection [0].")
+@number("-N", "--Number_docs_in_coll", "collection_size", help="Documents in the collection [0].")
 @click.option(
     "-R",
     "--Rel_info_format",
@@ -171,7 +167,7 @@ def score(
     level: int | None,
     depth: int | None,
     judged_only: bool,
-    collection_size: int,
+    collection_size: int | None,
     judgment_format: str | None,
     run_format: str | None,
     norms: str | None,
@@ -200,7 +196,7 @@ def score(
         "-l": level is not None,
         "-M": depth is not None,
         "-J": judged_only,
-        "-N": bool(collection_size),
+        "-N": collection_size is not None,
         "--profile": profile is not None,
         "-Z": norms is not None,
         "-R": judgment_format is not None,
@@ -210,31 +206,35 @@ def score(
         "--signature": signature or long_signature,
     }
     _check_together({name for name, there in given.items() if there}, ranges=ties or unjudged)
-    check_targets([output], [qrels, *runs, *judged_rankings, norms])
-    rules = profile_named(("coursework" if judged_rankings else DEFAULT_PROFILE) if profile is None else profile)
-    usual = RANGED if (ties or unjudged) and rules.measures == DEFAULT_MEASURES else rules.measures
-    wanted = in_print_order(parse_measures(measures or usual, leaves_out=rules.leaves_out))
+    if output is not None:
+        check_targets([output], [qrels, *runs, *judged_rankings, norms])
+    if profile is None and judged_rankings:
+        profile = "coursework"
+    named = profile_of(profile)
+    usual = RANGED if (ties or unjudged) and named.measures == DEFAULT_MEASURES else named.measures
+    wanted = in_print_order(parse_measures(measures or usual, leaves_out=named.leaves_out))
+    scoring = Scoring(wanted, named, level, complete or None, depth, judged_only, collection_size)
+    if signatures:
+        scoring = Scoring(signatures=signatures)
+    reading = Reading(run_format, judgment_format, threads)
     colour = coloured(output)
     form = "long" if long_signature else "short" if signature else ""
     options = Options(per_query=per_query, summary=not no_summary, digits=digits, colour=colour, signature=form)
     if judged_rankings:  # each has judgments of its own
         options = options._replace(force=True)
-    job = Job(
-        wanted, rules, level, complete, depth, judged_only, collection_size, read_signatures(signatures), run_format,
-        threads,
-        judgment_format,
-    )  # fmt: skip
     if ties or unjudged:
         from treceval_py.cli.ranges import print_ranges
 
-        print_ranges(job, qrels or "", runs, options, output_format, output, ties=ties, unjudged=unjudged)
+        print_ranges(scoring, reading, qrels or "", runs, options, output_format, output, ties=ties, unjudged=unjudged)
         return
     table = read_norms(norms) if norms is not None else None
     scored: list[Results] = []
     files = judged_rankings or runs
     with progress(files) as bar:
         watch = None if bar is None else bar.watch
-        for results in job.rankings(judged_rankings) if judged_rankings else job.scored(qrels or "", runs, watch):
+        evaluator = None if qrels is None else Evaluator(qrels, scoring, reading)
+        for file in files:
+            results = _of_judged_ranking(file, scoring) if evaluator is None else evaluator.score(file, watch)
             scored.append(results if table is None else results.standardise(table))
             if bar is not None:
                 bar.next()
@@ -276,72 +276,13 @@ def _check_together(given: set[str], *, ranges: bool) -> None:
     if "--judged-ranking" in given:
         refuse(["-R", "-T"], "--judged-ranking has a format of its own; leave out {}.")
     if ranges:
-        others = ["-Z", "--repeat", "--signature", "--judged-ranking", "-N"]
+        others = ["-Z", "--signature", "--judged-ranking"]
         refuse(others, "--ties and --unjudged go with measures and a profile only; leave out {}.")
 
 
-class Job(NamedTuple):
-    """What is computed of every run."""
+def _of_judged_ranking(file: str, scoring: Scoring) -> Results:
+    """Score a judged ranking by its own judgments."""
+    from treceval_py.io.judged_ranking import read_judged_ranking
 
-    measures: list[Measure]
-    profile: Profile
-    level: int | None
-    complete: bool
-    depth: int | None
-    judged_only: bool
-    collection_size: int
-    signatures: list[Signature]
-    run_format: str | None
-    threads: int | None
-    judgment_format: str | None
-
-    def scored(self, qrels: str, runs: Sequence[str], watch: Watch | None) -> Iterator[Results]:
-        """Score runs against judgments."""
-        judgments = self.judgments(qrels)
-        for file in runs:
-            yield self.results(judgments, file, watch)
-
-    def rankings(self, files: Sequence[str]) -> Iterator[Results]:
-        """Score judged rankings, each by its own judgments."""
-        from treceval_py.io.judged_ranking import read_judged_ranking
-
-        for file in files:
-            qrels, run = read_judged_ranking(file)
-            yield self.results(qrels, run, None)
-
-    def judgments(self, qrels: str) -> Judgments:
-        """Read the judgments."""
-        named = self.judgment_format
-        if named is None:
-            named = format_for([each.measure for each in self.signatures] or self.measures)
-        duplicates = duplicates_of(self.signatures) if self.signatures else self.profile.conventions.duplicates
-        judgments = load_judgments(qrels, named, duplicates=duplicates)
-        if not self.signatures:
-            check_kinds(self.measures, judgments)
-        return judgments
-
-    def results(self, judgments: Judgments, run: str | Run, watch: Watch | None) -> Results:
-        """Score a run."""
-        if self.signatures:
-            return evaluate(
-                judgments,
-                run,
-                signature=self.signatures,
-                run_format=self.run_format,
-                threads=self.threads,
-                watch=watch,
-            )
-        return evaluate(
-            judgments,
-            run,
-            self.measures,
-            level=self.level,
-            complete=self.complete,
-            depth=self.depth,
-            judged_only=self.judged_only,
-            collection_size=self.collection_size,
-            profile=self.profile,
-            run_format=self.run_format,
-            threads=self.threads,
-            watch=watch,
-        )
+    qrels, run = read_judged_ranking(file)
+    return Evaluator(qrels, scoring).score(run)

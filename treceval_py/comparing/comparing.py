@@ -12,7 +12,7 @@ import numpy as np
 from treceval_py._types import FloatArray, IntArray, Source
 from treceval_py.comparing.comparison import Compared, Comparison, Difference, Settings, Tested
 from treceval_py.comparing.corrections import CORRECTIONS
-from treceval_py.comparing.gathering import Compares, Gathered, Scoring, gather
+from treceval_py.comparing.gathering import Compares, Gathered, gather
 from treceval_py.comparing.notes import about_queries, about_resamples, about_tests
 from treceval_py.comparing.paired import (
     bca_interval,
@@ -32,6 +32,7 @@ from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.io.trec import Judgments
 from treceval_py.judging.streaming import MOST_THREADS
 from treceval_py.measures import Measure
+from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile
 
 __all__ = ["checked", "compare", "compare_gathered"]
@@ -68,8 +69,12 @@ def compare(
     complete: bool = False,
     depth: int | None = None,
     judged_only: bool = False,
+    collection_size: int | None = None,
+    scoring: Scoring | None = None,
     names: Sequence[str] | None = None,
     force: bool = False,
+    run_format: str | None = None,
+    judgment_format: str | None = None,
     threads: int | None = None,
 ) -> Comparison:
     """Compare two or more runs, paired over their queries.
@@ -107,12 +112,14 @@ def compare(
         Test whether differences are smaller than this in absolute value (two one-sided tests).
     power : float
         For which the number of queries needed is computed.
-    profile, level, complete, depth, judged_only
+    profile, level, complete, depth, judged_only, collection_size, scoring
         How runs are scored, as of `evaluate`.
     names : sequence of str, length S, optional
         What the runs are called.
     force : bool
         Whether values that were made in different ways are compared all the same.
+    run_format, judgment_format : str, optional
+        The formats of files, as of `evaluate`.
     threads : int, optional
         How many threads read runs and resample; by default as many as there are cores for this process.
 
@@ -148,12 +155,12 @@ def compare(
         test, every, correction, alpha, confidence, interval, groups, resamples, bootstrap, seed, margin, power
     )
     settings = checked(settings, threads)
-    asked = (measures,) if isinstance(measures, (str, Measure)) else tuple(measures or ())
-    scoring = Scoring(asked, profile, level, complete, depth, judged_only, threads=threads)
+    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size)
+    reading = Reading(run_format, judgment_format, threads)
     if isinstance(runs, Mapping):
         names = list(runs) if names is None else names
         runs = list(runs.values())
-    found = gather(list(runs), qrels, scoring, names=names, force=force)
+    found = gather(list(runs), qrels, options.beside(scoring), reading, names=names, force=force)
     return compare_gathered(found, settings, baseline=baseline, pairs=pairs, force=force, threads=threads)
 
 

@@ -17,58 +17,19 @@ from treceval_py.io.source import Watch
 from treceval_py.io.trec import Judgments
 from treceval_py.measures import NICKNAMES, Measure, parse_measures
 from treceval_py.measures.registry import COUNT, TEXT
-from treceval_py.scoring.evaluation import check_kinds, evaluate, format_for, load_judgments
-from treceval_py.scoring.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, Profile, profile_named
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.planning import AS_IT_IS, AS_USUAL, Reading, Scoring
+from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_of
 from treceval_py.scoring.results import Results
-from treceval_py.scoring.signatures import Signature
+from treceval_py.scoring.signatures import Signature, concise, read_signatures
 
-__all__ = ["USUAL", "Compares", "Gathered", "Scoring", "comparable", "fit", "gather"]
+__all__ = ["USUAL", "Compares", "Gathered", "comparable", "fit", "gather"]
 
 USUAL = ("map", "ndcg_cut.10", "recip_rank", "P.10")
 """What is compared unless something else is asked for. A few: each one more makes every difference harder to show."""
 
 Compares: TypeAlias = "Results | Scored | Source | Run | Mapping[str, Mapping[str, float]]"
 """What can be compared: results, saved or not, and runs, which need judgments."""
-
-
-class Scoring(NamedTuple):
-    """How runs are scored that are compared; the options of `evaluate`.
-
-    Attributes
-    ----------
-    measures : tuple of str or Measure
-        What is computed; empty for the usual measures, or for those that saved results have.
-    profile : str, Profile or None
-        The profile; None for the usual one, or for the way in which saved results were made.
-    level, complete, depth, judged_only, collection_size, run_format, judgment_format, threads
-        As of `evaluate`.
-    """
-
-    measures: tuple[str | Measure, ...] = ()
-    profile: str | Profile | None = None
-    level: int | None = None
-    complete: bool = False
-    depth: int | None = None
-    judged_only: bool = False
-    collection_size: int = 0
-    run_format: str | None = None
-    judgment_format: str | None = None
-    threads: int | None = None
-
-    @property
-    def rules(self) -> Profile:
-        """The profile itself."""
-        if isinstance(self.profile, Profile):
-            return self.profile
-        return profile_named(self.profile or DEFAULT_PROFILE)
-
-    @property
-    def asked(self) -> bool:
-        """Whether anything but the measures is said of how runs are scored."""
-        return self._replace(measures=(), threads=None, run_format=None, judgment_format=None) != Scoring()
-
-
-AS_USUAL = Scoring()
 
 
 class Gathered(NamedTuple):
@@ -80,8 +41,8 @@ class Gathered(NamedTuple):
         The runs, with different names.
     sources : tuple, length S
         The run of each, as it was given; None for saved results.
-    judgments : Judgments or None
-        The judgments, where there are any.
+    evaluator : Evaluator or None
+        The judgments, and how runs were scored that were not saved results.
     results : tuple of Results or None, length S
         The results of runs that were scored now.
     notes : tuple of str
@@ -90,9 +51,14 @@ class Gathered(NamedTuple):
 
     runs: tuple[Scored, ...]
     sources: tuple[Source | Run | Mapping[str, Mapping[str, float]] | None, ...]
-    judgments: Judgments | None
+    evaluator: Evaluator | None
     results: tuple[Results | None, ...]
     notes: tuple[str, ...]
+
+    @property
+    def judgments(self) -> Judgments | None:
+        """The judgments, where there are any."""
+        return None if self.evaluator is None else self.evaluator.judgments
 
 
 class _Entry(NamedTuple):
@@ -105,6 +71,7 @@ def gather(
     given: Sequence[Compares],
     qrels: Source | Judgments | Mapping[str, Mapping[str, int]] | None,
     scoring: Scoring = AS_USUAL,
+    reading: Reading = AS_IT_IS,
     *,
     names: Sequence[str] | None = None,
     by: str | None = None,
@@ -123,6 +90,8 @@ def gather(
     scoring : Scoring
         How runs are scored. Beside saved results that say how they were made, and without options of their own, runs
         are scored in the same way.
+    reading : Reading
+        How files are read.
     names : sequence of str, length S, optional
         What the runs are called; by default by their tags where these are different, else by their files.
     by : {"tag", "file"}, optional
@@ -139,27 +108,36 @@ def gather(
     TrecevalError
         A file cannot be read, a measure is unknown, runs have no judgments, or their names are not different.
     """
-    wanted, notes = comparable(scoring.measures, scoring.rules)
+    profile = profile_of(scoring.profile)
+    asked = scoring.measures or ()
+    if scoring.signatures is not None:
+        asked = [concise(each.measure) for each in read_signatures(scoring.signatures)]
+    wanted, notes = comparable(asked, profile)
     saved = [_saved_of(each) for each in given]
     known = [scored for found in saved if found is not None for scored in found]
     if given and None not in saved:
         _check_not_scored(qrels, scoring)
-    chosen, more = _chosen(wanted, known, scoring.rules)
+    chosen, more = _chosen(wanted, known, profile)
     notes += more
-    repeated = _signatures(known, chosen) if known and not scoring.asked and not force else None
-    judgments = _judgments(qrels, chosen, scoring) if None in saved else None
+    how = scoring if scoring.signatures is not None else scoring._replace(measures=tuple(chosen))
+    repeated = _signatures(known, chosen) if known and not scoring.chosen and not force else None
+    if repeated is not None:
+        how = Scoring(signatures=tuple(repeated))
+    evaluator = Evaluator(qrels, how, reading) if qrels is not None and None in saved else None
     entries: list[_Entry] = []
     for each, found in zip(given, saved, strict=True):
         if found is not None:
             results = each if isinstance(each, Results) else None
             entries += [_Entry(_only(scored, chosen), None, results) for scored in found]
             continue
-        if judgments is None:
+        if evaluator is None:
             raise EvaluationError("judgments are needed to score runs", "Give qrels, or results of the runs.")
-        results = _scored_now(each, judgments, chosen, scoring, repeated, watch)
+        if isinstance(each, (Results, Scored)):
+            raise AssertionError("results are not scored again")
+        results = evaluator.score(each, watch)
         # A signature names its measure in full, and the saved results as they were asked for.
         names_of = tuple(name if isinstance(name, str) else name.name for name in chosen)
-        entries.append(_Entry(scored_of(results, "")._replace(measures=names_of), each, results))  # type: ignore[arg-type]
+        entries.append(_Entry(scored_of(results, "")._replace(measures=names_of), each, results))
         if after is not None:
             after()
     called = _names(entries, names, by)
@@ -168,7 +146,7 @@ def gather(
     return Gathered(
         tuple(harmonised(scored)),
         tuple(entry.source for entry in entries),
-        judgments,
+        evaluator,
         tuple(entry.results for entry in entries),
         tuple(notes),
     )
@@ -190,7 +168,7 @@ def fit(measure: Measure) -> bool:
     return measure.family.per_query and measure.family.kind not in (TEXT, COUNT)
 
 
-def comparable(measures: Iterable[str | Measure], rules: Profile) -> tuple[list[Measure], list[str]]:
+def comparable(measures: str | Measure | Iterable[str | Measure], profile: Profile) -> tuple[list[Measure], list[str]]:
     """Return the measures that were asked for; of sets of measures those that can be compared.
 
     Returns
@@ -207,8 +185,8 @@ def comparable(measures: Iterable[str | Measure], rules: Profile) -> tuple[list[
     """
     wanted: list[Measure] = []
     notes = []
-    for asked in measures:
-        found = parse_measures(asked, leaves_out=rules.leaves_out)
+    for asked in [measures] if isinstance(measures, (str, Measure)) else measures:
+        found = parse_measures(asked, leaves_out=profile.leaves_out)
         if isinstance(asked, str) and asked in NICKNAMES:
             kept = [each for each in found if fit(each)]
             if not kept:
@@ -228,21 +206,21 @@ def _check_not_scored(qrels: object, scoring: Scoring) -> None:
     """Refuse judgments and options of scoring where nothing is scored: they would be dropped in silence."""
     if qrels is not None:
         raise EvaluationError("all of these are results, for which no judgments are needed", "Leave the judgments out.")
-    if scoring.asked:
+    if scoring.chosen:
         raise EvaluationError(
             "saved results are compared as they are: nothing is left to score",
             "Leave out profile, complete, level, depth and judged_only, or score the runs again.",
         )
 
 
-def _chosen(wanted: list[Measure], known: Sequence[Scored], rules: Profile) -> tuple[list[Measure | str], list[str]]:
+def _chosen(wanted: list[Measure], known: Sequence[Scored], profile: Profile) -> tuple[list[Measure | str], list[str]]:
     """Return the measures to compare: those asked for; or the usual ones, or all, that saved results have."""
     if wanted:
         return list(wanted), []
     if not known:
-        if rules.measures == DEFAULT_MEASURES:
+        if profile.measures == DEFAULT_MEASURES:
             return list(parse_measures(USUAL)), []
-        return [each for each in parse_measures(rules.measures, leaves_out=rules.leaves_out) if fit(each)], []
+        return [each for each in parse_measures(profile.measures, leaves_out=profile.leaves_out) if fit(each)], []
     first = harmonised(known)
     common = [name for name in first[0].measures if all(name in scored.measures for scored in first)]
     measures = [(name, _measure(name)) for name in common]
@@ -304,56 +282,6 @@ def _signatures(known: Sequence[Scored], chosen: Sequence[Measure | str]) -> lis
         if len(said) == len(chosen):
             return said
     return None
-
-
-def _judgments(
-    qrels: Source | Judgments | Mapping[str, Mapping[str, int]] | None,
-    chosen: Sequence[Measure | str],
-    scoring: Scoring,
-) -> Judgments | None:
-    if qrels is None:
-        return None
-    measures = [each for name in chosen for each in parse_measures(name)]
-    named = scoring.judgment_format or format_for(measures)
-    duplicates = scoring.rules.conventions.duplicates
-    judgments = load_judgments(qrels, None if isinstance(qrels, Mapping) else named, duplicates=duplicates)
-    check_kinds(measures, judgments)
-    return judgments
-
-
-def _scored_now(
-    run: Compares,
-    judgments: Judgments,
-    chosen: Sequence[Measure | str],
-    scoring: Scoring,
-    repeated: list[Signature] | None,
-    watch: Watch | None,
-) -> Results:
-    if isinstance(run, (Results, Scored)):
-        raise AssertionError("results are not scored again")
-    if repeated is not None:
-        return evaluate(
-            judgments,
-            run,
-            signature=repeated,
-            run_format=scoring.run_format,
-            threads=scoring.threads,
-            watch=watch,
-        )
-    return evaluate(
-        judgments,
-        run,
-        chosen,
-        level=scoring.level,
-        complete=scoring.complete,
-        depth=scoring.depth,
-        judged_only=scoring.judged_only,
-        collection_size=scoring.collection_size,
-        profile=scoring.rules,
-        run_format=scoring.run_format,
-        threads=scoring.threads,
-        watch=watch,
-    )
 
 
 def _names(entries: Sequence[_Entry], names: Sequence[str] | None, by: str | None) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -66,17 +67,23 @@ class Qrels(Table[int]):
     __slots__ = ("_by_text", "_ideal", "_judgments", "digest", "rels")
 
     _values_are = "rel"
+    _by_text: dict[str, tuple[int, dict[str, int]]] | None
 
     def __init__(self, judgments: Mapping[str, Mapping[str, int]] | None = None) -> None:
-        qids, offsets, docids, values = from_nested({} if judgments is None else judgments, "judgments")
+        nested = {} if judgments is None else judgments
+        qids, offsets, docids, values = from_nested(nested, "judgments")
         self._set(qids, offsets, docids, integers(values, "judgment"), name="<judgments>")
+        # The ids of the caller serve for looking up, if they are plain, and so are the labels: text whose bytes and
+        # whose comparison nobody can have changed. Copied now, as he may change his dictionary afterwards.
+        if docids.buffer.isascii() and _plain(nested.values(), values):
+            self._by_text = {qid: (row, dict(labels)) for row, (qid, labels) in enumerate(nested.items())}
 
     def _set(self, qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, *, name: str) -> None:
         super().__init__(qids, offsets, docids, name=name)
         self.rels = np.ascontiguousarray(rels, dtype=np.int64)
         # Made when they are asked for, once for all the runs that are scored.
         self._judgments: dict[int, dict[bytes, int]] = {}
-        self._by_text: dict[str, tuple[int, dict[str, int]]] | None = None
+        self._by_text = None
         self._ideal: Ideal | None = None
         # The hash of the judgments, which the fingerprints of all results made with them share.
         self.digest: str | None = None
@@ -166,11 +173,12 @@ class Qrels(Table[int]):
     def ideal(self) -> Ideal:
         """All judgments as the best possible run would rank the documents, made once."""
         if self._ideal is None:
-            rows = np.array(sorted(range(len(self)), key=lambda row: encode(self.qids[row])), dtype=np.int64)
-            place = np.empty(len(self), dtype=np.int64)
-            place[rows] = np.arange(len(self))
+            qids = self.qids if "".join(self.qids).isascii() else list(map(encode, self.qids))
+            rows = np.array(sorted(range(len(qids)), key=qids.__getitem__), dtype=np.int64)
+            place = np.empty(len(qids), dtype=np.int64)
+            place[rows] = np.arange(len(qids))
             lengths = np.diff(self.offsets)
-            query = np.repeat(np.arange(len(self)), lengths)
+            query = np.repeat(np.arange(len(qids)), lengths)
             # ~rel falls as rel grows, and unlike -rel there is one for the least of all.
             order = np.lexsort((~self.rels, place[query]))
             starts = np.cumsum(lengths[rows]) - lengths[rows]
@@ -180,6 +188,13 @@ class Qrels(Table[int]):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_qrels_from_columns, (self.qids, self.offsets, self.docids, self.rels, self.name))
+
+
+def _plain(queries: Iterable[Mapping[str, int]], labels: Iterable[int]) -> bool:
+    """Tell whether dictionaries, ids and labels are of the plain types, not of types derived from these."""
+    if set(map(type, queries)) != {dict} or set(map(type, labels)) != {int}:
+        return False
+    return set(map(type, chain.from_iterable(queries))) == {str}
 
 
 def _qrels_from_columns(qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, name: str) -> Qrels:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -95,6 +96,7 @@ MOST_DOCUMENTS = 2**62
 """More than any run has, and a number that the scanner can hold."""
 
 
+@lru_cache(maxsize=256)
 def limit_of(depth: int | None) -> int:
     """Return how many documents of a query count."""
     if depth is None:

@@ -104,25 +104,41 @@ def from_nested(nested: Mapping[str, Mapping[str, Any]], what: str) -> tuple[lis
     """Turn ``{qid: {docid: value}}`` into columns."""
     if not isinstance(nested, Mapping):
         raise DataError(f"{what} of type {type(nested).__name__}", "Give a dictionary {qid: {docid: value}}.")
-    docids: list[bytes] = []
+    docids: list[Any] = []
     values: list[Any] = []
-    offsets = [0]
+    cuts = [0]
     for qid, documents in nested.items():
-        check_id(qid, "query")
+        if not isinstance(qid, str):
+            check_id(qid, "query")
         if not isinstance(documents, Mapping):
             raise DataError(
                 f"query {qid!r} has a {type(documents).__name__} instead of a dictionary {{docid: value}}",
                 "Give a dictionary {qid: {docid: value}}.",
             )
-        encoded = encode_all(documents)
-        if len(encoded) != len(set(encoded)):
+        docids.extend(documents)
+        values.extend(documents.values())
+        cuts.append(len(docids))
+    try:
+        text = "".join(docids)
+    except TypeError:  # something that is not text, which is named below
+        text = "\udc80"
+    qids, offsets = list(nested), np.array(cuts, dtype=np.int64)
+    if not text.isascii():
+        return qids, offsets, _encoded(qids, cuts, docids), values
+    ends = np.zeros(len(docids) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, docids), dtype=np.int64, count=len(docids)), out=ends[1:])
+    return qids, offsets, Ids(text.encode(), ends), values
+
+
+def _encoded(qids: Sequence[str], cuts: Sequence[int], docids: list[Any]) -> Ids:
+    """Return ids as a column; refuse those that are not text, and of a query those with the same bytes."""
+    encoded = encode_all(docids)
+    for qid, start, stop in zip(qids, cuts, cuts[1:], strict=False):
+        if len(set(encoded[start:stop])) < stop - start:
             raise DataError(
                 f"two documents of query {qid!r} are written with the same bytes", "Use valid Unicode text."
             )
-        docids.extend(encoded)
-        values.extend(documents.values())
-        offsets.append(len(docids))
-    return list(nested), np.array(offsets, dtype=np.int64), Ids.from_bytes(docids), values
+    return Ids.from_bytes(encoded)
 
 
 def from_flat(qids: Sequence[Any], docids: Sequence[Any], what: str) -> tuple[list[str], IntArray, Ids, IntArray]:

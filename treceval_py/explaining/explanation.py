@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from treceval_py._types import Source
-from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.explaining.scoring import Outcome, Scorer
+from treceval_py.explaining.scoring import Outcome, Scorer, qrels_of
 from treceval_py.explaining.variants import (
     AS_IS,
     PAIR,
@@ -25,8 +24,9 @@ from treceval_py.explaining.variants import (
 from treceval_py.explaining.walking import Step, walk
 from treceval_py.io.trec import Judgments
 from treceval_py.measures import Measure, parse_measures
-from treceval_py.scoring.evaluation import load_judgments, load_run
-from treceval_py.scoring.profiles import DEFAULT_PROFILE, Profile, profile_named
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.planning import Reading, Scoring
+from treceval_py.scoring.profiles import Profile, profile_of
 
 __all__ = ["Claim", "Explained", "Explanation", "Match", "Row", "Walk", "explain", "read_claim"]
 
@@ -179,13 +179,19 @@ def read_claim(text: str) -> Claim:
 def explain(
     qrels: Source | Judgments | Mapping[str, Mapping[str, int]],
     run: Source | Run | Mapping[str, Mapping[str, float]],
-    measures: str | Measure | Iterable[str | Measure] = (),
+    measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     claims: Iterable[str | Claim] = (),
     against: Iterable[str | Profile] = (),
-    profile: str | Profile = DEFAULT_PROFILE,
+    profile: str | Profile | None = None,
     complete: bool = False,
     level: int | None = None,
+    depth: int | None = None,
+    judged_only: bool = False,
+    collection_size: int | None = None,
+    scoring: Scoring | None = None,
+    run_format: str | None = None,
+    judgment_format: str | None = None,
 ) -> Explanation:
     """Explain numbers of a run: what every profile makes of it, and who could have made a claimed number how.
 
@@ -195,18 +201,22 @@ def explain(
         The judgments.
     run : path, binary file, Run or dict of dict
         The run; it is held whole.
-    measures : name, Measure, or iterable of them
+    measures : name, Measure, or iterable of them, optional
         The measures to explain, besides those of the claims; without any, RR@10, nDCG@10 and AP.
     claims : iterable of str or Claim
         Numbers that somebody gives, such as ``"nDCG@10=0.3498"``.
     against : iterable of profiles
         Profiles to walk to, one convention at a time.
-    profile : str or Profile
-        The profile from which walks begin.
+    profile : str or Profile, optional
+        The profile from which walks begin. Default: trec_eval 10.0's.
     complete : bool
         Whether it averages all judged queries there.
-    level : int, optional
-        Least judgment that counts as relevant, by default that of each profile.
+    level, depth, judged_only, collection_size
+        As of `evaluate`, under every profile.
+    scoring : Scoring, optional
+        All these options as one value, but for signatures.
+    run_format, judgment_format : str, optional
+        As of `evaluate`.
 
     Raises
     ------
@@ -219,32 +229,33 @@ def explain(
     >>> found.measures[0].matches[0].variant.name
     'ir_measures'
     """
-    judgments, table = load_judgments(qrels), load_run(run)
-    if not isinstance(judgments, Qrels):
-        raise EvaluationError("only relevance judgments (qrels) can be explained", file=judgments.name)
-    scorer = Scorer(judgments, table)
-    ours = profile_named(profile) if isinstance(profile, str) else profile
-    name = f"{ours.name} -c" if complete else ours.name
-    ours = ours.complete if complete else ours
-    others = [profile_named(each) if isinstance(each, str) else each for each in against]
+    options = Scoring(measures or None, profile, level, complete or None, depth, judged_only, collection_size)
+    options = options.beside(scoring)
+    if options.signatures is not None:
+        raise MeasureError("explanations begin from a profile, not from a signature", "Give arithmetic the signature.")
+    asked = parse_measures(options.measures) if options.measures else []
     wanted: list[tuple[Measure, Claim | None]] = []
     for claim in claims:
         read = read_claim(claim) if isinstance(claim, str) else claim
         wanted.append((read.measure, read))
-    asked = parse_measures(measures) if measures else []
     if not wanted and not asked:
         asked = parse_measures(DEFAULT_MEASURES)
     wanted += [(measure, None) for measure in asked if measure not in [each for each, _ in wanted]]
     for measure, _ in wanted:
         if not has_number(measure):
             raise MeasureError(f"measure {measure.name} has no number to explain", "Choose another one.")
-    both = len(set(judgments.qids) & set(table.qids))
+    others = [profile_of(each) for each in against]
+    options = options._replace(measures=[measure for measure, _ in wanted], profile=profile_of(options.profile))
+    evaluator = Evaluator(qrels, options, Reading(run_format, judgment_format))
+    scorer = Scorer(qrels_of(evaluator), evaluator.table(run))
+    name = f"{evaluator.profile.name} -c" if options.complete else evaluator.profile.name
+    both = len(set(scorer.qrels.qids) & set(scorer.run.qids))
     return Explanation(
-        table.name,
-        judgments.name,
+        scorer.run.name,
+        scorer.qrels.name,
         name,
-        (len(judgments), len(table), both),
-        [_explained(scorer, measure, claim, ours, others, level) for measure, claim in wanted],
+        (len(scorer.qrels), len(scorer.run), both),
+        [_explained(scorer, measure, claim, options, others) for measure, claim in wanted],
     )
 
 
@@ -252,24 +263,24 @@ def _explained(
     scorer: Scorer,
     measure: Measure,
     claim: Claim | None,
-    ours: Profile,
+    scoring: Scoring,
     others: Sequence[Profile],
-    level: int | None,
 ) -> Explained:
-    situation = scorer.situation
-    start = task_of(measure, ours, situation, level=level)
-    variants = profile_variants(measure, situation, level=level)
+    situation, ours, theirs = scorer.situation, profile_of(scoring.profile), scoring._replace(complete=None)
+    start = task_of(measure, ours, situation, scoring)
+    variants = profile_variants(measure, situation, scoring)
     if start.conventions.order == "rank" and not situation.has_ranks:
         raise EvaluationError(f"{scorer.run.name} has no rank column from 1 on, by which {ours.name} ranks")
     rows = [Row(variant, found) for variant, found in zip(variants, scorer.scored(variants), strict=True)]
     if not any(row.outcome for row in rows):
         scorer.raise_for(start)  # with the reason why not even one of them can be computed
-    for other in others:
-        scorer.raise_for(task_of(measure, other, situation, level=level))
-    walks = [Walk(other.name, walk(scorer, start, task_of(measure, other, situation, level=level))) for other in others]
+    ends = [task_of(measure, other, situation, theirs) for other in others]
+    for end in ends:
+        scorer.raise_for(end)
+    walks = [Walk(other.name, walk(scorer, start, end)) for other, end in zip(others, ends, strict=True)]
     if claim is None:
         return Explained(measure, rows, None, [], len(rows), [], walks)
-    complete = task_of(measure, ours, situation, level=level, complete=True)
+    complete = task_of(measure, ours, situation, scoring._replace(complete=True))
     changes = variants_of(start, situation)
     if complete != start:
         changes += [each._replace(name=f"{each.name} (-c)") for each in variants_of(complete, situation)]

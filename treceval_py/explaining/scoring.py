@@ -12,10 +12,11 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import TrecevalError
 from treceval_py.explaining.variants import AS_IS, ASCENDING, MOST_GRADES, Situation, Variant
-from treceval_py.scoring.evaluation import evaluate_plan
+from treceval_py.scoring.evaluation import Evaluator, JudgedOnce
 from treceval_py.scoring.planning import Plan, Task
+from treceval_py.scoring.signatures import Fingerprint
 
-__all__ = ["Outcome", "Scorer"]
+__all__ = ["Outcome", "Scorer", "qrels_of"]
 
 
 class Outcome(NamedTuple):
@@ -58,8 +59,9 @@ class Scorer:
     def __init__(self, qrels: Qrels, run: Run) -> None:
         self.qrels = qrels
         self.run = run
-        self._runs: dict[str, Run] = {AS_IS: run}
-        self._known: dict[tuple[str, Task], Outcome | None] = {}
+        self._fingerprint = Fingerprint(qrels)
+        self._judging: dict[str, JudgedOnce] = {}
+        self._known: dict[tuple[str, Task], Outcome | TrecevalError] = {}
         lengths = np.diff(run.offsets)
         has_ranks = run.ranks is not None and len(run.ranks) > 0 and int(run.ranks.min()) >= 1
         numbers = [docid.isascii() and docid.isdigit() and len(docid) < 16 for docid in run.docids.raw()]
@@ -78,12 +80,16 @@ class Scorer:
 
     def raise_for(self, task: Task) -> None:
         """Raise the error with which a task cannot be carried out, if there is one."""
-        if self.scored([Variant("", task)])[0] is None:
-            evaluate_plan(Plan((task,), ""), self.qrels, self.run)
+        self.scored([Variant("", task)])
+        found = self._known[AS_IS, task]
+        if isinstance(found, TrecevalError):
+            raise found
 
     def _outcome(self, variant: Variant) -> Outcome | None:
         found = self._known[variant.run, variant.task]
-        if found is None or not variant.all_of_run:
+        if isinstance(found, TrecevalError):
+            return None
+        if not variant.all_of_run:
             return found
         total = float(np.nansum(np.where(found.counted, found.values, 0.0)))
         return found._replace(mean=total / len(self.run) if len(self.run) else 0.0)
@@ -91,25 +97,32 @@ class Scorer:
     def _score(self, kind: str, tasks: list[Task]) -> None:
         try:
             self._take(kind, tasks)
-        except TrecevalError:
+        except TrecevalError as error:
             if len(tasks) == 1:
-                self._known[kind, tasks[0]] = None
+                self._known[kind, tasks[0]] = error
                 return
             for task in tasks:  # one that cannot be computed must not hide the others
                 self._score(kind, [task])
 
     def _take(self, kind: str, tasks: list[Task]) -> None:
-        results = evaluate_plan(Plan(tuple(tasks), ""), self.qrels, self._made(kind))
+        if kind not in self._judging:
+            self._judging[kind] = JudgedOnce(self.qrels, self._made(kind))
+        results = self._judging[kind].results(Plan(tuple(tasks), ""), self._fingerprint)
         for number, task in enumerate(tasks):
             counted = results.counted[:, number]
             mean = float(results.averages[number])
             self._known[kind, task] = Outcome(mean, results.qids, results.matrix[:, number], counted)
 
     def _made(self, kind: str) -> Run:
-        if kind not in self._runs:
-            run = self.run
-            ascending = kind == ASCENDING
-            scores = -run.scores if ascending else np.array([float(docid) for docid in run.docids.raw()])
-            made = Run.from_columns(run.qids, run.offsets, run.docids, scores, tag=run.tag, name=run.name)
-            self._runs[kind] = made
-        return self._runs[kind]
+        run = self.run
+        if kind == AS_IS:
+            return run
+        scores = -run.scores if kind == ASCENDING else np.array([float(docid) for docid in run.docids.raw()])
+        return Run.from_columns(run.qids, run.offsets, run.docids, scores, tag=run.tag, name=run.name)
+
+
+def qrels_of(evaluator: Evaluator) -> Qrels:
+    """Return the judgments of an evaluator, all measures of which are computed from relevance judgments."""
+    if not isinstance(evaluator.judgments, Qrels):
+        raise AssertionError("measures that need relevance judgments are computed from them")
+    return evaluator.judgments

@@ -15,15 +15,16 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Rules, arrange
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.explaining.variants import Situation, has_number, task_of
+from treceval_py.explaining.scoring import qrels_of
+from treceval_py.explaining.variants import has_number
 from treceval_py.io.trec import Judgments
-from treceval_py.measures import Measure, parse_measures
+from treceval_py.measures import Measure
 from treceval_py.measures.facts import Sums
 from treceval_py.measures.probes import given, single
-from treceval_py.scoring.evaluation import duplicates_of, evaluate_plan, load_judgments, load_run
-from treceval_py.scoring.planning import Plan, Task, plan_of_signatures
-from treceval_py.scoring.profiles import DEFAULT_PROFILE, Profile, profile_named
-from treceval_py.scoring.signatures import Fingerprint, Signature, read_signatures
+from treceval_py.scoring.evaluation import Evaluator, JudgedOnce
+from treceval_py.scoring.planning import Plan, Reading, Scoring, Task
+from treceval_py.scoring.profiles import Profile
+from treceval_py.scoring.signatures import Fingerprint, Signature
 
 __all__ = ["Arithmetic", "Dissection", "Ranked", "Term", "arithmetic", "dissected", "task_of_signature"]
 
@@ -139,9 +140,16 @@ def arithmetic(
     measure: str | Measure | None,
     qid: str,
     *,
-    profile: str | Profile = DEFAULT_PROFILE,
+    profile: str | Profile | None = None,
     level: int | None = None,
+    complete: bool = False,
+    depth: int | None = None,
+    judged_only: bool = False,
+    collection_size: int | None = None,
     signature: str | Signature | None = None,
+    scoring: Scoring | None = None,
+    run_format: str | None = None,
+    judgment_format: str | None = None,
 ) -> Arithmetic:
     """Return how the value of a query comes about, document by document.
 
@@ -150,16 +158,11 @@ def arithmetic(
     qrels, run
         As of `explain`.
     measure : str, Measure or None
-        One measure; None with a signature.
+        One measure; None with a signature, or with `scoring`.
     qid : str
         The query.
-    profile : str or Profile
-        The conventions.
-    level : int, optional
-        Least judgment that counts as relevant.
-    signature : str or Signature, optional
-        Follow what this says, in place of the measure and the options above. The query has a value also where the
-        signature leaves it out of the mean.
+    profile, level, complete, depth, judged_only, collection_size, signature, scoring, run_format, judgment_format
+        As of `evaluate`. The query has a value also where it is left out of the mean.
 
     Raises
     ------
@@ -173,32 +176,19 @@ def arithmetic(
     >>> [term.how for term in found.terms], found.closing, found.value
     (['1 relevant / rank 2'], '0.5 / 2 relevant', 0.25)
     """
-    rules = profile_named(profile) if isinstance(profile, str) else profile
-    repeated = None if signature is None else read_signatures(signature)[0]
-    if repeated is not None and ((measure, level) != (None, None) or rules.name != DEFAULT_PROFILE):
-        raise MeasureError("a signature says all by itself", "Leave out the measure and other options.")
-    duplicates = "refuse" if repeated is None else duplicates_of([repeated])
-    judgments, table = load_judgments(qrels, duplicates=duplicates), load_run(run, duplicates=duplicates)
-    if not isinstance(judgments, Qrels):
-        raise EvaluationError("only relevance judgments (qrels) can be explained", file=judgments.name)
-    if repeated is not None:
-        task = task_of_signature(repeated, judgments)
-    else:
-        task = _task_of_profile(measure, rules, judgments, level)
-    return dissected(task, judgments, table, qid).arithmetic
-
-
-def _task_of_profile(measure: str | Measure | None, rules: Profile, judgments: Qrels, level: int | None) -> Task:
-    if measure is None:
+    options = Scoring(measure, profile, level, complete, depth, judged_only, collection_size, signature)
+    options = options.beside(scoring)
+    if options.measures is None and options.signatures is None:
         raise MeasureError("no measure to explain", "Name one, such as P@10, or give a signature.")
-    measures = parse_measures(measure)
+    measures = options.checked().measures
     if len(measures) > 1:
         raise MeasureError(
             f"'{measure}' is {len(measures)} measures, and the arithmetic is that of one", "Name one, such as P@10."
         )
-    _check_number(measures[0])
-    situation = Situation(judgments.max_rel, (), has_ranks=True, has_numbers=False, longest=0)
-    return task_of(measures[0], rules, situation, level=level)
+    for each in measures:
+        _check_number(each)
+    evaluator = Evaluator(qrels, options, Reading(run_format, judgment_format))
+    return dissected(evaluator.plan.tasks[0], qrels_of(evaluator), evaluator.table(run), qid).arithmetic
 
 
 def _check_number(measure: Measure) -> None:
@@ -217,8 +207,8 @@ def task_of_signature(signature: Signature, judgments: Qrels) -> Task:
         It is of other judgments.
     """
     _check_number(signature.measure)
-    plan = plan_of_signatures([signature], Fingerprint(judgments), defaults={"max_rel": judgments.max_rel})
-    return plan.tasks[0]
+    checked = Scoring(signatures=[signature]).checked()
+    return checked.plan(judgments.max_rel, Fingerprint(judgments)).tasks[0]
 
 
 def dissected(task: Task, judgments: Qrels, run: Run, qid: str) -> Dissection:
@@ -248,7 +238,8 @@ def dissected(task: Task, judgments: Qrels, run: Run, qid: str) -> Dissection:
     task = task._replace(conventions=task.conventions._replace(missing=missing, unrelevant="in"))
     labels = judgments[qid]
     alone = _query_of(run, qid)
-    results = evaluate_plan(Plan((task,), task.profile), Qrels({qid: labels}), alone)
+    judgments = Qrels({qid: labels})
+    results = JudgedOnce(judgments, alone).results(Plan((task,), task.profile), Fingerprint(judgments))
     documents, ends = _ranked(alone, labels, task.rules)
     query = _Query(documents, sorted(labels.values(), reverse=True), ends, task.resolved)
     return Dissection(_taken_apart(qid, query, float(results.matrix[0, 0])), documents)

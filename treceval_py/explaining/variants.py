@@ -10,7 +10,7 @@ from treceval_py.errors import MeasureError
 from treceval_py.measures import FAMILIES, Measure
 from treceval_py.measures.parameters import Gains
 from treceval_py.scoring.conventions import CONVENTIONS, Conventions
-from treceval_py.scoring.planning import Task
+from treceval_py.scoring.planning import AS_USUAL, Scoring, Task
 from treceval_py.scoring.profiles import PROFILES, Profile
 
 __all__ = [
@@ -113,16 +113,11 @@ class _Change(NamedTuple):
     mistake: bool = False
 
 
-def task_of(
-    measure: Measure, profile: Profile, situation: Situation, *, level: int | None = None, complete: bool = False
-) -> Task:
-    """Return what a profile computes when a measure is asked for."""
-    rules = profile.complete if complete else profile
-    defaults = {"level": rules.level if level is None else level, "max_rel": situation.max_rel, **rules.defaults}
-    if "collection_size" not in dict(measure.parameters):
-        defaults["collection_size"] = 0
-    resolved = rules.meaning_of(measure).with_defaults(defaults)
-    return Task(measure, resolved, rules.conventions_of(resolved))
+def task_of(measure: Measure, profile: Profile, situation: Situation, scoring: Scoring = AS_USUAL) -> Task:
+    """Return what a profile computes when a measure is asked for, with the other options of some way of scoring."""
+    checked = scoring._replace(measures=(), profile=profile).checked()
+    # Profiles that compute the same have the same task, whatever they are called.
+    return checked.task(measure, situation.max_rel)._replace(profile="")
 
 
 def has_number(measure: Measure) -> bool:
@@ -135,16 +130,17 @@ def possible(task: Task, situation: Situation) -> bool:
     return task.conventions.order != "rank" or situation.has_ranks
 
 
-def profile_variants(measure: Measure, situation: Situation, *, level: int | None = None) -> list[Variant]:
+def profile_variants(measure: Measure, situation: Situation, scoring: Scoring = AS_USUAL) -> list[Variant]:
     """Return what each profile computes for a measure, by default and with all judged queries averaged."""
+    usual, all_queries = scoring._replace(complete=None), scoring._replace(complete=True)
     found = []
     for profile in PROFILES.values():
-        task = task_of(measure, profile, situation, level=level)
+        task = task_of(measure, profile, situation, usual)
         if not possible(task, situation) or (profile.computes and measure.family.name not in profile.computes):
             continue
         found.append(Variant(profile.name, task, profile.name))
         if task.conventions.missing == "out":
-            complete = task_of(measure, profile, situation, level=level, complete=True)
+            complete = task_of(measure, profile, situation, all_queries)
             found.append(Variant(f"{profile.name} with all judged queries (-c)", complete, profile.name, cost=OPTION))
     return found
 

@@ -31,7 +31,7 @@ from treceval_py.grading.records import (
     Graded,
 )
 from treceval_py.grading.rules import Rules
-from treceval_py.grading.scoring import Assignment, Named, Scored, Scoring, against
+from treceval_py.grading.scoring import Assignment, AssignmentScorer, Named, Scored, against
 from treceval_py.grading.similarity import hash_of_ranking, tops_of
 from treceval_py.io.named import DATASET
 from treceval_py.io.source import peek
@@ -61,7 +61,7 @@ class Grader:
     Raises
     ------
     TrecevalError
-        As of `Scoring`.
+        As of `AssignmentScorer`.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Grader:
 
     def __init__(self, assignment: Assignment) -> None:
         self.rules = assignment.rules
-        self._scoring = Scoring(assignment)
+        self._scoring = AssignmentScorer(assignment)
         self.head = b"" if assignment.qrels.startswith(DATASET) else head_of(assignment.qrels)
 
     @property

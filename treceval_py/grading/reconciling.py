@@ -38,7 +38,7 @@ from treceval_py.grading.records import (
 from treceval_py.grading.rounding import OF_ROUNDED, Reading, agreement, figure, readings
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.conventions import CONVENTIONS
-from treceval_py.scoring.planning import Task
+from treceval_py.scoring.planning import Scoring, Task
 from treceval_py.scoring.profiles import Profile, profile_named
 
 __all__ = ["MOST_SEARCHES", "reconcile"]
@@ -232,12 +232,13 @@ class _Ways:
     def _task(self, scorer: Scorer, measure: Measure, *, other: bool = False) -> Task:
         """Return how a measure is computed for the assignment; ``other``: with the other set of queries."""
         complete = self._complete != other
-        return task_of(measure, self._profile, scorer.situation, level=self._level, complete=complete)
+        scoring = Scoring(level=self._level, complete=complete)
+        return task_of(measure, self._profile, scorer.situation, scoring)
 
     def _singles(self, scorer: Scorer, claim: Claim) -> Iterator[Variant]:
         """Yield what profiles give, and what one change or mistake makes of our way, over either set of queries."""
         situation, measure = scorer.situation, claim.measure
-        yield from profile_variants(measure, situation, level=self._level)
+        yield from profile_variants(measure, situation, Scoring(level=self._level))
         if measure.family.kind != "count" and _decimals(claim) < DIGITS_FOR_CHANGES:
             return
         start, other = self._task(scorer, measure), self._task(scorer, measure, other=True)

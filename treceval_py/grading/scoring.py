@@ -20,12 +20,13 @@ from treceval_py.grading.records import JUDGED, AgainstBaseline, Loss, LostDocum
 from treceval_py.grading.rules import Rules
 from treceval_py.io.judged_ranking import read_judged_ranking
 from treceval_py.io.named import read_qrels
-from treceval_py.scoring.evaluation import evaluate, load_run
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile, profile_named
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Fingerprint, Signature
 
-__all__ = ["Assignment", "Named", "Scored", "Scoring", "against"]
+__all__ = ["Assignment", "AssignmentScorer", "Named", "Scored", "against"]
 
 JUDGED_PROFILE = "coursework"
 """The profile that such files are scored under."""
@@ -90,7 +91,7 @@ class Named(io.BytesIO):
         self.name = name
 
 
-class Scoring:
+class AssignmentScorer:
     """Scores runs by the rules of an assignment.
 
     Parameters
@@ -107,6 +108,7 @@ class Scoring:
     def __init__(self, assignment: Assignment) -> None:
         self.rules = assignment.rules
         self.qrels = read_qrels(assignment.qrels)
+        self._evaluators: dict[str, Evaluator] = {}
         self.baseline: Scored | None = None
         self.baseline_hash = ""
         self.notes: tuple[str, ...] = ()
@@ -149,14 +151,18 @@ class Scoring:
         own: Qrels | None = None
         rules = self.rules
         profile = profile_named(JUDGED_PROFILE if kind == JUDGED else rules.profile)
+        names = tuple(each.name for each in rules.measures)
+        scoring = Scoring(names, profile, rules.level, complete=rules.complete)
+        if profile.name not in self._evaluators:
+            self._evaluators[profile.name] = Evaluator(self.qrels, scoring, Reading(threads=1))
+        evaluator, qrels = self._evaluators[profile.name], self.qrels
         if kind == JUDGED:
             own, run = read_judged_ranking(source)
+            if rules.own_labels:
+                evaluator, qrels = Evaluator(own, scoring), own
         else:
-            run = load_run(source, duplicates=profile.conventions.duplicates)
-        qrels = own if own is not None and rules.own_labels else self.qrels
-        names = [each.name for each in rules.measures]
-        results = evaluate(qrels, run, names, profile=profile, complete=rules.complete, level=rules.level, threads=1)
-        return Scored(source.name, kind, profile, qrels, run, results, own)
+            run = evaluator.table(source)
+        return Scored(source.name, kind, profile, qrels, run, evaluator.score(run), own)
 
 
 def against(scored: Scored, baseline: Scored, measure: str) -> AgainstBaseline | None:

@@ -230,7 +230,7 @@ def _sight(head: bytes, *, ended: bool) -> Sight | None:
     if line is None:
         return Sight("") if ended else None
     text = line[1].rstrip()
-    return Sight("beir" if is_header(text) else "", tuple(text.split()))
+    return Sight("beir" if text.count(b"\t") == 2 and is_header(text) else "", tuple(text.split()))
 
 
 def _json(head: bytes, *, ended: bool) -> Sight | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
@@ -148,7 +149,7 @@ def gathered(source: Source, layout: Layout, name: str | None = None) -> Rows:
     rows = Rows(name_of(source) if name is None else name)
     for part in _parts(source, layout, rows.name):
         rows.add(part)
-    if not rows:
+    if not rows.count:
         raise no_data(rows.name)
     return rows
 
@@ -200,23 +201,28 @@ class _Kept(NamedTuple):
     offsets: IntArray
 
 
+@dataclass(slots=True)
 class Rows:
-    """Rows gathered from parts of a file, to become a table."""
+    """Rows gathered from parts of a file, to become a table.
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._parts: list[Part] = []
-        self._starts: list[int] = []
-        self._count = 0
+    Attributes
+    ----------
+    name : str
+        Where they come from, for messages.
+    count : int
+        How many there are.
+    """
 
-    def __len__(self) -> int:
-        return self._count
+    name: str
+    count: int = 0
+    _parts: list[Part] = field(default_factory=list)
+    _starts: list[int] = field(default_factory=list)
 
     def add(self, part: Part) -> None:
         """Take the rows of a part."""
         self._parts.append(part)
-        self._starts.append(self._count)
-        self._count += len(part.docids)
+        self._starts.append(self.count)
+        self.count += len(part.docids)
 
     def qrels(self, *, duplicates: str = "refuse") -> Qrels:
         """Return the rows as judgments.
@@ -279,7 +285,8 @@ class Rows:
             here = np.array([numbers.setdefault(qid, len(numbers)) for qid in part.qids], dtype=np.int64)
             stretches.append(here[part.queries])
         queries = np.concatenate(stretches)
-        docids = Ids.concatenate([part.docids for part in self._parts])
+        columns = [part.docids for part in self._parts]
+        docids = columns[0] if len(columns) == 1 else Ids.concatenate(columns)
         order = None
         if (queries[1:] < queries[:-1]).any():  # a query's lines are scattered over the file
             # By query, then row: numbers of which no two are equal are sorted faster than rows by query, stably.

@@ -49,7 +49,7 @@ def read_msmarco_run(source: Source) -> Run:
             what = f"rank '{ranks[row]}' is not 1 or more"
             raise InputError(what, "Ranks count from 1.", file=rows.name, line=part.lines[row])
         rows.add(part._replace(rels=None, scores=-ranks.astype(np.float64), ranks=ranks, tag=encode(DEFAULT_TAG)))
-    if not rows:
+    if not rows.count:
         raise no_data(rows.name)
     return rows.run()
 
@@ -77,7 +77,7 @@ def read_beir(source: Source) -> Qrels:
     rows = Rows(name_of(source))
     for part in _parts(source, BEIR, RUN, rows.name):
         rows.add(part)
-    if not rows:
+    if not rows.count:
         raise no_data(rows.name)
     return rows.qrels()
 

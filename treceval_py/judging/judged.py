@@ -149,7 +149,11 @@ class JudgedRun:
 
     def num_rel(self, level: int) -> IntArray:
         """Count the relevant documents of each query, retrieved or not. Returns (Q,)."""
-        return self.once(("num_rel", level), lambda: self.count(self.ideal.query[self.ideal.rel >= max(level, 0)]))
+        made, key = self._made, ("num_rel", level)
+        if key not in made:
+            made[key] = self.count(self.ideal.query[self.ideal.rel >= max(level, 0)])
+        found: IntArray = made[key]
+        return found
 
     def num_nonrel(self, level: int) -> IntArray:
         """Count the documents judged not relevant of each query, retrieved or not. Returns (Q,)."""
@@ -162,23 +166,23 @@ class JudgedRun:
 
     def found(self, level: int) -> Found:
         """Return the relevant documents retrieved, a document being relevant from ``level`` on."""
-        return self.once(("found", level), lambda: self._find(level))
+        made, key = self._made, ("found", level)
+        if key not in made:
+            made[key] = self._find(level)
+        found: Found = made[key]
+        return found
 
     def _find(self, level: int) -> Found:
         hits = self.hits
         relevant = hits.rel >= max(level, 0)
         unjudged = hits.rel < 0
-        starts = self.starts(hits)
         at = np.flatnonzero(relevant)
         query = hits.query[at]
-
-        def above(mask: BoolArray) -> IntArray:
-            """Count the rows of the mask that stand above each relevant row in its query."""
-            before: IntArray = np.concatenate([[0], np.cumsum(mask)]).astype(np.int64)
-            passed: IntArray = before[at] - before[starts[query]]
-            return passed
-
-        return Found(query, hits.rank[at], above(relevant) + 1, above(~relevant & ~unjudged), above(unjudged))
+        # For each kind of document, how many stand above each row, and above the first row of its query.
+        before = np.zeros((3, len(relevant) + 1), dtype=np.int64)
+        np.cumsum([relevant, ~relevant & ~unjudged, unjudged], axis=1, out=before[:, 1:])
+        nth, nonrelevant, negative = before[:, at] - before[:, np.searchsorted(hits.query, query)]
+        return Found(query, hits.rank[at], nth + 1, nonrelevant, negative)
 
     def starts(self, hits: Hits) -> IntArray:
         """Return where each query begins in a table sorted by query. Returns (Q + 1,)."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -156,7 +157,8 @@ def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str
         The run's tag.
     """
     ideal = qrels.ideal
-    num_ret = np.full(len(qrels), -1, dtype=np.int64)
+    queries = len(qrels.qids)
+    num_ret = np.full(queries, -1, dtype=np.int64)
     for part in parts:
         judged = part.rows >= 0
         num_ret[part.rows[judged]] = part.num_ret[judged]
@@ -165,16 +167,17 @@ def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str
         num_ret[~there] = 0
         there[:] = True
     rows = ideal.rows[there[ideal.rows]]
-    place = np.full(len(qrels), -1, dtype=np.int64)
+    place = np.full(queries, -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
-    hits = Hits.concatenate([part.hits for part in parts])
-    tied = _tied_of(parts)
+    one = parts[0] if len(parts) == 1 else None
+    hits = Hits.concatenate([part.hits for part in parts]) if one is None else one.hits
+    tied = _tied_of(parts) if one is None else one.tied
     query = place[hits.query]
     if (query[1:] < query[:-1]).any():
         order = np.argsort(query, kind="stable")
         hits, query = Hits(query[order], hits.rank[order], hits.rel[order]), query[order]
         tied = None if tied is None else tied.where(order)
-    if len(rows) < len(qrels):
+    if len(rows) < queries:
         kept = there[ideal.query]
         best = Hits(place[ideal.query[kept]], ideal.rank[kept], ideal.rel[kept])
     else:
@@ -194,7 +197,7 @@ def _tied_of(parts: Sequence[Located]) -> Tied | None:
 def locate(qrels: Qrels, run: Run, rules: Rules = PLAIN) -> Located:
     """Find where the judged documents of a run stand."""
     rows = np.array([-1 if (row := qrels.row_of(qid)) is None else row for qid in run.qids], dtype=np.int64)
-    if rules.plain:
+    if _limit_if_plain(rules) is not None:
         return _located(qrels, run, rows, rules)
     if rules.drop_self:
         run, rules = without_self(run), rules._replace(drop_self=False)
@@ -279,12 +282,11 @@ def locate_nested(qrels: Qrels, run: Mapping[str, Mapping[str, float]], rules: R
 
     Errors as of `judge`.
     """
-    compiled = scanner()
-    if compiled is None or not isinstance(run, Mapping) or not rules.plain:
+    compiled, limit = scanner(), _limit_if_plain(rules)
+    if compiled is None or not isinstance(run, Mapping) or limit is None:
         return locate(qrels, Run(run), rules)
-    judgments = qrels.by_text()
     *hits, rows, num_ret, left = compiled.judge_nested(
-        *(judgments, run, rules.score_type == FLOAT32, limit_of(rules.depth), rules.judged_only)
+        *(qrels.by_text(), run, rules.score_type == FLOAT32, limit, rules.judged_only)
     )
     located = Located(rows, Hits(*hits), num_ret)
     if not left:
@@ -296,6 +298,12 @@ def locate_nested(qrels: Qrels, run: Mapping[str, Mapping[str, float]], rules: R
         Hits.concatenate([located.hits, rest.hits]),
         np.concatenate([located.num_ret, rest.num_ret]),
     )
+
+
+@lru_cache(maxsize=64)
+def _limit_if_plain(rules: Rules) -> int | None:
+    """Return how many documents of a query count; None for a ranking that needs a table of all documents."""
+    return limit_of(rules.depth) if rules.plain else None
 
 
 def judge_groups(groups: JudgmentGroups, run: Run, *, complete: bool = True, rules: Rules = PLAIN) -> JudgedGroups:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -116,9 +117,7 @@ def judge_file(
             run = gathered(again(), RUN, name).run()
             judged = judge_by(qrels, run, judging.rules, complete=complete)
             return judged, Retrieved(run.qids, name, run.tag, rank_contradictions(run))
-    reading.check_whole()
-    judged = assemble(qrels, reading.located, complete=complete, tag=reading.tag)
-    return judged, Retrieved(tuple(reading.qids), name, reading.tag, reading.all_contradictions())
+    return reading.whole(complete=complete)
 
 
 class _Piece(NamedTuple):
@@ -146,14 +145,14 @@ class _Piece(NamedTuple):
     contradictions: RankContradictions | None = None
 
 
+@dataclass(slots=True)
 class _Judging:
     """How pieces are judged, in any thread."""
 
-    def __init__(self, qrels: Qrels, name: str, rules: Rules) -> None:
-        self.qrels = qrels
-        self.name = name
-        self.rules = rules
-        self.scattered = False  # whether a query came in two pieces: then pieces are only looked through
+    qrels: Qrels
+    name: str
+    rules: Rules
+    scattered: bool = False  # whether a query came in two pieces: then pieces are only looked through
 
     def piece(self, text: memoryview) -> _Piece | bytes:
         """Judge a piece; return its text where the Python reader must look at it."""
@@ -182,19 +181,19 @@ class _Judging:
         return _Piece(run.qids, run.tag, part.num_lines, num_bytes, located, contradictions)
 
 
+@dataclass(slots=True)
 class _Reading:
     """A run that is being read: what its pieces so far come to."""
 
-    def __init__(self, judging: _Judging) -> None:
-        self._judging = judging
-        self._lines = 0
-        self._twice: InputError | None = None
-        self._contradictions: list[RankContradictions | None] = []
-        self.plain = True  # whether the scanner took all pieces
-        self.num_bytes = 0
-        self.qids: dict[str, None] = {}
-        self.located: list[Located] = []
-        self.tag = ""
+    _judging: _Judging
+    _lines: int = 0
+    _twice: InputError | None = None
+    _contradictions: list[RankContradictions | None] = field(default_factory=list)
+    plain: bool = True  # whether the scanner took all pieces
+    num_bytes: int = 0
+    qids: dict[str, None] = field(default_factory=dict)
+    located: list[Located] = field(default_factory=list)
+    tag: str = ""
 
     def take_all(self, results: Iterator[_Piece | bytes]) -> None:
         """Take the pieces in their order.
@@ -211,7 +210,17 @@ class _Reading:
                 return
             except InputError as error:
                 raise at_line(error, self._lines) from None
-            self._take(self._by_python(result) if isinstance(result, bytes) else result)
+            piece = self._by_python(result) if isinstance(result, bytes) else result
+            self._lines += piece.num_lines
+            self.num_bytes += piece.num_bytes
+            if not piece.qids:
+                continue
+            before = len(self.qids)
+            self.qids.update(dict.fromkeys(piece.qids))
+            self.tag = piece.tag
+            if len(self.qids) < before + len(piece.qids):
+                self._judging.scattered = True
+            self.keep(piece)
 
     def _by_python(self, text: bytes) -> _Piece:
         self.plain = False
@@ -232,18 +241,6 @@ class _Reading:
             run = rows.run(checked=False)
         return self._judging.judged(part, run, len(text))
 
-    def _take(self, piece: _Piece) -> None:
-        self._lines += piece.num_lines
-        self.num_bytes += piece.num_bytes
-        if not piece.qids:
-            return
-        before = len(self.qids)
-        self.qids.update(dict.fromkeys(piece.qids))
-        self.tag = piece.tag
-        if len(self.qids) < before + len(piece.qids):
-            self._judging.scattered = True
-        self.keep(piece)
-
     def keep(self, piece: _Piece) -> None:
         """Keep what was found in a piece."""
         if piece.located is not None:
@@ -255,16 +252,8 @@ class _Reading:
         self.located.clear()
         self._contradictions.clear()
 
-    def all_contradictions(self) -> RankContradictions:
-        """Return the contradictions of all pieces, queries in the order of the run; none if some ranks are unknown."""
-        known = [found for found in self._contradictions if found is not None]
-        if len(known) < len(self._contradictions):
-            return RankContradictions()
-        found = {qid for part in known for qid in part.qids}
-        return RankContradictions(tuple(filter(found.__contains__, self.qids)), all(part.reversed for part in known))
-
-    def check_whole(self) -> None:
-        """Check what can be checked only at the end.
+    def whole(self, *, complete: bool) -> tuple[JudgedRun, Retrieved]:
+        """Return what all pieces come to; queries whose ranks contradict their scores in the order of the run.
 
         Raises
         ------
@@ -275,6 +264,14 @@ class _Reading:
             raise no_data(self._judging.name)
         if self._twice is not None:
             raise self._twice
+        contradictions = RankContradictions()
+        known = [found for found in self._contradictions if found is not None]
+        if len(known) == len(self._contradictions):  # the ranks of all pieces are known
+            found = {qid for part in known for qid in part.qids}
+            qids = tuple(filter(found.__contains__, self.qids))
+            contradictions = RankContradictions(qids, all(part.reversed for part in known))
+        judged = assemble(self._judging.qrels, self.located, complete=complete, tag=self.tag)
+        return judged, Retrieved(tuple(self.qids), self._judging.name, self.tag, contradictions)
 
 
 def _judged_in_parts(

@@ -9,22 +9,21 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, Source
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.ranking import Rules
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError
 from treceval_py.io.trec import Judgments
 from treceval_py.judging.judged import JudgedRun
-from treceval_py.judging.locating import judge_by
 from treceval_py.measures import Measure
 from treceval_py.measures.registry import TEXT
 from treceval_py.ranges.ties import TieRange, tie_ranges
 from treceval_py.ranges.unjudged import UnjudgedRange, unjudged_ranges
-from treceval_py.scoring.conventions import Conventions
-from treceval_py.scoring.evaluation import evaluate, load_judgments, load_run, selected
-from treceval_py.scoring.profiles import DEFAULT_PROFILE, Profile, profile_named
+from treceval_py.scoring.evaluation import AnyRun, Evaluator, Judged
+from treceval_py.scoring.planning import Reading, Scoring
+from treceval_py.scoring.profiles import Profile
 from treceval_py.scoring.results import Results
+from treceval_py.scoring.signatures import Signature
 
-__all__ = ["Sensitivity", "assess"]
+__all__ = ["Sensitivity", "assess", "ranges_of"]
 
 
 class Sensitivity(NamedTuple):
@@ -59,17 +58,24 @@ def assess(
     complete: bool = False,
     depth: int | None = None,
     judged_only: bool = False,
-    profile: str | Profile = DEFAULT_PROFILE,
+    collection_size: int | None = None,
+    profile: str | Profile | None = None,
+    signature: str | Signature | Iterable[str | Signature] | None = None,
+    scoring: Scoring | None = None,
     run_format: str | None = None,
+    judgment_format: str | None = None,
+    threads: int | None = None,
 ) -> Sensitivity:
     """Score a run and say how far its values depend on the order of ties and on unjudged documents.
 
     Parameters
     ----------
-    qrels, run, measures, level, complete, depth, judged_only, profile, run_format
+    qrels, run, measures, level, complete, depth, judged_only, collection_size, profile, signature, scoring
         As of `evaluate`.
     ties, unjudged : bool
         Which ranges are computed.
+    run_format, judgment_format, threads
+        As of `evaluate`.
 
     Raises
     ------
@@ -82,23 +88,19 @@ def assess(
     >>> found.ties["RR"].lowest_mean, found.ties["RR"].expected_mean, found.ties["RR"].highest_mean
     (0.5, 0.75, 1.0)
     """
-    rules = profile_named(profile) if isinstance(profile, str) else profile
-    judgments = load_judgments(qrels, duplicates=rules.conventions.duplicates)
-    table = load_run(run, run_format, duplicates=rules.conventions.duplicates)
+    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
+    evaluator = Evaluator(qrels, options.beside(scoring), Reading(run_format, judgment_format, threads))
+    return ranges_of(evaluator, run, ties=ties, unjudged=unjudged)
+
+
+def ranges_of(evaluator: Evaluator, run: AnyRun, *, ties: bool, unjudged: bool) -> Sensitivity:
+    """Score a run and compute ranges; parameters, results and errors as of `assess`."""
+    judgments = evaluator.judgments
     if not isinstance(judgments, Qrels):
         raise EvaluationError("ranges are known only with relevance judgments (qrels)", file=judgments.name)
-    results = evaluate(
-        judgments,
-        table,
-        measures,
-        level=level,
-        complete=complete,
-        depth=depth,
-        judged_only=judged_only,
-        profile=rules,
-    )
+    judging = evaluator.judging(run, keep=True)
+    results = judging.results(evaluator.plan, evaluator.fingerprint)
     found = Sensitivity(results, {}, {}, {})
-    judging = _Judging(judgments, table)
     for number, measure in enumerate(results.resolved):
         if measure.family.kind == TEXT:
             continue
@@ -106,7 +108,8 @@ def assess(
         if ties:
             if conventions.order == "rank":
                 raise EvaluationError(
-                    f"the profile {rules.name} ranks documents by the rank column, in which there are no ties",
+                    f"the profile {results.profiles[number]} ranks documents by the rank column, in which there are no "
+                    "ties",
                     "Use another profile.",
                 )
             if conventions.judged_only and conventions.depth is not None:
@@ -114,38 +117,25 @@ def assess(
                     "which unjudged documents are taken out depends on the order of ties where there is a depth",
                     "Give the depth, or take unjudged documents out, but not both.",
                 )
-            part, as_zero = judging.judged(conventions, conventions.rules(tied=True)._replace(depth=None))
+            part, as_zero = judging.part(conventions, conventions.rules(tied=True)._replace(depth=None))
             found.qids[name] = part.qids
-            (found.ties[name],) = tie_ranges(part, [measure], conventions.depth)
+            (found.ties[name],) = tie_ranges(_of_qrels(part), [measure], conventions.depth)
             if as_zero.any():
                 found.ties[name] = _ties_with_zeros(found.ties[name], as_zero)
         if unjudged:
-            part, as_zero = judging.judged(conventions, conventions.rules())
+            part, as_zero = judging.part(conventions, conventions.rules())
             found.qids[name] = part.qids
             top = dict(measure.parameters).get("max_rel", judgments.max_rel)
-            (found.unjudged[name],) = unjudged_ranges(part, [measure], int(top))
+            (found.unjudged[name],) = unjudged_ranges(_of_qrels(part), [measure], int(top))
             if as_zero.any():
                 found.unjudged[name] = _labels_with_zeros(found.unjudged[name], as_zero)
     return found
 
 
-class _Judging:
-    """A run that is judged once for each ranking."""
-
-    def __init__(self, qrels: Qrels, run: Run) -> None:
-        self._qrels = qrels
-        self._run = run
-        self._known: dict[tuple[Rules, bool], JudgedRun] = {}
-
-    def judged(self, conventions: Conventions, rules: Rules) -> tuple[JudgedRun, BoolArray]:
-        """Return the run as judged by rules, with the queries that conventions count, and which of them count 0."""
-        key = (rules, conventions.missing != "out")
-        if key not in self._known:
-            self._known[key] = judge_by(self._qrels, self._run, rules, complete=key[1])
-        part, kept, as_zero = selected(self._known[key], conventions, set(self._run.qids))
-        if not isinstance(part, JudgedRun):
-            raise AssertionError("a judged run has judged runs as its parts")
-        return part, as_zero[kept]
+def _of_qrels(judged: Judged) -> JudgedRun:
+    if not isinstance(judged, JudgedRun):
+        raise AssertionError("a run is judged by relevance judgments")
+    return judged
 
 
 def _zeroed(measure: Measure, values: FloatArray, as_zero: BoolArray) -> tuple[FloatArray, float]:

@@ -17,11 +17,11 @@ from treceval_py.data.ids import encode, shortened
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError
-from treceval_py.measures import parse_measures
 from treceval_py.scoring.conventions import Conventions
-from treceval_py.scoring.evaluation import evaluate_plan
-from treceval_py.scoring.planning import Plan, plan_of_measures
+from treceval_py.scoring.evaluation import JudgedOnce
+from treceval_py.scoring.planning import Plan, Scoring
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile
+from treceval_py.scoring.signatures import Fingerprint
 
 if TYPE_CHECKING:
     from treceval_py.comparing.comparison import Comparison
@@ -60,16 +60,7 @@ class Basis(NamedTuple):
 
         Judged queries that a run lacks count as empty rankings: `qids` says which of them count.
         """
-        plan = plan_of_measures(
-            parse_measures(names),
-            self.profile,
-            max_rel=max_rel,
-            level=self.level,
-            complete=False,
-            depth=None,
-            judged_only=False,
-            collection_size=0,
-        )
+        plan = Scoring(names, self.profile, self.level).checked().plan(max_rel, None)
         changes = {
             "depth": self.conventions.depth,
             "judged_only": self.conventions.judged_only,
@@ -150,7 +141,7 @@ def curves_of(basis: Basis, qrels: Qrels, runs: Sequence[Run]) -> Curves:
 
 def _averages(plan: Plan, qids: Sequence[str], qrels: Qrels, run: Run) -> FloatArray:
     """Return the averages of the measures of a plan over some queries. (M,)."""
-    results = evaluate_plan(plan, qrels, run)
+    results = JudgedOnce(qrels, run).results(plan, Fingerprint(qrels))
     place = {qid: row for row, qid in enumerate(results.qids)}
     for qid in qids:
         if qid not in place:

@@ -8,6 +8,7 @@ down beside a number.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -54,6 +55,7 @@ class Conventions(NamedTuple):
     missing: str = "out"
     unrelevant: str = "in"
 
+    @lru_cache(maxsize=256)  # noqa: B019 - of small values, of which there are few
     def rules(self, *, tied: bool = False) -> Rules:
         """Return what concerns the ranking of documents."""
         drop = self.self_hits == "drop"

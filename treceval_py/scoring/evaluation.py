@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, BinaryIO, NamedTuple, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import RankContradictions, Rules, rank_contradictions
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
-from treceval_py.errors import EvaluationError, MeasureError, RepeatedDocumentError, TrecevalError
+from treceval_py.errors import EvaluationError, RepeatedDocumentError, TrecevalError
 from treceval_py.io.lines import QRELS, RUN
 from treceval_py.io.named import RUN_FORMATS, format_named, read_judgments, recognised
 from treceval_py.io.rows import gathered
@@ -24,24 +25,26 @@ from treceval_py.io.trec import Judgments
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.locating import judge_by, judge_groups, missing_queries
 from treceval_py.judging.preferences import JudgedPreferences, judge_preferences
-from treceval_py.judging.streaming import MOST_THREADS, Retrieved, judge_file
-from treceval_py.measures import FAMILIES, NICKNAMES, Measure, parse_measures
+from treceval_py.judging.streaming import Retrieved, judge_file
+from treceval_py.measures import FAMILIES, NICKNAMES, Measure
 from treceval_py.measures.registry import TEXT
 from treceval_py.scoring.conventions import Conventions
-from treceval_py.scoring.planning import Plan, plan_of_measures, plan_of_signatures
-from treceval_py.scoring.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, Profile, profile_named
+from treceval_py.scoring.planning import AS_IT_IS, AS_USUAL, Plan, Reading, Scoring
+from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile
 from treceval_py.scoring.results import Results
-from treceval_py.scoring.signatures import Fingerprint, Signature, read_signatures
+from treceval_py.scoring.signatures import Fingerprint, Signature
 
 __all__ = [
     "DEFAULT_MEASURES",
+    "AnyRun",
+    "Evaluator",
+    "Judged",
+    "JudgedOnce",
+    "check_kinds",
     "evaluate",
-    "evaluate_plan",
-    "duplicates_of",
     "format_for",
     "load_judgments",
     "load_run",
-    "selected",
 ]
 
 Judged = JudgedRun | JudgedGroups | JudgedPreferences
@@ -68,10 +71,12 @@ def evaluate(
     complete: bool = False,
     depth: int | None = None,
     judged_only: bool = False,
-    collection_size: int = 0,
-    profile: str | Profile = DEFAULT_PROFILE,
+    collection_size: int | None = None,
+    profile: str | Profile | None = None,
     signature: str | Signature | Iterable[str | Signature] | None = None,
+    scoring: Scoring | None = None,
     run_format: str | None = None,
+    judgment_format: str | None = None,
     threads: int | None = None,
     watch: Watch | None = None,
 ) -> Results:
@@ -90,28 +95,28 @@ def evaluate(
         What to compute, in any notation: ``["map", "nDCG@10", "P.5,10"]``. By default what the profile computes:
         trec_eval's official measures, nDCG and nDCG@10.
     level : int, optional
-        Least judgment that counts as relevant, from 0, for measures that do not say it themselves; by default that of
-        the profile, 1.
+        Lowest relevant judgment, 0 or higher, for measures that don't set their own. Default: the profile's, usually 1.
     complete : bool
-        Whether judged queries that the run lacks count (as empty rankings) also where the profile leaves them out.
+        Count every judged query, treating those the run lacks as empty rankings, even if the profile leaves them out.
         They are named in `Results.missing` in either case.
     depth : int, optional
         How many documents of each query count.
     judged_only : bool
         Whether documents without a judgment are taken out of the ranking first.
-    collection_size : int
-        Documents in the collection, for ``utility``.
-    profile : str or Profile
-        The conventions of ranking and averaging, and what names of measures mean.
+    collection_size : int, optional
+        Documents in the collection, for ``utility``. Default: 0.
+    profile : str or Profile, optional
+        The conventions of ranking and averaging, and what names of measures mean. Default: trec_eval 10.0's.
     signature : str, Signature, or iterable of them, optional
-        Repeat what these signatures say, in place of all the options above.
-    run_format : str, optional
-        The format of a run file, one of `formats.named.RUN_FORMATS`; by default it is recognised.
+        Score exactly as these signatures describe, in place of all the options above.
+    scoring : Scoring, optional
+        All the options above as one value, in their place.
+    run_format, judgment_format : str, optional
+        The formats of files, of `io.named.RUN_FORMATS` and `io.named.JUDGMENT_FORMATS`. Default: recognised.
     threads : int, optional
-        How many threads read a run file, from 1 to 256; by default as many as there are cores for this process.
+        How many threads read a run file, from 1 to 256. Default: one for each core of this process.
     watch : callable, optional
-        Is told, now and then while a run file is read, how many of its bytes have been read and how many there are
-        (None where that is not known).
+        Progress callback, called with bytes read and total bytes (None if unknown).
 
     Returns
     -------
@@ -136,251 +141,339 @@ def evaluate(
     >>> results["1"]["map"], results.mean["recip_rank"]
     (0.5, 0.5)
     """
-    if depth is not None and depth < 0:
-        raise MeasureError(f"depth must be 0 or more, not {depth}")
-    if threads is not None and not 1 <= threads <= MOST_THREADS:
-        raise MeasureError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
-    rules = profile_named(profile) if isinstance(profile, str) else profile
-    repeated = None if signature is None else read_signatures(signature)
-    if repeated is None:
-        asked = parse_measures(rules.measures if measures is None else measures, leaves_out=rules.leaves_out)
-        duplicates = rules.conventions.duplicates
-    else:
-        options = (measures, level, depth) != (None, None, None) or complete or judged_only or collection_size
-        if options or rules.name != DEFAULT_PROFILE:
-            raise MeasureError("a signature says all by itself", "Leave out the measures and other options.")
-        asked, duplicates = [each.measure for each in repeated], duplicates_of(repeated)
-    table = isinstance(qrels, (Qrels, JudgmentGroups, Preferences, Mapping))
-    judgments = load_judgments(qrels, None if table else format_for(asked), duplicates=duplicates)
-    fingerprint = Fingerprint(judgments)
-    if repeated is not None:
-        plan = plan_of_signatures(repeated, fingerprint, defaults={"max_rel": judgments.max_rel})
-    else:
-        plan = plan_of_measures(
-            asked,
-            rules,
-            max_rel=judgments.max_rel,
-            level=level,
-            complete=complete,
-            depth=depth,
-            judged_only=judged_only,
-            collection_size=collection_size,
+    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
+    reading = Reading(run_format, judgment_format, threads)
+    return Evaluator(qrels, options if scoring is None else options.beside(scoring), reading).score(run, watch)
+
+
+class Evaluator:
+    """Judgments and a way of scoring, prepared once for any number of runs.
+
+    Parameters
+    ----------
+    qrels : path, binary file, Qrels, JudgmentGroups, Preferences or dict of dict
+        The judgments, as of `evaluate`.
+    scoring : Scoring
+        How runs are scored. Default: as trec_eval 10.0 does.
+    reading : Reading
+        How files are read.
+
+    Attributes
+    ----------
+    judgments : Qrels, JudgmentGroups or Preferences
+        The judgments as a table.
+    fingerprint : Fingerprint
+        What the judgments are.
+    plan : Plan
+        The measures with their parameters and conventions.
+    profile : Profile
+        The profile, with all judged queries averaged if that was chosen.
+
+    Raises
+    ------
+    TrecevalError
+        As of `evaluate`, for whatever doesn't depend on a run.
+
+    Examples
+    --------
+    >>> import treceval_py as te
+    >>> evaluator = te.Evaluator({"1": {"a": 1, "b": 0}}, te.Scoring(["map", "recip_rank"]))
+    >>> [evaluator.score({"1": {"a": first, "b": 0.5}}).mean["map"] for first in (0.4, 0.6)]
+    [0.5, 1.0]
+    """
+
+    def __init__(
+        self,
+        qrels: Source | Judgments | Mapping[str, Mapping[str, int]],
+        scoring: Scoring = AS_USUAL,
+        reading: Reading = AS_IT_IS,
+    ) -> None:
+        if reading != AS_IT_IS:
+            reading = reading.checked()
+        checked = scoring.checked()
+        table = isinstance(qrels, (Qrels, JudgmentGroups, Preferences, Mapping))
+        named = None if table else reading.judgment_format or format_for(checked.measures)
+        self._reading = reading
+        self.judgments: Judgments = load_judgments(qrels, named, duplicates=checked.duplicates)
+        self.fingerprint = Fingerprint(self.judgments)
+        self.profile: Profile = checked.profile
+        self.plan: Plan = checked.plan(self.judgments.max_rel, self.fingerprint)
+        check_kinds([task.asked for task in self.plan.tasks], self.judgments)
+
+    def score(self, run: AnyRun, watch: Watch | None = None) -> Results:
+        """Score a run; parameters, results and errors as of `evaluate`."""
+        return self.judging(run, watch).results(self.plan, self.fingerprint)
+
+    def judging(self, run: AnyRun, watch: Watch | None = None, *, keep: bool = False) -> JudgedOnce:
+        """Return a run to be judged, which is done once for each ranking that is asked for.
+
+        Parameters
+        ----------
+        run, watch
+            As of `evaluate`.
+        keep : bool
+            Whether judged rankings are kept, for several computations that share some.
+        """
+        plan = self.plan
+        again = keep or (len(plan.tasks) > 1 and len(plan.rankings) > 1)
+        return JudgedOnce(
+            self.judgments, run, self._reading, duplicates=plan.duplicates, again=again, keep=keep, watch=watch
         )
-    check_kinds([task.asked for task in plan.tasks], judgments)
-    return _carried_out(plan, judgments, fingerprint, _Reader(judgments, run, plan, run_format, threads, watch))
+
+    def table(self, run: AnyRun) -> Run:
+        """Return a run as a table, a document that comes twice in a query taken as the plan says."""
+        return load_run(run, self._reading.run_format, duplicates=self.plan.duplicates)
 
 
-def evaluate_plan(plan: Plan, judgments: Qrels, run: Run) -> Results:
-    """Carry a plan out on tables, whose tasks need not have different names; errors as of `evaluate`."""
-    return _carried_out(plan, judgments, Fingerprint(judgments), _Reader(judgments, run, plan))
+class JudgedOnce:
+    """One run, judged once for each ranking that is asked for.
 
+    Parameters
+    ----------
+    judgments : Qrels, JudgmentGroups or Preferences
+        The judgments.
+    run : path, binary file, Run or dict of dict
+        The run.
+    reading : Reading
+        How a run file is read.
+    duplicates : {"refuse", "last"}
+        What a document that comes twice in a query of a file does.
+    again : bool
+        Whether more than one ranking will be asked for; a stream, which can be read only once, is then held whole.
+    keep : bool
+        Whether judged rankings are kept. A plan has each ranking once, so that keeping them would only cost memory.
+    watch : callable, optional
+        As of `evaluate`.
 
-class _Reader:
-    """A run that is judged once for each way of ranking that a plan needs."""
+    Attributes
+    ----------
+    retrieved : Retrieved
+        What is known of the run beside its judged documents; of a file, once it has been judged.
+    replaced : int
+        How many of its lines were overridden by a later line for the same document.
+    """
 
     def __init__(
         self,
         judgments: Judgments,
         run: AnyRun,
-        plan: Plan,
-        run_format: str | None = None,
-        threads: int | None = None,
+        reading: Reading = AS_IT_IS,
+        *,
+        duplicates: str = "refuse",
+        again: bool = False,
+        keep: bool = False,
         watch: Watch | None = None,
     ) -> None:
-        self._judgments = judgments
-        self._run = run
-        self._threads = threads
-        self._watch = watch
-        self._last_counts = plan.duplicates == "last"
-        self.retrieved = Retrieved((), "", "", RankContradictions())
         self.replaced = 0
-        if isinstance(run, Mapping):
-            return
-        rereadable = isinstance(run, (str, os.PathLike)) and os.path.isfile(run)
-        name, self._run = recognised(_source(run), "run") if run_format is None else (run_format, run)
-        once = not rereadable and (len(plan.rankings) > 1 or self._last_counts)
-        if name != "trec_results" or not isinstance(judgments, Qrels):
-            self._run = load_run(self._run, name, duplicates=plan.duplicates)
-        elif once:
+        self._judgments = judgments
+        self._threads = reading.threads
+        self._last_counts = duplicates == "last"
+        self._kept: dict[tuple[Rules, bool], Judged] | None = {} if keep else None
+        self._watch = watch
+        self._run = run
+        self.retrieved = Retrieved((), "", "", RankContradictions())
+        if not isinstance(run, Mapping):
+            self._open(reading.run_format, duplicates, again=again)
+        elif not isinstance(run, Run):
+            self.retrieved = Retrieved(tuple(run), RUN_NAME, DEFAULT_TAG, RankContradictions())
+            if not isinstance(judgments, Qrels):
+                self._run = Run(run)
+        else:
+            self._take(run)
+
+    def _open(self, run_format: str | None, duplicates: str, *, again: bool) -> None:
+        """Find out how a file is written; hold it whole if it cannot be judged while it is read."""
+        rereadable = isinstance(self._run, (str, os.PathLike)) and os.path.isfile(self._run)
+        name = run_format
+        if name is None:
+            name, self._run = recognised(_source(self._run), "run")
+        if name != "trec_results" or not isinstance(self._judgments, Qrels):
+            self._take(load_run(self._run, name, duplicates=duplicates))
+        elif not rereadable and (again or self._last_counts):
             self._load_table()
+
+    def _take(self, run: Run) -> None:
+        self._run = run
+        self.retrieved = Retrieved(run.qids, run.name, run.tag, rank_contradictions(run))
 
     def _load_table(self) -> None:
         """Read a run of TREC's format whole."""
         rows = gathered(_source(self._run), RUN)
-        self._run = rows.run(duplicates="last" if self._last_counts else "refuse")
-        self.replaced = len(rows) - len(self._run.docids)
+        run = rows.run(duplicates="last" if self._last_counts else "refuse")
+        self.replaced = rows.count - len(run.docids)
+        self._take(run)
 
     def judged(self, rules: Rules, *, complete: bool) -> Judged:
-        """Judge the run, with all judged queries or only with those that it has."""
-        judgments = self._judgments
-        if isinstance(judgments, Qrels):
-            judged: Judged = self._of_qrels(judgments, rules, complete=complete)
-        else:
-            table = load_run(self._run)
-            self.retrieved = _retrieved(table)
-            function: Any = judge_groups if isinstance(judgments, JudgmentGroups) else judge_preferences
-            judged = function(judgments, table, complete=complete, rules=rules)
-        _check_common(judgments, self.retrieved, complete)
+        """Judge the run, with all judged queries or only with those that it has; errors as of `evaluate`."""
+        if self._kept is not None and (rules, complete) in self._kept:
+            return self._kept[rules, complete]
+        judgments, judged = self._judgments, None
+        if isinstance(judgments, Qrels) and not isinstance(self._run, Mapping):
+            judged = self._judged_while_read(judgments, rules, complete=complete)
+        if judged is None:
+            function: Any = judge_by
+            if not isinstance(judgments, Qrels):
+                function = judge_groups if isinstance(judgments, JudgmentGroups) else judge_preferences
+            judged = function(judgments, self._run, rules=rules, complete=complete)
+        if not complete and set(judgments.qids).isdisjoint(self.retrieved.qids):
+            raise _nothing_in_common(judgments, self.retrieved)
+        if self._kept is not None:
+            self._kept[rules, complete] = judged
         return judged
 
-    def _of_qrels(self, judgments: Qrels, rules: Rules, *, complete: bool) -> JudgedRun:
-        if not isinstance(self._run, Mapping):
-            try:
-                judged, self.retrieved = judge_file(
-                    *(judgments, _source(self._run)),
-                    complete=complete,
-                    rules=rules,
-                    threads=self._threads,
-                    watch=self._watch,
+    def _judged_while_read(self, judgments: Qrels, rules: Rules, *, complete: bool) -> Judged | None:
+        """Judge a file while it is read; return None if it must be held whole, which it is then."""
+        try:
+            judged, self.retrieved = judge_file(
+                *(judgments, _source(self._run)),
+                complete=complete,
+                rules=rules,
+                threads=self._threads,
+                watch=self._watch,
+            )
+        except RepeatedDocumentError:
+            if not self._last_counts:
+                raise
+            self._load_table()  # only now, as hardly a run has such documents
+            return None
+        return judged
+
+    def part(self, conventions: Conventions, rules: Rules) -> tuple[Judged, BoolArray]:
+        """Judge the run by some rules.
+
+        Returns
+        -------
+        judged : JudgedRun, JudgedGroups or JudgedPreferences
+            The Q queries that conventions count.
+        as_zero : (Q,) bool array
+            Which of them count 0.
+        """
+        judged = self.judged(rules, complete=conventions.missing != "out")
+        part, kept, as_zero = self._selected(judged, conventions)
+        return part, as_zero[kept]
+
+    def _selected(self, judged: Judged, conventions: Conventions) -> tuple[Judged, BoolArray, BoolArray]:
+        """Return the queries that conventions count, which these are, and which of them count 0 unlisted."""
+        retrieved = set(self.retrieved.qids)
+        there = np.array([qid in retrieved for qid in judged.qids], dtype=bool)
+        kept = there.copy() if conventions.missing == "out" else np.ones(judged.num_queries, dtype=bool)
+        as_zero = ~there if conventions.missing == "zero" else np.zeros(judged.num_queries, dtype=bool)
+        if conventions.unrelevant == "out":
+            if not isinstance(judged, JudgedRun):
+                raise EvaluationError(
+                    "queries without relevant documents can be left out only with relevance judgments (qrels)",
+                    "Use another profile.",
                 )
-            except RepeatedDocumentError:
-                if not self._last_counts:
-                    raise
-                self._load_table()  # only now, as hardly a run has such documents
-            else:
-                return judged
-        run = self._run
-        if not isinstance(run, Mapping):
-            raise AssertionError("a run that was not judged from its file is a table")
-        self.retrieved = _retrieved(run)
-        return judge_by(judgments, run, rules, complete=complete)
+            kept &= judged.num_rel(1) > 0
+            as_zero &= kept
+        if kept.all():
+            return judged, kept, as_zero
+        if not isinstance(judged, JudgedRun):
+            raise AssertionError("groups and preferences are judged for the queries that count")
+        return judged.select(kept), kept, as_zero
+
+    def results(self, plan: Plan, fingerprint: Fingerprint) -> Results:
+        """Compute the measures of a plan.
+
+        Raises
+        ------
+        TrecevalError
+            The run cannot be read or a measure not be computed, as of `evaluate`.
+        """
+        conventions = tuple([task.conventions for task in plan.tasks])
+        # Only measures that leave different queries out need to see all of them in one table.
+        same = len({(each.missing == "out", each.unrelevant) for each in conventions}) == 1
+        same = same and conventions[0].unrelevant == "in"
+        everything = not same or conventions[0].missing != "out"
+        columns: _Columns | None = None
+        qids: tuple[str, ...] = ()
+        # Without any measure there are queries all the same.
+        for rules, numbers in (plan.rankings or {Rules(): []}).items():
+            judged = self.judged(rules, complete=everything)
+            if columns is None:
+                qids = judged.qids
+                size = len(qids), len(plan.tasks)
+                values, averages = np.full(size, np.nan), np.full(size[1], np.nan)
+                columns = _Columns(values, np.zeros(size, dtype=bool), np.zeros(size, dtype=bool), averages)
+            self._fill(columns, plan, numbers, judged)
+        if columns is None:
+            raise AssertionError("a run is judged at least once")
+        if not same:
+            kept: BoolArray = np.asarray(columns.counted.any(axis=1))
+            qids = tuple([qid for qid, keep in zip(qids, kept.tolist(), strict=True) if keep])
+            columns.keep(kept)
+        # A query is listed that counts for some measure otherwise than as 0.
+        listed: BoolArray = np.asarray((columns.counted & ~columns.as_zero).any(axis=1))
+        judgments, retrieved = self._judgments, self.retrieved
+        return Results(
+            qids=qids,
+            measures=tuple([task.asked for task in plan.tasks]),
+            resolved=tuple([task.resolved for task in plan.tasks]),
+            conventions=conventions,
+            matrix=columns.values,
+            counted=columns.counted,
+            texts=columns.texts,
+            averages=columns.averages,
+            listed=listed if conventions else np.ones(len(qids), dtype=bool),
+            missing=tuple(missing_queries(judgments.qids, retrieved.qids)),
+            unjudged=tuple(missing_queries(retrieved.qids, judgments.qids)),
+            contradictions=retrieved.contradictions,
+            complete=bool(conventions) and "out" not in [each.missing for each in conventions],
+            profile=plan.profile,
+            profiles=tuple([task.profile for task in plan.tasks]),
+            judgments_name=judgments.name,
+            run_name=retrieved.name,
+            tag=retrieved.tag,
+            fingerprint=fingerprint,
+            replaced=self.replaced,
+        )
+
+    def _fill(self, columns: _Columns, plan: Plan, numbers: Sequence[int], judged: Judged) -> None:
+        """Compute the measures of some tasks and write their columns."""
+        selections: dict[tuple[str, str], tuple[Judged, BoolArray, BoolArray]] = {}
+        for number in numbers:
+            task = plan.tasks[number]
+            key = (task.conventions.missing, task.conventions.unrelevant)
+            if key not in selections:
+                selections[key] = self._selected(judged, task.conventions)
+            part, kept, as_zero = selections[key]
+            measure = task.resolved
+            own = str(measure.family.function.__module__).startswith("treceval_py.")
+            found = measure(part) if own else _from_outside(measure, part)
+            columns.counted[kept, number] = True
+            columns.as_zero[:, number] = as_zero
+            if measure.family.kind == TEXT:
+                texts = [""] * judged.num_queries
+                for row, text in zip(np.flatnonzero(kept).tolist(), found, strict=False):
+                    texts[row] = str(text)
+                columns.texts[number] = tuple(texts)
+                continue
+            column: FloatArray = np.asarray(found, dtype=np.float64)
+            if as_zero.any() and not measure.family.of_judgments:
+                column = np.where(as_zero[kept], 0.0, column)
+            columns.values[kept, number] = column
+            columns.averages[number] = measure.family.average(column, part.num_queries)
 
 
-class _Columns(NamedTuple):
+@dataclass(slots=True)
+class _Columns:
     """The values of all measures over the same queries; arrays are (Q, M), averages (M,)."""
 
     values: FloatArray
     counted: BoolArray
-    texts: dict[int, tuple[str, ...]]
-    averages: FloatArray
     as_zero: BoolArray
+    averages: FloatArray
+    texts: dict[int, tuple[str, ...]] = field(default_factory=dict)
+
+    def keep(self, kept: BoolArray) -> None:
+        """Keep the queries of a mask (Q,)."""
+        self.values, self.counted, self.as_zero = self.values[kept], self.counted[kept], self.as_zero[kept]
+        for number, texts in self.texts.items():
+            self.texts[number] = tuple([text for text, keep in zip(texts, kept.tolist(), strict=True) if keep])
 
 
-def _carried_out(plan: Plan, judgments: Judgments, fingerprint: Fingerprint, reader: _Reader) -> Results:
-    rankings = plan.rankings
-    # Only measures that leave different queries out need to see all of them in one table.
-    same = {(task.conventions.missing == "out", task.conventions.unrelevant) for task in plan.tasks} in (
-        {(True, "in")},
-        {(False, "in")},
-    )
-    everything = not same or any(task.conventions.missing != "out" for task in plan.tasks)
-    columns: _Columns | None = None
-    qids: tuple[str, ...] = ()
-    for rules, numbers in rankings.items():
-        judged = reader.judged(rules, complete=everything)
-        if columns is None:
-            qids = judged.qids
-            columns = _empty(judged.num_queries, len(plan.tasks))
-        _fill(columns, plan, numbers, judged, set(reader.retrieved.qids))
-    if columns is None:  # no measure was asked for
-        judged = reader.judged(Rules(), complete=everything)
-        qids, columns = judged.qids, _empty(judged.num_queries, 0)
-    retrieved = reader.retrieved
-    if not same:
-        kept: BoolArray = np.asarray(columns.counted.any(axis=1))
-        qids = tuple(qid for qid, keep in zip(qids, kept.tolist(), strict=True) if keep)
-        texts = {
-            number: tuple(text for text, keep in zip(found, kept.tolist(), strict=True) if keep)
-            for number, found in columns.texts.items()
-        }
-        columns = _Columns(columns.values[kept], columns.counted[kept], texts, columns.averages, columns.as_zero[kept])
-    conventions = tuple(task.conventions for task in plan.tasks)
-    return Results(
-        qids=qids,
-        measures=tuple(task.asked for task in plan.tasks),
-        resolved=tuple(task.resolved for task in plan.tasks),
-        conventions=conventions,
-        matrix=columns.values,
-        counted=columns.counted,
-        texts=columns.texts,
-        averages=columns.averages,
-        listed=_listed(columns),
-        missing=tuple(missing_queries(judgments.qids, retrieved.qids)),
-        unjudged=tuple(missing_queries(retrieved.qids, judgments.qids)),
-        contradictions=retrieved.contradictions,
-        complete=all(each.missing != "out" for each in conventions) if conventions else False,
-        profile=plan.profile,
-        profiles=tuple(task.profile for task in plan.tasks),
-        judgments_name=judgments.name,
-        run_name=retrieved.name,
-        tag=retrieved.tag,
-        fingerprint=fingerprint,
-        replaced=reader.replaced,
-    )
-
-
-def _listed(columns: _Columns) -> BoolArray:
-    """Tell which queries are listed: those that count for some measure otherwise than as 0. Returns (Q,)."""
-    if not columns.values.shape[1]:
-        return np.ones(len(columns.values), dtype=bool)
-    listed: BoolArray = np.asarray((columns.counted & ~columns.as_zero).any(axis=1))
-    return listed
-
-
-def _empty(queries: int, measures: int) -> _Columns:
-    values = np.full((queries, measures), np.nan)
-    nothing = np.zeros((queries, measures), dtype=bool)
-    return _Columns(values, nothing, {}, np.full(measures, np.nan), nothing.copy())
-
-
-def _fill(columns: _Columns, plan: Plan, numbers: Sequence[int], judged: Judged, retrieved: set[str]) -> None:
-    """Compute the measures of some tasks and write their columns."""
-    selections: dict[tuple[str, str], tuple[Judged, BoolArray, BoolArray]] = {}
-    for number in numbers:
-        task = plan.tasks[number]
-        key = (task.conventions.missing, task.conventions.unrelevant)
-        if key not in selections:
-            selections[key] = selected(judged, task.conventions, retrieved)
-        part, kept, as_zero = selections[key]
-        measure = task.resolved
-        found = _computed(measure, part)
-        columns.counted[kept, number] = True
-        columns.as_zero[:, number] = as_zero
-        if measure.family.kind == TEXT:
-            texts = [""] * judged.num_queries
-            for row, text in zip(np.flatnonzero(kept).tolist(), found, strict=False):
-                texts[row] = str(text)
-            columns.texts[number] = tuple(texts)
-            continue
-        column: FloatArray = np.asarray(found, dtype=np.float64)
-        if as_zero.any() and not measure.family.of_judgments:
-            column = np.where(as_zero[kept], 0.0, column)
-        columns.values[kept, number] = column
-        columns.averages[number] = measure.family.average(column, part.num_queries)
-
-
-def _place_of(function: Callable[..., Any]) -> str:
-    """Return where a function stands, for a message."""
-    code = getattr(function, "__code__", None)
-    name = getattr(function, "__name__", "a function")
-    return name if code is None else f"{name} in {os.path.basename(code.co_filename)}:{code.co_firstlineno}"
-
-
-def selected(judged: Judged, conventions: Conventions, retrieved: set[str]) -> tuple[Judged, BoolArray, BoolArray]:
-    """Return the queries that conventions count, which these are, and which of them count 0 unlisted."""
-    there = np.array([qid in retrieved for qid in judged.qids], dtype=bool)
-    kept = there.copy() if conventions.missing == "out" else np.ones(judged.num_queries, dtype=bool)
-    as_zero = ~there if conventions.missing == "zero" else np.zeros(judged.num_queries, dtype=bool)
-    if conventions.unrelevant == "out":
-        if not isinstance(judged, JudgedRun):
-            raise EvaluationError(
-                "queries without relevant documents can be left out only with relevance judgments (qrels)",
-                "Use another profile.",
-            )
-        kept &= judged.num_rel(1) > 0
-        as_zero &= kept
-    if kept.all():
-        return judged, kept, as_zero
-    if not isinstance(judged, JudgedRun):
-        raise AssertionError("groups and preferences are judged for the queries that count")
-    return judged.select(kept), kept, as_zero
-
-
-def _computed(measure: Measure, judged: Judged) -> Any:
-    """Compute a measure; what goes wrong in one that was added from outside is said in one line."""
-    function = measure.family.function
-    if str(function.__module__).startswith("treceval_py."):
-        return measure(judged)
+def _from_outside(measure: Measure, judged: Judged) -> Any:
+    """Compute a measure that was added from outside; whatever goes wrong in it is said in one line."""
     try:
         found = measure(judged)
         if measure.family.kind != TEXT:
@@ -390,7 +483,7 @@ def _computed(measure: Measure, judged: Judged) -> Any:
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise EvaluationError(
-            f"measure {measure.name}, which is {_place_of(function)}, failed: {reason}",
+            f"measure {measure.name}, which is {_place_of(measure.family.function)}, failed: {reason}",
             "Mend the function.",
         ) from error
     shape = np.shape(found)
@@ -402,10 +495,11 @@ def _computed(measure: Measure, judged: Judged) -> Any:
     return found
 
 
-def duplicates_of(signatures: Sequence[Signature]) -> str:
-    """Return what signatures say of documents that come twice."""
-    found = {each.conventions.duplicates for each in signatures}
-    return "last" if found == {"last"} else "refuse"
+def _place_of(function: Callable[..., Any]) -> str:
+    """Return where a function stands, for a message."""
+    code = getattr(function, "__code__", None)
+    name = getattr(function, "__name__", "a function")
+    return name if code is None else f"{name} in {os.path.basename(code.co_filename)}:{code.co_firstlineno}"
 
 
 def format_for(measures: Sequence[Measure]) -> str | None:
@@ -458,7 +552,7 @@ def load_judgments(
     if isinstance(qrels, Mapping):
         return Qrels(qrels)
     name, source = recognised(_source(qrels), "qrels") if format is None else (format, _source(qrels))
-    if name == "qrels" and duplicates == "last":
+    if name == "qrels":
         return gathered(source, QRELS).qrels(duplicates=duplicates)
     return read_judgments(source, name)
 
@@ -517,16 +611,8 @@ def _source(source: object) -> str | os.PathLike[str] | BinaryIO:
     )
 
 
-def _retrieved(run: Mapping[str, Mapping[str, float]]) -> Retrieved:
-    if not isinstance(run, Run):
-        return Retrieved(tuple(run), RUN_NAME, DEFAULT_TAG, RankContradictions())
-    return Retrieved(run.qids, run.name, run.tag, rank_contradictions(run))
-
-
-def _check_common(judgments: Judgments, run: Retrieved, complete: bool) -> None:
-    if complete or not set(judgments.qids).isdisjoint(run.qids):
-        return
-    raise EvaluationError(
+def _nothing_in_common(judgments: Judgments, run: Retrieved) -> EvaluationError:
+    return EvaluationError(
         f"no query of {_some(run.qids)} is judged: {judgments.name} has {_some(judgments.qids)}",
         "Check that both belong together and write query ids alike.",
         file=run.name,

@@ -1,19 +1,20 @@
-"""A plan: which measures are computed, with which parameters, under which conventions."""
+"""How runs are scored: what is asked for, and the plan of it for some judgments: measures, parameters, conventions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from treceval_py.data.ranking import Rules
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.measures import Measure
+from treceval_py.judging.streaming import MOST_THREADS
+from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.parameters import PARAMETERS
 from treceval_py.scoring.conventions import Conventions
-from treceval_py.scoring.profiles import Profile
-from treceval_py.scoring.signatures import Fingerprint, Signature, concise
+from treceval_py.scoring.profiles import Profile, profile_of
+from treceval_py.scoring.signatures import Fingerprint, Signature, concise, read_signatures
 
-__all__ = ["Plan", "Task", "plan_of_measures", "plan_of_signatures"]
+__all__ = ["AS_IT_IS", "AS_USUAL", "Checked", "Plan", "Reading", "Scoring", "Task"]
 
 
 class Task(NamedTuple):
@@ -52,10 +53,13 @@ class Plan(NamedTuple):
         The measures.
     profile : str
         The profile's name.
+    duplicates : {"refuse", "last"}
+        What a document that comes twice in a query of a file does.
     """
 
     tasks: tuple[Task, ...]
     profile: str
+    duplicates: str = "refuse"
 
     @property
     def rankings(self) -> dict[Rules, list[int]]:
@@ -65,88 +69,204 @@ class Plan(NamedTuple):
             groups.setdefault(task.rules, []).append(number)
         return groups
 
-    @property
-    def duplicates(self) -> str:
-        """What a document that comes twice in a query does."""
-        values = {task.conventions.duplicates for task in self.tasks}
-        return "last" if values == {"last"} else "refuse"
 
+class Scoring(NamedTuple):
+    """How runs are scored: everything that decides a number, besides the judgments and the run.
 
-def plan_of_measures(
-    asked: Sequence[Measure],
-    profile: Profile,
-    *,
-    max_rel: int,
-    level: int | None,
-    complete: bool,
-    depth: int | None,
-    judged_only: bool,
-    collection_size: int,
-) -> Plan:
-    """Plan measures under a profile; parameters as those of `evaluation.evaluate`.
+    None means that nobody chose: the profile decides, or the function that scores.
 
-    Raises
-    ------
-    MeasureError
-        A parameter is out of range.
+    Attributes
+    ----------
+    measures : name, Measure, sequence of them, or None
+        What is computed; by default what the profile computes.
+    profile : str, Profile or None
+        The conventions of ranking and averaging, and what names of measures mean; by default trec_eval 10.0's.
+    level : int or None
+        Lowest relevant judgment, 0 or higher, for measures that don't set their own; by default the profile's.
+    complete : bool or None
+        Whether every judged query counts, even if the profile leaves out those that the run lacks.
+    depth : int or None
+        How many documents of each query count; by default all, or as many as the profile says.
+    judged_only : bool
+        Whether documents without a judgment are taken out of the ranking first.
+    collection_size : int or None
+        Documents in the collection, for ``utility``; by default 0.
+    signatures : str, Signature, sequence of them, or None
+        Score exactly as these signatures describe; they replace all of the above.
+
+    Examples
+    --------
+    >>> import treceval_py as te
+    >>> scoring = te.Scoring(["RR"], judged_only=True)
+    >>> te.evaluate({"1": {"a": 1}}, {"1": {"b": 2.0, "a": 1.0}}, scoring=scoring).mean["RR"]
+    1.0
     """
-    rules = profile.complete if complete else profile
-    defaults: dict[str, Any] = {
-        "level": PARAMETERS["level"].check(rules.level if level is None else level, "level"),
-        "max_rel": max_rel,
-        "collection_size": PARAMETERS["collection_size"].check(collection_size, "collection_size"),
-        **rules.defaults,
-    }
-    changes: dict[str, Any] = {}
-    if depth is not None:
-        changes["depth"] = depth
-    if judged_only:
-        changes["judged_only"] = True
-    tasks = []
-    for measure in asked:
-        resolved = rules.meaning_of(measure).with_defaults(defaults)
+
+    measures: str | Measure | Iterable[str | Measure] | None = None
+    profile: str | Profile | None = None
+    level: int | None = None
+    complete: bool | None = None
+    depth: int | None = None
+    judged_only: bool = False
+    collection_size: int | None = None
+    signatures: str | Signature | Iterable[str | Signature] | None = None
+
+    @property
+    def chosen(self) -> bool:
+        """Whether anything but the measures was chosen."""
+        return any(value is not None and value is not False for value in self[1:])
+
+    def beside(self, whole: Scoring | None) -> Scoring:
+        """Return these options, or `whole`, which takes the place of all of them.
+
+        Raises
+        ------
+        MeasureError
+            Both were given.
+        """
+        if whole is None:
+            return self
+        if self.chosen or self.measures is not None:
+            raise MeasureError("scoring= already has every scoring option", "Remove the others, or put them into it.")
+        return whole
+
+    def checked(self) -> Checked:
+        """Look up the profile and the measures.
+
+        Raises
+        ------
+        MeasureError
+            A name is unknown, a value out of range, or options stand beside signatures.
+        """
+        if self.depth is not None and self.depth < 0:
+            raise MeasureError(f"depth must be 0 or more, not {self.depth}")
+        profile = profile_of(self.profile)
+        if self.signatures is not None:
+            signatures = read_signatures(self.signatures)
+            if self.measures is not None or self._replace(signatures=None).chosen:
+                raise MeasureError(
+                    "a signature already fixes every scoring option", "Remove the measures and other options."
+                )
+            last = {each.conventions.duplicates for each in signatures} == {"last"}
+            measures = tuple(each.measure for each in signatures)
+            return Checked(profile, measures, "last" if last else "refuse", {}, {}, tuple(signatures))
+        named = profile.measures if self.measures is None else self.measures
+        measures = tuple(parse_measures(named, leaves_out=profile.leaves_out))
+        defaults: dict[str, Any] = {"level": profile.level, "collection_size": 0}
+        for name, value in (("level", self.level), ("collection_size", self.collection_size)):
+            if value is not None:
+                defaults[name] = PARAMETERS[name].check(value, name)
+        defaults.update(profile.defaults)
+        changes: dict[str, Any] = {} if self.depth is None else {"depth": self.depth}
+        if self.judged_only:
+            changes["judged_only"] = True
+        completed = profile.complete if self.complete else profile
+        return Checked(completed, measures, profile.conventions.duplicates, defaults, changes, None)
+
+
+AS_USUAL = Scoring()
+"""What trec_eval 10.0 computes, as it does."""
+
+
+class Checked(NamedTuple):
+    """How runs are scored, with all names looked up.
+
+    Attributes
+    ----------
+    profile : Profile
+        The profile, with all judged queries averaged if that was chosen.
+    measures : tuple of Measure, length M
+        What is computed, as it was asked for.
+    duplicates : {"refuse", "last"}
+        What a document that comes twice in a query does.
+    defaults : mapping
+        Values of parameters that measures do not set themselves.
+    changes : mapping
+        Conventions in place of the profile's.
+    signatures : tuple of Signature, or None
+        What is repeated, in place of the profile and the measures.
+    """
+
+    profile: Profile
+    measures: tuple[Measure, ...]
+    duplicates: str
+    defaults: Mapping[str, Any]
+    changes: Mapping[str, Any]
+    signatures: tuple[Signature, ...] | None
+
+    def plan(self, max_rel: int, fingerprint: Fingerprint | None) -> Plan:
+        """Plan the measures for judgments with the highest label `max_rel`; only signatures need a fingerprint.
+
+        Raises
+        ------
+        MeasureError
+            A parameter is out of range, or signatures have one measure twice.
+        EvaluationError
+            A signature is of judgments with another fingerprint.
+        """
+        if self.signatures is None:
+            tasks = tuple([self.task(measure, max_rel) for measure in self.measures])
+            return Plan(tasks, self.profile.name, self.duplicates)
+        tasks = tuple([_repeated(each, max_rel, fingerprint) for each in self.signatures])
+        if not tasks:
+            raise MeasureError("no signature to repeat")
+        if len({task.asked.name for task in tasks}) < len(tasks):
+            raise MeasureError("two signatures have the same measure", "Repeat them one after the other.")
+        profiles = dict.fromkeys(signature.profile for signature in self.signatures)
+        return Plan(tasks, ", ".join(profiles), self.duplicates)
+
+    def task(self, measure: Measure, max_rel: int) -> Task:
+        """Return how a measure is computed."""
+        profile = self.profile
+        resolved = profile.meaning_of(measure).with_defaults({"max_rel": max_rel, **self.defaults})
         if "max_rel" in dict(resolved.parameters):
             PARAMETERS["max_rel"].check(dict(resolved.parameters)["max_rel"])
-        tasks.append(Task(measure, resolved, rules.conventions_of(resolved).changed(changes), rules.name))
-    return Plan(tuple(tasks), rules.name)
+        return Task(measure, resolved, profile.conventions_of(resolved)._replace(**self.changes), profile.name)
 
 
-def plan_of_signatures(
-    signatures: Sequence[Signature], fingerprint: Fingerprint, *, defaults: Mapping[str, Any]
-) -> Plan:
-    """Plan what signatures say.
+class Reading(NamedTuple):
+    """How files are read, which changes no number.
 
-    Parameters
+    Attributes
     ----------
-    signatures : sequence of Signature
-        What is to be repeated.
-    fingerprint : Fingerprint
-        That of the judgments at hand.
-    defaults : mapping
-        Values for parameters that a hand-written signature left out.
-
-    Raises
-    ------
-    MeasureError
-        There is none, or two have one measure.
-    EvaluationError
-        One is of other judgments.
+    run_format : str or None
+        The format of a run file, one of `io.named.RUN_FORMATS`; by default it is recognised.
+    judgment_format : str or None
+        The format of the judgments, one of `io.named.JUDGMENT_FORMATS`; by default it is recognised.
+    threads : int or None
+        How many threads read a run file, from 1 to 256; by default one for each core of this process.
     """
-    if not signatures:
-        raise MeasureError("no signature to repeat")
-    tasks: list[Task] = []
-    for signature in signatures:
-        if signature.judgments != str(fingerprint):
-            raise EvaluationError(
-                f"signature '{signature.short}' is of other judgments: theirs are {signature.judgments}, these are "
-                f"{fingerprint}",
-                "Give the judgments that it was made with.",
-            )
-        resolved = signature.measure.with_defaults(defaults)
-        measure = concise(signature.measure)
-        asked = Measure(measure.family, measure.parameters, asked=measure.notation)
-        tasks.append(Task(asked, resolved, signature.conventions, signature.profile))
-    if len({task.asked.name for task in tasks}) < len(tasks):
-        raise MeasureError("two signatures have the same measure", "Repeat them one after the other.")
-    profiles = list(dict.fromkeys(signature.profile for signature in signatures))
-    return Plan(tuple(tasks), ", ".join(profiles))
+
+    run_format: str | None = None
+    judgment_format: str | None = None
+    threads: int | None = None
+
+    def checked(self) -> Reading:
+        """Return this, if the number of threads is possible.
+
+        Raises
+        ------
+        MeasureError
+            It is not.
+        """
+        if self.threads is not None and not 1 <= self.threads <= MOST_THREADS:
+            raise MeasureError(f"threads must be 1 to {MOST_THREADS}, not {self.threads}")
+        return self
+
+
+AS_IT_IS = Reading()
+"""Formats are recognised, and every core reads."""
+
+
+def _repeated(signature: Signature, max_rel: int, fingerprint: Fingerprint | None) -> Task:
+    """Return what a signature computes; `max_rel` is for one that was written by hand and lacks it."""
+    if signature.judgments != str(fingerprint):
+        raise EvaluationError(
+            f"signature '{signature.short}' is of other judgments: theirs are {signature.judgments}, these are "
+            f"{fingerprint}",
+            "Give the judgments that it was made with.",
+        )
+    resolved = signature.measure.with_defaults({"max_rel": max_rel})
+    measure = concise(signature.measure)
+    asked = Measure(measure.family, measure.parameters, asked=measure.notation)
+    return Task(asked, resolved, signature.conventions, signature.profile)

@@ -15,7 +15,7 @@ from treceval_py.errors import MeasureError
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.conventions import Conventions
 
-__all__ = ["DEFAULT_MEASURES", "DEFAULT_PROFILE", "PROFILES", "Profile", "profile_named"]
+__all__ = ["DEFAULT_MEASURES", "DEFAULT_PROFILE", "PROFILES", "Profile", "profile_named", "profile_of"]
 
 DEFAULT_MEASURES = ("official", "ndcg", "ndcg_cut.10")
 """What is computed unless something else is asked for: trec_eval's official measures, nDCG and nDCG@10."""
@@ -76,7 +76,7 @@ class Profile(NamedTuple):
         changes = dict(self.exceptions.get(name, _NONE))
         for parameter, value in measure.parameters:
             changes.update(self.exceptions.get(f"{name}:{parameter}={value}", _NONE))
-        return self.conventions.changed(changes)
+        return self.conventions._replace(**changes)
 
     @property
     def kinds_of_exceptions(self) -> list[tuple[list[str], Mapping[str, Any]]]:
@@ -313,3 +313,10 @@ def profile_named(name: str) -> Profile:
     raise MeasureError(
         f"unknown profile '{name}'", f"Did you mean {near[0]}?" if near else f"There are {', '.join(PROFILES)}."
     )
+
+
+def profile_of(given: str | Profile | None) -> Profile:
+    """Return a profile that was given by itself or by name; for None the default one. Errors as of `profile_named`."""
+    if isinstance(given, Profile):
+        return given
+    return PROFILES[DEFAULT_PROFILE] if given is None else profile_named(given)

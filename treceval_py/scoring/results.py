@@ -138,8 +138,12 @@ class Results(Mapping[str, ByMeasure]):
     standardised: bool = False
     _rows: dict[str, int] = field(default_factory=dict, repr=False)
 
-    def __post_init__(self) -> None:
-        self._rows.update({qid: row for row, qid in enumerate(self.qids) if self.listed[row]})
+    @property
+    def _places(self) -> dict[str, int]:
+        """The rows of the queries that are listed, found once."""
+        if not self._rows:
+            self._rows.update({qid: row for row, qid in enumerate(self.qids) if self.listed[row]})
+        return self._rows
 
     @property
     def names(self) -> list[str]:
@@ -189,7 +193,7 @@ class Results(Mapping[str, ByMeasure]):
         raise KeyError(measure)
 
     def __getitem__(self, qid: str) -> ByMeasure:
-        row = self._rows[qid]
+        row = self._places[qid]
         chosen = [
             number
             for number, measure in enumerate(self.measures)
@@ -198,10 +202,10 @@ class Results(Mapping[str, ByMeasure]):
         return ByMeasure([self.measures[number] for number in chosen], self.matrix[row, chosen].tolist())
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
+        return iter(self._places)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._places)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value:.4f}" for name, value in list(self.mean.items())[:6])

@@ -15,6 +15,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from treceval_py.data.groups import JudgmentGroups
@@ -199,22 +200,22 @@ def explicit(measure: Measure) -> Measure:
     return Measure(measure.family, tuple(given.items()))
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Fingerprint:
-    """A hash of judgments, made when it is asked for.
+    """A hash of judgments, made when it is asked for; or given as text.
 
     Judgments are written one a line as ``qid docid rel``, with a group or sub-group before the document where they have
     one, lines in the order of their bytes; of that text it is the beginning of the SHA-256.
     """
 
-    __slots__ = ("_judgments", "_text")
-
-    def __init__(self, judgments: Qrels | JudgmentGroups | Preferences | str) -> None:
-        self._text = judgments if isinstance(judgments, str) else None
-        self._judgments = None if isinstance(judgments, str) else judgments
+    judgments: Qrels | JudgmentGroups | Preferences | str
+    _text: str = ""
 
     def __str__(self) -> str:
-        if self._text is None:
-            judgments = self._judgments
+        judgments = self.judgments
+        if isinstance(judgments, str):
+            return judgments
+        if not self._text:
             known = judgments.digest if isinstance(judgments, Qrels) else None
             self._text = known or _hash(sorted(_lines(judgments)))
             if isinstance(judgments, Qrels):
@@ -223,13 +224,13 @@ class Fingerprint:
 
     def same_table(self, other: Fingerprint) -> bool:
         """Tell whether both are of one table, without looking into it."""
-        return self is other or (self._judgments is not None and self._judgments is other._judgments)
+        return self is other or (not isinstance(self.judgments, str) and self.judgments is other.judgments)
 
     def __reduce__(self) -> tuple[object, ...]:
         return (Fingerprint, (str(self),))
 
 
-def _lines(judgments: Qrels | JudgmentGroups | Preferences | None) -> Iterator[bytes]:
+def _lines(judgments: Qrels | JudgmentGroups | Preferences) -> Iterator[bytes]:
     if isinstance(judgments, Qrels):
         for row, qid in enumerate(judgments.qids):
             query = encode(qid)
@@ -241,7 +242,7 @@ def _lines(judgments: Qrels | JudgmentGroups | Preferences | None) -> Iterator[b
         for qid, groups in judgments.groups.items():
             lines = ((group, docid, rel) for group, labels in groups.items() for docid, rel in labels.items())
             yield from (b"%s %s %s %d\n" % (encode(qid), *line) for line in lines)
-    elif isinstance(judgments, Preferences):
+    else:
         for qid, rows in judgments.rows.items():
             levels = (repr(each.level).encode() for each in rows)
             parts = ((each.group, each.subgroup, each.docid) for each in rows)

@@ -20,12 +20,13 @@ def trec(runs: list[Results], options: Options) -> str:
 
     Signatures are comment lines after it.
     """
-    return "".join(line for results in runs for line in [*_lines(results, options), *_signatures(results, options)])
-
-
-def _signatures(results: Results, options: Options) -> list[str]:
-    # As comments, which whoever looks for a measure at the beginning of a line does not see.
-    return [f"# {line}\n" for line in signature_lines([results], options)]
+    lines: list[str] = []
+    for results in runs:
+        lines += _lines(results, options)
+        if options.signature:
+            # As comments, which whoever looks for a measure at the beginning of a line does not see.
+            lines += [f"# {line}\n" for line in signature_lines([results], options)]
+    return "".join(lines)
 
 
 def _lines(results: Results, options: Options) -> Iterator[str]:

@@ -1,0 +1,280 @@
+"""Scoring, Reading and Evaluator: one way of scoring for all functions, prepared once for any number of runs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treceval_py as te
+from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.scoring import evaluation
+from treceval_py.scoring.conventions import Conventions
+from treceval_py.scoring.evaluation import JudgedOnce
+from treceval_py.scoring.planning import Reading, Scoring
+
+QRELS = {"1": {"a": 1, "b": 0}, "2": {"c": 1}}
+# AP of the first query: a at rank 2 of 2, 1/2; of the second: c at rank 1, 1.
+RUN = {"1": {"b": 0.9, "a": 0.5}, "2": {"c": 1.0, "x": 0.5}}
+LINES = "1 Q0 b 1 0.9 t\n1 Q0 a 2 0.5 t\n2 Q0 c 1 1.0 t\n2 Q0 x 2 0.5 t\n"
+TWICE = "1 Q0 a 1 0.9 t\n1 Q0 b 2 0.7 t\n1 Q0 a 3 0.5 t\n2 Q0 c 1 1.0 t\n"
+
+FUNCTIONS: list[Callable[..., object]] = [te.evaluate, te.assess, te.board, te.compare, te.explain, te.arithmetic]
+
+
+@pytest.fixture
+def run_file(tmp_path: Path) -> str:
+    (tmp_path / "run.txt").write_text(LINES)
+    return str(tmp_path / "run.txt")
+
+
+# One evaluator, many runs ---------------------------------------------------------------------------
+
+
+def test_an_evaluator_scores_any_number_of_runs(run_file: str) -> None:
+    evaluator = te.Evaluator(QRELS, te.Scoring(["map"]))
+    assert evaluator.score(RUN).mean["map"] == 0.75
+    assert evaluator.score({"1": {"a": 1.0}, "2": {"c": 1.0}}).mean["map"] == 1.0
+    assert evaluator.score(run_file).mean["map"] == 0.75
+    assert evaluator.score(te.Run(RUN)).mean["map"] == 0.75
+
+
+def test_an_evaluator_says_how_it_scores() -> None:
+    evaluator = te.Evaluator(QRELS, te.Scoring(["AP"], profile="ranx"))
+    assert [task.asked.name for task in evaluator.plan.tasks] == ["AP"]
+    assert evaluator.profile.name == evaluator.plan.profile == "ranx"
+    assert str(evaluator.fingerprint) == evaluator.score(RUN).signatures["AP"].judgments
+
+
+def test_no_measure_is_another_thing_than_no_choice() -> None:
+    assert te.evaluate(QRELS, RUN, scoring=te.Scoring(measures=())).names == []
+    assert te.evaluate(QRELS, RUN, scoring=te.Scoring()).names == te.evaluate(QRELS, RUN).names != []
+
+
+def test_what_is_wrong_with_a_way_of_scoring_is_said_before_any_run() -> None:
+    for scoring, message in [
+        (te.Scoring(["no such"]), "unknown measure"),
+        (te.Scoring(profile="nobody"), "unknown profile"),
+        (te.Scoring(depth=-1), "depth must be 0 or more, not -1"),
+        (te.Scoring(level=-1), "level must be 0 or more, not -1"),
+        (te.Scoring(collection_size=-1), "collection_size must be 0 or more, not -1"),
+    ]:
+        with pytest.raises(MeasureError, match=message):
+            te.Evaluator(QRELS, scoring)
+    with pytest.raises(MeasureError, match="threads must be 1 to 256, not 0"):
+        te.Evaluator(QRELS, reading=te.Reading(threads=0))
+
+
+# All functions take the same options ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_every_function_takes_every_option_of_scoring(function: Callable[..., object]) -> None:
+    own = {"measures", "signatures"}  # which have other names, or stand for what is explained
+    options = {*Scoring._fields, *Reading._fields, "scoring"} - own
+    if function in (te.explain, te.arithmetic):
+        options -= {"threads"}  # they hold the run whole, which one thread reads
+    assert options <= set(inspect.signature(function).parameters)
+
+
+CALLS: dict[str, Callable[..., object]] = {
+    "evaluate": lambda **options: te.evaluate(QRELS, RUN, **options),
+    "assess": lambda **options: te.assess(QRELS, RUN, **options),
+    "board": lambda **options: te.board(QRELS, [], **options),
+    "compare": lambda **options: te.compare([RUN, RUN], QRELS, **options),
+    "explain": lambda **options: te.explain(QRELS, RUN, **options),
+    "arithmetic": lambda **options: te.arithmetic(QRELS, RUN, None, "1", **options),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"profile": "ranx"},
+        {"level": 0},
+        {"complete": True},
+        {"depth": 3},
+        {"judged_only": True},
+        {"collection_size": 9},
+    ],
+    ids=lambda option: next(iter(option)),
+)
+def test_a_scoring_beside_other_options_is_refused(name: str, option: dict[str, Any]) -> None:
+    with pytest.raises(MeasureError) as caught:
+        CALLS[name](scoring=te.Scoring(["map"]), **option)
+    assert str(caught.value) == "scoring= already has every scoring option. Remove the others, or put them into it."
+
+
+def test_a_scoring_beside_measures_is_refused() -> None:
+    with pytest.raises(MeasureError, match="scoring= already has every scoring option"):
+        te.evaluate(QRELS, RUN, "map", scoring=te.Scoring())
+
+
+def test_a_signature_in_a_scoring_stands_alone() -> None:
+    signature = te.evaluate(QRELS, RUN, "AP").signatures["AP"]
+    assert te.evaluate(QRELS, RUN, scoring=te.Scoring(signatures=[signature])).mean["AP(rel=1)"] == 0.75
+    with pytest.raises(MeasureError, match="a signature already fixes every scoring option"):
+        te.evaluate(QRELS, RUN, scoring=te.Scoring(level=1, signatures=[signature]))
+
+
+def test_runs_are_compared_as_a_signature_says() -> None:
+    signature = te.evaluate(QRELS, RUN, "AP", profile="ranx").signatures["AP"]
+    found = te.compare([RUN, RUN], QRELS, scoring=te.Scoring(signatures=[signature]))
+    assert found.measures[0].signature is not None
+    assert found.measures[0].signature.profile == "ranx"
+    assert found.measures[0].means.tolist() == [0.75, 0.75]
+
+
+def test_a_board_and_explanations_begin_from_a_profile(run_file: str) -> None:
+    scoring = te.Scoring(signatures=[te.evaluate(QRELS, RUN, "AP").signatures["AP"]])
+    with pytest.raises(MeasureError, match="a board is made by a profile, not by signatures"):
+        te.board(QRELS, [run_file], scoring=scoring)
+    with pytest.raises(MeasureError, match="explanations begin from a profile, not from a signature"):
+        te.explain(QRELS, RUN, scoring=scoring)
+
+
+def test_a_board_counts_missing_queries_unless_somebody_chose(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("1 Q0 a 1 0.5 t\n")  # AP is 1 in query 1; query 2 is missing
+    for complete, mean in ((None, 0.5), (True, 0.5), (False, 1.0)):
+        found = te.board(QRELS, [tmp_path / "run"], scoring=te.Scoring(["map"], complete=complete))
+        assert found.runs[0].means == (mean,)
+
+
+# What had drifted -----------------------------------------------------------------------------------
+
+
+def test_what_is_scored_can_be_explained_under_profiles_that_take_the_last_line(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text(TWICE)  # the last line of a puts it below b: AP 1/2
+    path = str(tmp_path / "run")
+    assert te.evaluate(QRELS, path, "AP", profile="ir_measures")["1"]["AP"] == 0.5
+    assert te.arithmetic(QRELS, path, "AP", "1", profile="ir_measures").value == 0.5
+    rows = te.explain(QRELS, path, "AP", profile="ir_measures").measures[0].rows
+    assert next(row.outcome.mean for row in rows if row.variant.name == "ir_measures" and row.outcome) == 0.75
+    for function in (te.evaluate, te.explain):
+        with pytest.raises(te.InputError, match="occurs twice"):
+            function(QRELS, path, "AP")
+
+
+def test_explanations_take_depth_and_judged_only() -> None:
+    # Of the first document alone query 1 has none that is relevant.
+    assert te.arithmetic(QRELS, RUN, "AP", "1", depth=1).value == 0.0
+    rows = te.explain(QRELS, RUN, "AP", depth=1).measures[0].rows
+    assert rows[0].outcome is not None
+    assert rows[0].outcome.mean == 0.5
+    # Without x, which nobody judged, y stands at rank 1.
+    qrels, run = {"1": {"y": 1}}, {"1": {"x": 2.0, "y": 1.0}}
+    assert te.arithmetic(qrels, run, "AP", "1").value == 0.5
+    assert te.arithmetic(qrels, run, "AP", "1", judged_only=True).value == 1.0
+
+
+# d times the documents that are neither relevant nor retrieved: of 10 documents 1 is relevant and b is retrieved beside.
+UTILITY = "utility(coefficients=0,0,0,1)"
+
+
+def test_the_size_of_the_collection_counts_everywhere() -> None:
+    qrels, run = {"1": {"a": 1, "b": 0}}, {"1": {"a": 1.0, "b": 0.5}}
+    assert te.evaluate(qrels, run, UTILITY, collection_size=10)["1"][UTILITY] == 8.0
+    assert te.arithmetic(qrels, run, UTILITY, "1", collection_size=10).value == 8.0
+    found = te.assess(qrels, run, UTILITY, unjudged=False, collection_size=10)
+    assert next(iter(found.ties.values())).expected_mean == 8.0
+    compared = te.compare([run, run], qrels, UTILITY, collection_size=10)
+    assert compared.measures[0].means.tolist() == [8.0, 8.0]
+
+
+def test_comparing_and_assessing_take_formats(tmp_path: Path) -> None:
+    # A ranking of three columns whose last one looks like a rank is recognised as MS MARCO's; it is said here.
+    (tmp_path / "run").write_text("1\tb\t1\n1\ta\t2\n2\tc\t1\n")
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n2 0 c 1\n")
+    files = {"run_format": "msmarco", "judgment_format": "qrels"}
+    path, qrels = str(tmp_path / "run"), str(tmp_path / "qrels")
+    assert te.compare([path, path], qrels, "map", names=["a", "b"], **files).measures[0].means[0] == 0.75  # type: ignore[arg-type]
+    assert te.assess(qrels, path, "map", ties=False, **files).results.mean["map"] == 0.75  # type: ignore[arg-type]
+    with pytest.raises(te.TrecevalError):
+        te.compare([path, path], qrels, "map", run_format="trec_results")
+
+
+def test_ranges_are_computed_with_the_threads_that_were_asked_for(
+    run_file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int | None] = []
+    judge_file = evaluation.judge_file
+
+    def watched(*arguments: Any, **options: Any) -> Any:
+        seen.append(options["threads"])
+        return judge_file(*arguments, **options)
+
+    monkeypatch.setattr(evaluation, "judge_file", watched)
+    assert te.assess(QRELS, run_file, "map", threads=3).ties["map"].expected_mean == 0.75
+    assert seen
+    assert set(seen) == {3}
+
+
+def test_ranges_of_a_stream_are_those_of_its_file(run_file: str) -> None:
+    with open(run_file, "rb") as stream:
+        found = te.assess(QRELS, stream, "map")
+    assert (found.ties["map"].expected_mean, found.unjudged["map"].highest_mean) == (0.75, 0.75)
+
+
+# One run, judged once -------------------------------------------------------------------------------
+
+
+def test_judged_rankings_are_kept_only_where_that_is_asked_for() -> None:
+    evaluator = te.Evaluator(QRELS)
+    rules = Conventions().rules()
+    kept, forgotten = evaluator.judging(RUN, keep=True), evaluator.judging(RUN)
+    assert kept.judged(rules, complete=True) is kept.judged(rules, complete=True)
+    assert forgotten.judged(rules, complete=True) is not forgotten.judged(rules, complete=True)
+
+
+def test_a_part_has_the_queries_that_conventions_count() -> None:
+    judging = JudgedOnce(te.Qrels(QRELS), {"1": {"a": 1.0}})
+    for missing, qids, zeros in (("out", ("1",), [False]), ("zero", ("1", "2"), [False, True])):
+        part, as_zero = judging.part(Conventions(missing=missing), Conventions().rules())
+        assert (part.qids, as_zero.tolist()) == (qids, zeros)
+
+
+def test_a_run_without_a_judged_query_is_refused() -> None:
+    with pytest.raises(EvaluationError, match="no query of 7"):
+        te.Evaluator(QRELS, te.Scoring(["map"])).score({"7": {"a": 1.0}})
+
+
+# Judgments as dictionaries --------------------------------------------------------------------------
+
+
+class Odd(str):
+    """Text that nothing equals."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    def __hash__(self) -> int:
+        return 7
+
+
+def test_judgments_are_copied_when_they_are_given() -> None:
+    labels = {"a": 1}
+    qrels = te.Qrels({"1": labels})
+    labels["b"], labels["a"] = 1, 0
+    assert te.evaluate(qrels, {"1": {"b": 2.0, "a": 1.0}}, "map")["1"]["map"] == 0.5
+
+
+@pytest.mark.parametrize("label", [True, np.int64(1), np.uint8(1)], ids=repr)
+def test_labels_of_other_types_count_as_their_numbers(label: int) -> None:
+    results = te.evaluate({"1": {"a": label, "b": 0}}, {"1": {"b": 2.0, "a": 1.0}}, ["map", "relstring"])
+    assert (results["1"]["map"], results.text("relstring")) == (0.5, {"1": "01"})
+
+
+def test_documents_are_the_same_if_their_bytes_are() -> None:
+    run = {"1": {"x": 2.0, "a": 1.0}}
+    assert te.evaluate({"1": {Odd("a"): 1}}, run, "map").mean["map"] == 0.5
+    # A letter of two bytes, and two characters that stand for these bytes.
+    assert te.evaluate({"1": {"\udcc3\udca9": 1}}, {"1": {"x": 2.0, "é": 1.0}}, "map").mean["map"] == 0.5
+    with pytest.raises(te.DataError, match="written with the same bytes"):
+        te.Qrels({"1": {"\udcc3\udca9": 1, "é": 1}})

@@ -1,0 +1,62 @@
+"""The way of a run through the core is short: how many functions of the package are entered, in how many files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import treceval_py as te
+from treceval_py.cli.commands import run
+
+PACKAGE = os.path.dirname(te.__file__) + os.sep
+
+IN_PLACE = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<module>"}
+"""Code that a version of Python may run as a function of its own, or not."""
+
+
+def entered(act: Callable[[], object]) -> tuple[int, int]:
+    """Return how many functions of the package are entered, and in how many files; imports don't count."""
+    act()
+    found: set[CodeType] = set()
+
+    def watch(frame: FrameType, event: str, _: Any) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(PACKAGE) and code.co_name not in IN_PLACE:
+            found.add(code)
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        act()
+    finally:
+        sys.setprofile(before)
+    return len(found), len({code.co_filename for code in found})
+
+
+def test_functions_and_files_are_counted_once_each() -> None:
+    assert entered(lambda: te.Qrels) == (0, 0)
+    # Three constructors, of run, table and ids, and what they need.
+    functions, files = entered(lambda: [te.Run({"1": {"a": 1.0}}) for _ in range(3)])
+    assert (functions, files) == entered(lambda: te.Run({"1": {"a": 1.0}}))
+    assert 0 < files < functions
+
+
+def test_evaluating_dictionaries_is_a_short_way() -> None:
+    qrels, scores = {"1": {"a": 1, "b": 0}, "2": {"c": 2}}, {"1": {"b": 0.9, "a": 0.5}, "2": {"c": 1.0, "x": 2.0}}
+    functions, files = entered(lambda: te.evaluate(qrels, scores, ["map"]))
+    assert functions <= 60
+    assert files <= 12
+
+
+def test_scoring_a_file_by_the_command_is_a_short_way(tmp_path: Path, capfdbinary: Any) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n2 0 c 2\n")
+    (tmp_path / "run").write_text("1 Q0 b 1 0.9 t\n1 Q0 a 2 0.5 t\n2 Q0 x 1 2.0 t\n2 Q0 c 2 1.0 t\n")
+    arguments = ["-m", "map", str(tmp_path / "qrels"), str(tmp_path / "run")]
+    functions, files = entered(lambda: run(arguments))
+    assert capfdbinary.readouterr().out == b"map                   \tall\t0.5000\n" * 2
+    assert functions <= 120
+    assert files <= 24
