@@ -22,9 +22,11 @@ import treceval_py as te
 from treceval_py.boards import board as board_module
 from treceval_py.boards.board import Board, BoardRun, BoardSettings, Unscored, board
 from treceval_py.boards.cache import CACHE_NAME, cache_beside, cache_in, read_cache
-from treceval_py.boards.show import BOARD_FORMATS, sentences
-from treceval_py.comparing.show import Layout
+from treceval_py.boards.show import board_text, sentences
 from treceval_py.measures.registry import FAMILIES
+from treceval_py.rendering import FORMATS
+from treceval_py.rendering.escaping import active
+from treceval_py.rendering.tables import Style
 
 QRELS = {"1": {"a": 1, "b": 0}, "2": {"c": 1}, "3": {"d": 1}}
 
@@ -287,8 +289,8 @@ def test_a_board_without_runs_is_no_failure_of_its_own(runs: Path) -> None:
     (runs / "a.txt").write_text("what?\n")
     found = board(QRELS, runs / "a.txt", "RR")
     assert (found.runs, len(found.errors), found.queries) == ((), 1, (0,))
-    for layout in BOARD_FORMATS.values():
-        assert layout(found, Layout())
+    for name in FORMATS:
+        assert board_text(found, name, Style())
 
 
 @pytest.mark.parametrize(
@@ -626,7 +628,7 @@ def made(names: list[str], letters: list[str] | None = None) -> Board:
 def test_the_table_of_a_board() -> None:
     found = made(["one", "two"], ["a", "ab"])
     made_by = "AP(rel=1)|p:trec_eval-10|#:1|q:fff4dd91|v:0.1.0"
-    assert BOARD_FORMATS["table"](found, Layout()).splitlines() == [
+    assert board_text(found, "table", Style()).splitlines() == [
         "rank   run        map   95 % interval   groups       P_10   judged@10   warnings",
         "─" * (4 + 3 + 8 + 13 + 6 + 8 + 9 + 15 + 7 * 3),
         "   1   one   ● 0.9000   0.2500–1.0000   a        ● 0.3333      0.5000",
@@ -651,20 +653,20 @@ def test_the_table_of_a_board() -> None:
 
 
 def test_warnings_have_a_column_only_where_there_are_any() -> None:
-    header = BOARD_FORMATS["table"](made(["one"]), Layout()).splitlines()[0]
+    header = board_text(made(["one"]), "table", Style()).splitlines()[0]
     assert header == "rank   run      map   95 % interval   groups     P_10   judged@10"
 
 
 def test_many_letters_in_a_row_are_written_as_the_first_and_the_last() -> None:
     shown = made(["1", "2", "3", "4"], ["abc", "abcdefg", "acdefhi", "x"])
-    lines = BOARD_FORMATS["markdown"](shown, Layout()).splitlines()[2:6]
+    lines = board_text(shown, "markdown", Style()).splitlines()[2:6]
     assert [line.split(" | ")[4] for line in lines] == ["abc", "a–g", "ac–fhi", "x"]
     many_groups = made(["1", "2"], ["xyza1b1", "z"])
-    assert "x–b1" in BOARD_FORMATS["table"](many_groups, Layout())
+    assert "x–b1" in board_text(many_groups, "table", Style())
 
 
 def test_a_board_wider_than_the_terminal_is_cut_into_blocks_that_begin_with_names() -> None:
-    lines = BOARD_FORMATS["table"](made(["one", "two"], ["a", "ab"]), Layout(width=60)).splitlines()
+    lines = board_text(made(["one", "two"], ["a", "ab"]), "table", Style(width=60)).splitlines()
     # 4, 3, 8, 13 and 6 with 3 between are 46, and 8 for P_10 with its 3 are 57, and 9 for judged@10 do not fit
     assert lines[:10] == [
         "rank   run        map   95 % interval   groups       P_10",
@@ -684,15 +686,15 @@ def test_a_board_wider_than_the_terminal_is_cut_into_blocks_that_begin_with_name
 
 def test_a_board_that_fits_the_terminal_is_not_cut() -> None:
     found = made(["one", "two"], ["a", "ab"])
-    whole = BOARD_FORMATS["table"](found, Layout()).splitlines()[:4]
-    assert BOARD_FORMATS["table"](found, Layout(width=87)).splitlines()[:4] == whole
-    assert BOARD_FORMATS["table"](found, Layout(width=86)).splitlines()[:4] != whole
+    whole = board_text(found, "table", Style()).splitlines()[:4]
+    assert board_text(found, "table", Style(width=87)).splitlines()[:4] == whole
+    assert board_text(found, "table", Style(width=86)).splitlines()[:4] != whole
 
 
 def test_notes_stand_in_the_caption_of_a_board_in_latex() -> None:
     for count in (2, 60):
         found = made([f"system{number}" for number in range(count)])._replace(notes=("Note: rounded.", "left out: 2"))
-        lines = BOARD_FORMATS["latex"](found, Layout()).splitlines()
+        lines = board_text(found, "latex", Style()).splitlines()
         (caption,) = [line for line in lines if line.startswith("\\caption")]
         assert " Note: rounded. Note: left out: 2. Not scored:" in caption
 
@@ -704,54 +706,54 @@ def test_a_confidence_of_a_board_has_all_its_digits() -> None:
 
 
 def test_two_hundred_runs_have_a_line_each() -> None:
-    lines = BOARD_FORMATS["table"](made([f"system{number}" for number in range(200)]), Layout()).splitlines()
+    lines = board_text(made([f"system{number}" for number in range(200)]), "table", Style()).splitlines()
     assert [line.split()[0] for line in lines[2:202]] == [str(number) for number in range(1, 201)]
     assert max(map(len, lines[:202])) <= 100
 
 
 @pytest.mark.parametrize("format", ["table", "markdown", "latex", "html"])
 def test_names_cannot_steer_a_terminal(format: str) -> None:
-    assert "\x1b" not in BOARD_FORMATS[format](made(HOSTILE), Layout())
+    assert "\x1b" not in board_text(made(HOSTILE), format, Style())
 
 
 def test_csv_has_all_digits_and_names_as_they_are() -> None:
-    rows = list(csv.DictReader(io.StringIO(BOARD_FORMATS["csv"](made(HOSTILE), Layout()))))
-    assert [row["run"] for row in rows] == HOSTILE
+    rows = list(csv.DictReader(io.StringIO(board_text(made(HOSTILE), "csv", Style()))))
+    assert [active(row["run"]) for row in rows] == HOSTILE
     assert (rows[0]["rank"], rows[0]["map"], rows[0]["P_10"]) == ("1", "0.9", repr(1 / 3))
     assert rows[1]["warnings"] == "lacks 2 queries"
     assert list(rows[0]) == [
         "rank", "run", "map", "P_10", "low", "high", "groups", "judged@10", "tied_queries", "missing_queries",
         "warnings", "file", "tag",
     ]  # fmt: skip
-    assert len(BOARD_FORMATS["tsv"](made(["x"]), Layout(digits=2)).splitlines()[1].split("\t")) == 13
-    assert "\t0.33\t" in BOARD_FORMATS["tsv"](made(["x"]), Layout(digits=2))
+    assert len(board_text(made(["x"]), "tsv", Style(digits=2)).splitlines()[1].split("\t")) == 13
+    assert "\t0.33\t" in board_text(made(["x"]), "tsv", Style(digits=2))
 
 
 def test_json_is_strict_and_whole(runs: Path) -> None:
     (runs / "b.txt").write_text("1 Q0 a 1\n")
     found = board(QRELS, runs, "RR")
-    document = json.loads(BOARD_FORMATS["json"](found, Layout()), parse_constant=pytest.fail)
+    document = json.loads(board_text(found, "json", Style()), parse_constant=pytest.fail)
     assert [run["mean"]["RR"] for run in document["runs"]] == [2.5 / 3, 1 / 3]
     assert document["runs"][1]["missing"] == ["3"]
     assert document["errors"][0]["file"] == f"{runs}/b.txt"
     assert te.Signature.parse(document["signatures"]["RR"]["long"]) == found.signatures[0]
     one = made(["x"])
     nothing = one._replace(difference=math.nan, runs=(one.runs[0]._replace(low=math.nan, judged=math.nan),))
-    document = json.loads(BOARD_FORMATS["json"](nothing, Layout()), parse_constant=pytest.fail)
+    document = json.loads(board_text(nothing, "json", Style()), parse_constant=pytest.fail)
     assert document["least_significant_difference"] is None
     assert document["runs"][0]["judged@10"] is None
 
 
 def test_the_highest_means_are_bold_in_markdown_latex_and_html() -> None:
     found = made(["one", "two"])
-    assert "| 1 | one | **0.9000** |" in BOARD_FORMATS["markdown"](found, Layout())
-    assert "1 & one & \\textbf{0.9000} &" in BOARD_FORMATS["latex"](found, Layout())
-    assert "<td><b>0.9000</b></td>" in BOARD_FORMATS["html"](found, Layout())
-    assert "0.8990</b>" not in BOARD_FORMATS["html"](found, Layout())
+    assert "| 1 | one | **0.9000** |" in board_text(found, "markdown", Style())
+    assert "1 & one & \\textbf{0.9000} &" in board_text(found, "latex", Style())
+    assert "<td><b>0.9000</b></td>" in board_text(found, "html", Style())
+    assert "0.8990</b>" not in board_text(found, "html", Style())
 
 
 def test_rows_of_markdown_have_as_many_cells_as_its_header() -> None:
-    lines = [line for line in BOARD_FORMATS["markdown"](made(HOSTILE), Layout()).splitlines() if line.startswith("| ")]
+    lines = [line for line in board_text(made(HOSTILE), "markdown", Style()).splitlines() if line.startswith("| ")]
     assert {line.replace("\\|", "").count("|") for line in lines} == {9}
     assert len(lines) == 2 + len(HOSTILE)
 
@@ -775,7 +777,7 @@ class Seen(HTMLParser):
 
 def test_html_shows_names_as_they_are_and_loads_nothing() -> None:
     seen = Seen()
-    seen.feed(BOARD_FORMATS["html"](made(HOSTILE), Layout()))
+    seen.feed(board_text(made(HOSTILE), "html", Style()))
     assert (seen.tags.count("tr"), seen.tags.count("script"), seen.addresses) == (1 + len(HOSTILE), 0, [])
     assert {"<script>alert(1)</script>", "a|b & c_d 50% $x$ ~^\\{}#", "=1+1", "文字🎉"} <= set(seen.text)
 
@@ -783,7 +785,7 @@ def test_html_shows_names_as_they_are_and_loads_nothing() -> None:
 def test_what_could_not_be_scored_is_said_in_every_format_for_people() -> None:
     assert "Not scored: runs/x.txt: the file is empty. Is it the right file?" in sentences(made(["one"]))
     for name in ("table", "markdown", "latex", "html"):
-        assert "Not scored: runs/x.txt: the file is empty." in BOARD_FORMATS[name](made(["one"]), Layout())
+        assert "Not scored: runs/x.txt: the file is empty." in board_text(made(["one"]), name, Style())
 
 
 @pytest.mark.slow
@@ -792,7 +794,7 @@ def test_what_could_not_be_scored_is_said_in_every_format_for_people() -> None:
 def test_latex_compiles(tmp_path: Path, count: int) -> None:
     names = (HOSTILE + [f"system{number}" for number in range(60)])[:count]
     packages = "\\usepackage{booktabs}\\usepackage{longtable}\\usepackage[T1]{fontenc}"
-    text = BOARD_FORMATS["latex"](made(names), Layout())
+    text = board_text(made(names), "latex", Style())
     (tmp_path / "board.tex").write_text(
         f"\\documentclass{{article}}{packages}\\begin{{document}}\n{text}\\end{{document}}\n", "utf-8"
     )

@@ -17,7 +17,8 @@ from treceval_py.checking import CODES, check
 from treceval_py.checking.checking import Checked
 from treceval_py.checking.findings import Code, Finding
 from treceval_py.checking.rows import KINDS
-from treceval_py.checking.show import CHECK_FORMATS, explained
+from treceval_py.checking.show import check_output, explained
+from treceval_py.rendering.tables import Style
 
 QRELS = b"1 0 a 1\n1 0 b 0\n2 0 c 1\n"
 CLEAN = b"1 Q0 a 1 2.5 t\n1 Q0 b 2 1.5 t\n2 Q0 c 1 3 t\n"
@@ -57,7 +58,8 @@ def test_findings_are_written_beside_a_file_that_is_mended_in_place(tmp_path: Pa
     done = command(tmp_path, "twice.txt", "--in-place", "--format", "json", "-o", "found.json", twice_txt=TWICE)
     assert done == (0, b"", b"note: twice.txt: 1 exact duplicate was removed (line 2)\n")
     assert (tmp_path / "twice.txt").read_bytes() == ONCE
-    assert ("R120", 2) in [(each["code"], each["line"]) for each in json.loads((tmp_path / "found.json").read_text())]
+    found = json.loads((tmp_path / "found.json").read_text())["rows"]
+    assert ("R120", 2) in [(each["code"], each["line"]) for each in found]
 
 
 @pytest.mark.parametrize("out", ["out/", "out/mended/"])
@@ -191,7 +193,8 @@ NAN = Finding("R104", "error", "run.txt", 2, 10, "score 'nan' is not a number", 
 
 def made(style: str, *findings: Finding, colour: bool = False) -> str:
     counts = Counter(each.code for each in findings)
-    return CHECK_FORMATS[style]([Checked("run.txt", KINDS["run"], list(findings), counts, 3, None)], colour)
+    file = Checked("run.txt", KINDS["run"], list(findings), counts, 3, None)
+    return check_output([file], style, Style(colour=colour))
 
 
 def test_control_characters_of_data_are_visible_in_github_s_messages() -> None:
@@ -348,7 +351,7 @@ def test_a_run_whose_queries_do_not_stand_together_is_looked_at_once_beside_judg
 
 def test_beir_s_judgments_are_known_by_their_header(tmp_path: Path) -> None:
     done = command(tmp_path, "qrels.tsv", "--format", "json", qrels_tsv=BEIR)
-    assert (done.status, [each["code"] for each in json.loads(done.out)]) == (0, ["F018"])
+    assert (done.status, [each["code"] for each in json.loads(done.out)["rows"]]) == (0, ["F018"])
 
 
 def test_beir_s_judgments_that_are_said_to_be_judgments_are_left_to_their_reader() -> None:
@@ -358,7 +361,7 @@ def test_beir_s_judgments_that_are_said_to_be_judgments_are_left_to_their_reader
 
 def test_beir_s_judgments_that_are_said_to_be_a_run_are_none(tmp_path: Path) -> None:
     done = command(tmp_path, "qrels.tsv", "--as", "run", "--format", "json", qrels_tsv=BEIR)
-    assert (done.status, [each["code"] for each in json.loads(done.out)]) == (1, ["R113"])
+    assert (done.status, [each["code"] for each in json.loads(done.out)["rows"]]) == (1, ["R113"])
 
 
 def test_a_run_is_looked_at_beside_beir_s_judgments(tmp_path: Path) -> None:
@@ -366,7 +369,7 @@ def test_a_run_is_looked_at_beside_beir_s_judgments(tmp_path: Path) -> None:
     done = command(
         tmp_path, "--qrels", "qrels.tsv", "run.txt", "--select", "X", "--format", "json", qrels_tsv=BEIR, run_txt=run
     )
-    assert [each["code"] for each in json.loads(done.out)] == ["X203", "X202"]
+    assert [each["code"] for each in json.loads(done.out)["rows"]] == ["X203", "X202"]
 
 
 # --- judgments beside a file ---

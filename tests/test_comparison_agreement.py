@@ -20,7 +20,8 @@ from treceval_py.comparing.agreement import (
     tau_ap,
     tau_ap_b,
 )
-from treceval_py.comparing.comparison import Compared, Comparison, Settings
+from treceval_py.comparing.comparison import Comparison
+from treceval_py.comparing.outcome import Compared, Settings
 from treceval_py.data.ranking import Rules
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError

@@ -12,12 +12,16 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from treceval_py.comparing.comparison import Compared, Comparison, Difference, Settings
-from treceval_py.comparing.comparison import Tested as Outcome
-from treceval_py.comparing.show import COMPARISON_FORMATS, Layout, records, sentences
-from treceval_py.comparing.show.latex import typeset
-from treceval_py.comparing.show.layout import methods, notes, number, p_value, panels
+from treceval_py.comparing.comparison import Comparison
+from treceval_py.comparing.outcome import Compared, Difference, Settings
+from treceval_py.comparing.outcome import Tested as Outcome
+from treceval_py.comparing.show.layout import methods, notes, sentences
+from treceval_py.comparing.show.tables import records
 from treceval_py.comparing.variance import Anova
+from treceval_py.rendering import FORMATS
+from treceval_py.rendering.escaping import typeset
+from treceval_py.rendering.numbers import number, p_value
+from treceval_py.rendering.terminal import panels
 from treceval_py.scoring.signatures import Signature
 
 NAN, INF = float("nan"), float("inf")
@@ -77,7 +81,7 @@ def many_runs(count, *measures):
 
 
 def shown(format, found=None, **layout):
-    return COMPARISON_FORMATS[format](comparison() if found is None else found, Layout(**layout))
+    return (comparison() if found is None else found).to_text(format, **layout)
 
 
 class TestNumbers:
@@ -393,9 +397,14 @@ class TestSeparated:
         assert (measure["runs"][0]["letters"], measure["differences"][0]["needed"]) == ("abcdefg", 21336669.0)
 
     @pytest.mark.parametrize(("format", "delimiter"), [("csv", ","), ("tsv", "\t")])
-    def test_names_are_read_back_as_they_were(self, format, delimiter):
+    def test_names_are_read_back_and_none_is_a_formula(self, format, delimiter):
         rows = csv.DictReader(io.StringIO(shown(format, hostile()), newline=""), delimiter=delimiter)
-        assert tuple(row["run"] for row in rows) == HOSTILE[1:]
+        assert tuple(row["run"] for row in rows) == (*HOSTILE[1:7], "'=1+1", *HOSTILE[8:])
+
+    def test_a_negative_number_with_few_decimals_is_no_formula(self):
+        found = comparison(compared(differences=[difference(mean=-1 / 3)]))
+        (row,) = csv.DictReader(io.StringIO(shown("csv", found, digits=2)))
+        assert row["difference"] == "-0.33"
 
     def test_a_carriage_return_is_quoted(self):
         found = comparison(runs=("bm25", "a\rb"))
@@ -416,7 +425,14 @@ class TestJson:
         pairs = np.array([[1.0, 0.04], [0.04, 1.0]])
         found = self.read(comparison(compared(pairs_p=pairs, left_out=("9",)), notes=("a note",), seed=7))
         assert (found["settings"]["seed"], found["settings"]["margin"], found["baseline"]) == (7, None, "bm25")
-        assert found["runs"] == [{"name": "bm25", "file": "bm25.txt"}, {"name": "dense", "file": "dense.txt"}]
+        assert found["runs"] == [
+            {"name": "bm25", "file": "bm25.txt", "tag": None},
+            {"name": "dense", "file": "dense.txt", "tag": None},
+        ]
+        assert list(found)[:7] == [
+            "treceval_py", "kind", "judgments", "profile", "complete", "signatures", "runs",
+        ]  # fmt: skip
+        assert (found["kind"], found["profile"]) == ("comparison", "trec_eval-10")
         assert (found["family"], found["notes"], found["judgments"]) == (1, ["a note"], "qrels.txt")
         (measure,) = found["measures"]
         assert measure["signature"]["long"] == MADE.long
@@ -453,7 +469,7 @@ class TestMarkdown:
             "| bm25 (baseline) | 0.2500 <sup>b</sup> |",
             "| dense | **0.3500** ▲ <sup>a</sup> |",
             "",
-            "Differences from bm25 (baseline):",
+            "Differences from bm25 (baseline)",
             "",
             "| measure | run | difference |  | 95 % interval | p (t) | p (Holm) | d | 95 % of d | w/t/l | needed |",
         ]
@@ -693,7 +709,7 @@ class TestPanels:
         assert panels([1, 20, 1], 10) == [range(1), range(1, 2), range(2, 3)]
 
 
-@pytest.mark.parametrize("format", COMPARISON_FORMATS)
+@pytest.mark.parametrize("format", FORMATS)
 def test_every_format_takes_one_query_and_names_of_any_kind(format):
     nothing = difference(
         p=NAN, adjusted=NAN, low=NAN, high=NAN, effect=NAN, effect_low=NAN, effect_high=NAN, needed=NAN

@@ -21,6 +21,7 @@ import zstandard
 from command import Done, treceval
 
 from treceval_py import PROFILES
+from treceval_py.rendering import FORMATS
 
 QRELS = b"1 0 a 1\n1 0 b 0\n2 0 c 2\n"
 RUN = b"1 Q0 b 1 3.5 tag\n1 Q0 a 2 2.5 tag\n2 Q0 c 1 0.25 tag\n"
@@ -653,8 +654,9 @@ USAGE: dict[str, str] = {
         f"'parquet'. {SEE}"
     ),
     "--format foo qrels run": (
-        "Invalid value for '--format': 'foo' is not one of 'trec', 'table', 'csv', 'tsv', 'json', 'markdown', "
-        f"'latex', 'coursework'. {SEE}"
+        "Invalid value for '--format': 'foo' is not one of "
+        + ", ".join(f"'{name}'" for name in ("trec", *FORMATS, "coursework"))
+        + f". {SEE}"
     ),
     "--profile foo qrels run": "unknown profile 'foo'. There are " + ", ".join(PROFILES) + ".",
     "--profile trec_eval-8 qrels run": "unknown profile 'trec_eval-8'. Did you mean trec_eval-9?",

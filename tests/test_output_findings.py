@@ -11,7 +11,8 @@ from treceval_py.checking.catalogue import CODES
 from treceval_py.checking.checking import Checked
 from treceval_py.checking.findings import SEVERITIES, Code, Finding
 from treceval_py.checking.rows import KINDS
-from treceval_py.checking.show import CHECK_FORMATS, by_severity, explained, left_out, summary
+from treceval_py.checking.show import CHECK_FORMATS, by_severity, check_output, explained, left_out, summary
+from treceval_py.rendering.tables import Style
 
 NAN = Finding("R104", "error", "run.txt", 2, 10, "score 'nan' is not a number", "Find out where it comes from.")
 DISTANCES = Finding("R129", "warning", "run.txt", 0, 0, "scores grow with ranks", "Change their sign.")
@@ -24,7 +25,7 @@ def checked(*findings: Finding, file: str = "run.txt", more: dict[str, int] | No
 
 
 def made(format: str, *files: Checked, colour: bool = False) -> str:
-    return CHECK_FORMATS[format](files, colour)
+    return check_output(files, format, Style(colour=colour))
 
 
 # Text.
@@ -69,8 +70,8 @@ def test_control_characters_of_names_and_data_do_not_reach_a_terminal(colour: bo
 # JSON.
 
 
-def test_json_is_a_list_of_all_fields_and_what_is_known_of_the_code() -> None:
-    (found,) = json.loads(made("json", checked(NAN)))
+def test_json_has_all_fields_and_what_is_known_of_the_code() -> None:
+    (found,) = json.loads(made("json", checked(NAN)))["rows"]
     assert found == {
         "code": "R104",
         "severity": "error",
@@ -85,17 +86,51 @@ def test_json_is_a_list_of_all_fields_and_what_is_known_of_the_code() -> None:
 
 
 def test_json_says_what_is_mended() -> None:
-    (found,) = json.loads(made("json", checked(NAN._replace(code="R120"))))
+    (found,) = json.loads(made("json", checked(NAN._replace(code="R120"))))["rows"]
     assert found["fixable"] is True
 
 
-def test_json_of_clean_files_is_an_empty_list() -> None:
-    assert made("json", checked()) == "[]\n"
+def test_json_of_clean_files_has_no_findings() -> None:
+    document = json.loads(made("json", checked()))
+    assert (document["kind"], document["rows"], document["notes"]) == ("findings", [], [])
+
+
+def test_json_notes_what_is_not_shown() -> None:
+    document = json.loads(made("json", checked(NAN, more={"R104": 2})))
+    assert document["notes"] == ["2 more of R104 not shown (--max)"]
 
 
 def test_json_can_hold_bytes_that_are_no_utf_8() -> None:
-    (found,) = json.loads(made("json", checked(NAN._replace(what="id '\udcff'"))).encode("utf-8"))
+    (found,) = json.loads(made("json", checked(NAN._replace(what="id '\udcff'"))).encode("utf-8"))["rows"]
     assert found["what"] == "id '\\xff'"
+
+
+# Tables.
+
+
+def test_a_table_has_a_row_for_each_finding_and_the_summary() -> None:
+    assert made("markdown", checked(NAN, APART)) == (
+        "| place | code | severity | what was found | what to do |\n"
+        "| :-- | :-- | :-- | :-- | :-- |\n"
+        "| run.txt:2:10 | R104 | error | score 'nan' is not a number | Find out where it comes from. |\n"
+        "| run.txt:3 | R122 | note | the lines of 1 query do not stand together |  |\n"
+        "\n"
+        "1 error, 1 note in 1 file.\n"
+    )
+
+
+def test_csv_has_the_fields_of_json_and_no_formulas() -> None:
+    name = CODES["R104"].name
+    assert made("csv", checked(NAN._replace(what="=1+1"))).splitlines() == [
+        "code,severity,file,line,column,what,todo,name,fixable",
+        f"R104,error,run.txt,2,10,'=1+1,Find out where it comes from.,{name},false",
+    ]
+
+
+@pytest.mark.parametrize("format", CHECK_FORMATS)
+def test_every_format_shows_a_finding_and_takes_files_without_any(format: str) -> None:
+    assert "R104" in made(format, checked(NAN))
+    assert "R104" not in made(format, checked())
 
 
 # GitHub. What is escaped, and how: escapeData and escapeProperty in command.ts of github.com/actions/toolkit.

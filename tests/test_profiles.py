@@ -257,7 +257,7 @@ def test_every_convention_of_every_profile_stands_in_the_overview() -> None:
         for family in profile.exceptions:
             assert family in shown().replace(",", " ").split()
     for convention in CONVENTIONS.values():
-        assert f"{convention.key:10}{convention.question} …" in shown().splitlines()
+        assert f"{convention.key}: {convention.question} …" in shown().splitlines()
 
 
 @pytest.mark.parametrize("name", PROFILES)

@@ -17,9 +17,10 @@ import pytest
 
 import treceval_py as te
 from treceval_py import Qrels, Run, Signature, judge
-from treceval_py.comparing.comparison import Compared, Comparison, Difference, Settings
-from treceval_py.comparing.comparison import Tested as Found  # pytest takes names that begin with Test for tests
-from treceval_py.comparing.show import layout, web
+from treceval_py.comparing.comparison import Comparison
+from treceval_py.comparing.outcome import Compared, Difference, Settings
+from treceval_py.comparing.outcome import Tested as Found  # pytest takes names that begin with Test for tests
+from treceval_py.comparing.show import layout, tables
 from treceval_py.errors import DataError, EvaluationError, OutputError
 from treceval_py.report import report_payload, write_report
 from treceval_py.report.curves import basis_of, curves_of
@@ -45,7 +46,7 @@ def _words(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the sentences and the table, which have tests of their own, be told from the rest."""
     said = {"queries": "Paired over 2 queries.", "interval": "Of differences.", "test": "Student's t-test."}
     monkeypatch.setattr(layout, "methods", lambda comparison: said)
-    monkeypatch.setattr(web, "differences_html", lambda comparison, layout: "<section>\udcff</section>")
+    monkeypatch.setattr(tables, "differences_html", lambda comparison: "<section>\udcff</section>")
 
 
 def signature(run: Run, measure: str = "map", qrels: Qrels = QRELS, **options: Any) -> Signature:

@@ -13,7 +13,8 @@ import pytest
 from command import treceval
 
 import treceval_py as te
-from treceval_py.scoring.show import FORMATS, Options
+from treceval_py.rendering.tables import Style
+from treceval_py.scoring.show import RESULT_FORMATS, Options, results_text
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1}, "3": {"z": 1}}
 RUN = {"1": {"b": 3.0, "a": 2.0, "x": 1.0}, "2": {"a": 1.0}, "9": {"a": 1.0}}
@@ -268,7 +269,7 @@ def test_markdown_and_latex_escape_what_they_must(folder) -> None:
     markdown = treceval(["--format", "markdown", "-m", "P.5", "qrels", "odd"], folder=folder).out.decode()
     assert markdown == "| measure | a\\_b\\|c&d% |\n| :-- | --: |\n| P\\_5 | 0.2000 |\n"
     latex = treceval(["--format", "latex", "-m", "P.5", "qrels", "odd"], folder=folder).out.decode()
-    assert latex.splitlines()[3:6] == ["measure & a\\_b|c\\&d\\% \\\\", "\\midrule", "P\\_5 & 0.2000 \\\\"]
+    assert latex.splitlines()[4:7] == ["measure & a\\_b|c\\&d\\% \\\\", "\\midrule", "P\\_5 & 0.2000 \\\\"]
 
 
 def test_a_table_with_many_long_names_is_not_cut(folder) -> None:
@@ -298,7 +299,7 @@ def test_ids_that_are_not_utf8_stay_as_they_are_in_trec_format(folder) -> None:
 
 
 def test_digits_apply_to_every_format(folder) -> None:
-    for name in FORMATS:
+    for name in RESULT_FORMATS:
         out = treceval(["--format", name, "--digits", "2", "-m", "P.3", "qrels", "run"], folder=folder).out.decode()
         assert "0.33" in out
         assert "0.333" not in out
@@ -356,8 +357,8 @@ def test_z_scores_use_the_norms_of_query_and_measure() -> None:
 
 def test_every_format_takes_empty_selections() -> None:
     results = te.evaluate(QRELS, RUN, ["map"])
-    for name, render in FORMATS.items():
-        text = render([results], Options(per_query=False, summary=False))
+    for name in RESULT_FORMATS:
+        text = results_text([results], name, Options(per_query=False, summary=False), Style())
         assert "0.6250" not in text, name
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import html
 import io
 import json
 import pickle
@@ -23,9 +24,10 @@ from treceval_py.judging.preferences import JudgedPreferences
 from treceval_py.measures import FAMILIES, Family
 from treceval_py.measures.parameters import Gains
 from treceval_py.measures.registry import TEXT
+from treceval_py.rendering.tables import Style
 from treceval_py.scoring.conventions import CONVENTIONS
 from treceval_py.scoring.profiles import PROFILES
-from treceval_py.scoring.show import FORMATS, Options
+from treceval_py.scoring.show import RESULT_FORMATS, Options, results_text
 from treceval_py.scoring.signatures import Fingerprint, explicit
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1}, "3": {"z": 1}}
@@ -261,12 +263,13 @@ FOUND = {
     "json": in_json,
     "markdown": lambda text, form: after(text, "* `", "`"),
     "latex": lambda text, form: after(text, "% "),
+    "html": lambda text, form: after(html.unescape(text), "<li><code>", "</code></li>"),
     "coursework": lambda text, form: after(text, "# "),
 }
 
 
 def test_every_format_is_looked_at() -> None:
-    assert list(FOUND) == list(FORMATS)
+    assert list(FOUND) == list(RESULT_FORMATS)
 
 
 def values_of(done: Done) -> list[str]:
@@ -597,12 +600,12 @@ def test_what_was_made_differently_is_not_compared(what: str, one: te.Results, o
         te.check_comparable([one, one, other])
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("trec", "coursework", "json")])
+@pytest.mark.parametrize("name", [name for name in RESULT_FORMATS if name not in ("trec", "coursework", "json")])
 def test_no_format_sets_side_by_side_what_was_made_differently(name: str) -> None:
     runs = [te.evaluate(QRELS, RUN, "nDCG@10"), te.evaluate(QRELS, RUN, "nDCG@10", profile="ranx")]
     with pytest.raises(te.EvaluationError, match="were made differently: ties docid-desc and line"):
-        FORMATS[name](runs, Options())
-    forced = FORMATS[name](runs, Options(force=True, digits=4))
+        results_text(runs, name, Options(), Style())
+    forced = results_text(runs, name, Options(force=True), Style(digits=4))
     assert [f"{run.mean['nDCG@10']:.4f}" in forced for run in runs] == [True, True]
 
 
@@ -620,7 +623,7 @@ def test_measures_that_only_one_has_are_not_compared() -> None:
 def test_results_with_measures_in_another_order_are_not_mixed_up() -> None:
     one, other = te.evaluate(QRELS, RUN, ["map", "P@5"]), te.evaluate(QRELS, RUN, ["P@5", "map"])
     try:
-        text = FORMATS["csv"]([one, other], Options())
+        text = results_text([one, other], "csv", Options(), Style())
     except te.TrecevalError:
         return
     rows = {row[1]: row[2:] for row in csv.reader(io.StringIO(text))}

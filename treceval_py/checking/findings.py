@@ -82,10 +82,16 @@ class Finding(NamedTuple):
     what: str
     todo: str = ""
 
+    @property
+    def place(self) -> str:
+        """The file, with the line and the column where they are known."""
+        return self.file + "".join(f":{number}" for number in (self.line, self.column) if number)
+
     def __str__(self) -> str:
         """Return ``file:line:column: severity code: what. todo`` on one line."""
-        place = self.file + "".join(f":{number}" for number in (self.line, self.column) if number)
-        return visible(f"{place}: {self.severity} {self.code}: {self.what}." + (f" {self.todo}" if self.todo else ""))
+        return visible(
+            f"{self.place}: {self.severity} {self.code}: {self.what}." + (f" {self.todo}" if self.todo else "")
+        )
 
 
 class Collector:

@@ -1,21 +1,21 @@
-"""What a check found, as text for people, as JSON for programs, and as annotations for GitHub; and what codes mean."""
+"""What a check found: lines for people and for GitHub, a table for all other formats; and what codes mean."""
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from treceval_py.checking.catalogue import CODES
 from treceval_py.checking.checking import Checked
 from treceval_py.checking.findings import ERROR, NOTE, SEVERITIES, WARNING, Code, Finding
 from treceval_py.errors import visible
+from treceval_py.rendering import FORMATS, render
+from treceval_py.rendering.envelope import Made
+from treceval_py.rendering.tables import Column, Document, Style, Table
 from treceval_py.rendering.terminal import BOLD, PLAIN
-from treceval_py.scoring.show.tabular import json_safe
 
-__all__ = ["CHECK_FORMATS", "by_severity", "explained", "left_out", "summary"]
+__all__ = ["CHECK_FORMATS", "by_severity", "check_output", "explained", "left_out", "summary"]
 
 COLOURS = {ERROR: "\x1b[31m", WARNING: "\x1b[33m", NOTE: "\x1b[36m"}
 """Red, yellow and cyan."""
@@ -41,17 +41,33 @@ def check_text(files: Sequence[Checked], colour: bool) -> str:
     return "".join(f"{line}\n" for line in (*lines, summary(files)))
 
 
-def check_json(files: Sequence[Checked], _: bool) -> str:
-    """Return a JSON list with an object for each finding: its fields, the name of its code, whether it is mended."""
-    found: list[dict[str, Any]] = []
-    for each in _findings(files):
-        code = CODES[each.code]
-        fields = {key: json_safe(value) if isinstance(value, str) else value for key, value in each._asdict().items()}
-        found.append({**fields, "name": code.name, "fixable": code.fixed})
-    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+def document_of(files: Sequence[Checked]) -> Document:
+    """Return the findings as a table.
+
+    People see the place, and what was found there. Programs get all fields of a finding, the name of its code, and
+    whether it is mended.
+    """
+    found = list(_findings(files))
+    codes = [CODES[each.code] for each in found]
+
+    def column(key: str, text: bool = True) -> Column:
+        return Column(key, [getattr(each, key) for each in found], text=text, people=False)
+
+    columns = (
+        Column("place", [each.place for each in found], text=True, head=True, programs=False),
+        *(column(key)._replace(people=True) for key in ("code", "severity")),
+        *(column("file"), column("line", text=False), column("column", text=False)),
+        Column("what", [each.what for each in found], "what was found", text=True),
+        Column("todo", [each.todo for each in found], "what to do", text=True),
+        Column("name", [code.name for code in codes], people=False),
+        Column("fixable", [code.fixed for code in codes], people=False),
+    )
+    table = Table(columns, heading="Findings", notes=(f"{summary(files)}.",))
+    more = left_out(files)
+    return Document("findings", (table,), lambda _: Made(notes=[more] if more else []))
 
 
-def check_github(files: Sequence[Checked], _: bool) -> str:
+def check_github(files: Sequence[Checked]) -> str:
     """Return GitHub's commands that show each finding beside its line.
 
     References
@@ -62,12 +78,15 @@ def check_github(files: Sequence[Checked], _: bool) -> str:
     return "".join(f"{_command(each)}\n" for each in _findings(files))
 
 
-CHECK_FORMATS: Mapping[str, Callable[[Sequence[Checked], bool], str]] = {
-    "text": check_text,
-    "json": check_json,
-    "github": check_github,
-}
+CHECK_FORMATS = ("text", *FORMATS, "github")
 """How findings can be printed."""
+
+
+def check_output(files: Sequence[Checked], format: str, style: Style) -> str:
+    """Return findings in one of `CHECK_FORMATS`."""
+    if format == "text":
+        return check_text(files, style.colour)
+    return check_github(files) if format == "github" else render(document_of(files), format, style)
 
 
 def by_severity(counts: Mapping[str, int]) -> Counter[str]:
@@ -130,9 +149,9 @@ def _count(number: int, what: str) -> str:
 
 def _coloured(found: Finding) -> str:
     """Return the line of a finding with its place in bold and its severity in colour."""
-    place = found.file + "".join(f":{number}" for number in (found.line, found.column) if number)
-    rest = str(found)[len(visible(place)) + len(found.severity) + 2 :]
-    return f"{BOLD}{visible(place)}{PLAIN}: {COLOURS[found.severity]}{found.severity}{PLAIN}{rest}"
+    place = visible(found.place)
+    rest = str(found)[len(place) + len(found.severity) + 2 :]
+    return f"{BOLD}{place}{PLAIN}: {COLOURS[found.severity]}{found.severity}{PLAIN}{rest}"
 
 
 def _command(found: Finding) -> str:

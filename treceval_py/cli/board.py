@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from treceval_py.cli.options import MOST_DIGITS, decimal, flag, number, scoring_options
-from treceval_py.cli.printing import check_targets, coloured, note, put, say, wide
+from treceval_py.cli.options import decimal, digits_option, flag, format_option, output_option, scoring_options
+from treceval_py.cli.printing import check_targets, note, put, say, style_for
 from treceval_py.cli.progress import counting
 
 if TYPE_CHECKING:
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from treceval_py.scoring.planning import Reading, Scoring
 
 __all__ = ["board"]
-
-FORMATS = ("table", "csv", "tsv", "json", "markdown", "latex", "html")
-"""Those of `output.boards.BOARD_FORMATS`, which costs time to import; a test compares the two."""
 
 HELP = """Put all runs of a folder in the order of their means: a leaderboard.
 
@@ -48,9 +45,9 @@ A file that cannot be scored gets a line on standard error, the others their pla
     "--cache", metavar="FILE", help="Keep what runs came to in FILE [where all runs are in one folder, there]."
 )
 @flag("--no-cache", help="Score all runs, and keep nothing.")
-@click.option("--format", "output_format", type=click.Choice(FORMATS), default="table", help="How to print [table].")
-@number("--digits", most=MOST_DIGITS, help="Decimals of values [4; all of them in csv, tsv and json].")
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
+@format_option()
+@digits_option
+@output_option
 @click.pass_context
 def board(
     ctx: click.Context,
@@ -75,9 +72,8 @@ def board(
         raise click.UsageError("Standard input (-) cannot be put on a board; name a file or a folder.")
     from treceval_py.boards.board import board as made
     from treceval_py.boards.cache import cache_beside
-    from treceval_py.boards.show import BOARD_FORMATS
+    from treceval_py.boards.show import board_text
     from treceval_py.comparing.saved.files import run_files
-    from treceval_py.comparing.show import Layout
 
     place = cache_beside(runs) if cache is None and not no_cache else cache
     others = [path for path in (qrels, place) if path and path != "-"]
@@ -99,11 +95,9 @@ def board(
         )
     if not found.runs:  # a good board of another day is not replaced by an empty one
         _say_errors(ctx, found)
-    layout = Layout(digits=digits, colour=coloured(output), width=wide(output))
-    put(BOARD_FORMATS[output_format](found, layout), output)
+    put(board_text(found, output_format, style_for(output, digits)), output, styled=output_format == "table")
     if output_format in ("csv", "tsv"):
-        for line in found.notes:
-            note(line)
+        note(*found.notes)
     if found.errors:
         _say_errors(ctx, found)
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from treceval_py.cli.options import flag, given, number
-from treceval_py.cli.printing import check_targets, coloured, note, put, say
+from treceval_py.cli.options import flag, format_option, given, number
+from treceval_py.cli.printing import check_targets, note, put, say, style_for
 from treceval_py.errors import EvaluationError, InputError, OutputError, TrecevalError, visible
+from treceval_py.rendering import FORMATS
 
 if TYPE_CHECKING:
     from treceval_py._types import Source
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from treceval_py.data.qrels import Qrels
 
 __all__ = ["check"]
-
-FORMATS = ("text", "json", "github")
-"""Those of `output.findings.CHECK_FORMATS`, which costs time to import; a test compares the two."""
 
 KIND_NAMES = ("run", "msmarco", "qrels", "judged-ranking")
 """Those of `lint.rows.KINDS`, likewise."""
@@ -61,7 +59,7 @@ class Settings(NamedTuple):
 @click.option("--qrels", metavar="QRELS", help="Judgments: check them, and look at runs beside them.")
 @click.option("--explain", metavar="CODE", help="Say what a code means and what to do; 'all' says it of all of them.")
 @click.option("--as", "kind", type=click.Choice(KIND_NAMES), help="What each FILE is [recognised].")
-@click.option("--format", "output_format", type=click.Choice(FORMATS), default="text", help="How to print [text].")
+@format_option("text", ["text", *FORMATS, "github"])
 @click.option(
     "--select", multiple=True, metavar="CODES", help="Look for these only: R104, or R1 for all that begin so."
 )
@@ -97,7 +95,7 @@ def check(
         return
     if not files and qrels is None:
         raise click.UsageError("Name a FILE to check, or --qrels QRELS.")
-    from treceval_py.checking.show import CHECK_FORMATS, left_out
+    from treceval_py.checking.show import check_output, left_out
 
     settings = Settings(most, _codes(select, "--select"), _codes(ignore, "--ignore"), _labels(scale))
     targets = _targets(files, fix, in_place)
@@ -113,10 +111,11 @@ def check(
         sources = [_repeatable(each, opened) for each in files]
         looked_at = _checked if qrels is None else _as_run
         checked += [looked_at(source, judgments, kind, settings) for source in sources]
-        put(CHECK_FORMATS[output_format](checked, coloured(output)), output)
+        styled = output_format in ("text", "table")
+        put(check_output(checked, output_format, style_for(output)), output, styled=styled)
         if scale is not None and not any(each.kind is None or each.kind.rel is not None for each in checked):
             note("--scale is about labels, and no judgments were checked")
-        if output_format != "text" and (hidden := left_out(checked)):
+        if output_format in ("csv", "tsv", "json", "github") and (hidden := left_out(checked)):
             note(hidden)
         if targets:
             mending = _Mending(judgments, settings, in_place)

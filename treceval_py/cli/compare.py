@@ -9,24 +9,33 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from treceval_py.cli.notes import about
-from treceval_py.cli.options import MOST_DIGITS, flag, number, scoring_options, statistics_options, within
-from treceval_py.cli.printing import check_targets, coloured, note, put, wide
+from treceval_py.cli.options import (
+    digits_option,
+    flag,
+    format_option,
+    number,
+    output_option,
+    scoring_options,
+    statistics_options,
+    within,
+)
+from treceval_py.cli.printing import check_targets, note, put, style_for
 from treceval_py.cli.progress import progress
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError
+from treceval_py.rendering import render
+from treceval_py.rendering.tables import Document, Style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treceval_py.comparing.comparison import Comparison, Settings
+    from treceval_py.comparing.comparison import Comparison
     from treceval_py.comparing.gathering import Gathered
+    from treceval_py.comparing.outcome import Settings
     from treceval_py.data.run import Run
     from treceval_py.scoring.planning import Reading, Scoring
 
 __all__ = ["Arguments", "compare", "gathered", "runs_of"]
-
-FORMATS = ("table", "csv", "tsv", "json", "markdown", "latex", "html")
-"""Those of `output.comparisons.COMPARISON_FORMATS`, which costs time to import; a test compares the two."""
 
 HELP = """Compare runs: differences with intervals, tests that pair queries, and groups that do not differ.
 
@@ -172,9 +181,9 @@ def runs_of(found: Gathered) -> list[Run] | None:
     "tables [100].",
 )
 @flag("--explain", help="Say what each test is, what it assumes and where it comes from.")
-@click.option("--format", "output_format", type=click.Choice(FORMATS), default="table", help="How to print [table].")
-@number("--digits", most=MOST_DIGITS, help="Decimals of values [4; all of them in csv, tsv and json].")
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
+@format_option()
+@digits_option
+@output_option
 def compare(
     files: tuple[str, ...],
     scoring: Scoring,
@@ -206,35 +215,26 @@ def compare(
     again = per_query is not None or agreement is not None
     found = gathered(files, scoring, reading, by=by, force=force, outputs=[output], again=again)
     compared = compare_gathered(found, settings, baseline=baseline, pairs=pairs, force=force, threads=reading.threads)
-    colour = coloured(output)
+    style = style_for(output, digits)
     if per_query is not None:
-        text = _by_query(
-            compared,
-            found,
-            per_query,
-            5 if documents is None else documents,
-            queries,
-            output_format,
-            digits,
-            colour=colour,
-        )
+        document = _by_query(compared, found, per_query, 5 if documents is None else documents, queries, style)
+        text = render(document, output_format, style)
     elif agreement is not None:
         from treceval_py.comparing.show.agreement import agreement_text
 
         runs = runs_of(found)
-        text = agreement_text(compared, runs, agreement, output_format, digits=digits, colour=colour)
+        text = agreement_text(compared, runs, agreement, output_format, style)
     else:
-        text = compared.to_text(output_format, digits=digits, colour=colour, width=wide(output))
+        text = compared.to_text(output_format, digits=digits, colour=style.colour, width=style.width)
         if explain:
             text += "\n" + _explanations(compared)
-    put(text, output)
+    put(text, output, styled=output_format == "table")
     # Only now, so that output that cannot be written has one line to say so.
     for results in found.results:
         if results is not None:
-            about(results)
+            note(*about(results))
     if per_query is not None or agreement is not None or output_format in ("csv", "tsv"):
-        for line in compared.notes:
-            note(line)
+        note(*compared.notes)
 
 
 def _check_together(
@@ -264,18 +264,16 @@ def _by_query(
     count: int,
     documents: int,
     queries: str | None,
-    output_format: str,
-    digits: int | None,
-    *,
-    colour: bool,
-) -> str:
+    style: Style,
+) -> Document:
     """Return the queries with the largest differences, of each measure and pair of runs."""
     from treceval_py.comparing.documents import largest_differences, read_query_texts, with_documents
-    from treceval_py.comparing.show.queries import queries_text
+    from treceval_py.comparing.show.queries import Pair, document_of
+    from treceval_py.comparing.show.tables import made_of
 
     texts = {} if queries is None else read_query_texts(queries)
     runs = runs_of(found) if isinstance(found.judgments, Qrels) else None
-    blocks = []
+    pairs = []
     for measure in compared.measures:
         for pair in measure.differences:
             largest = largest_differences(compared, measure.measure, pair.run, pair.other, count=count)
@@ -283,12 +281,8 @@ def _by_query(
             if alike and runs is not None and measure.signature is not None and isinstance(found.judgments, Qrels):
                 tables = runs[pair.run], runs[pair.other]
                 largest = with_documents(largest, found.judgments, *tables, measure.signature, count=documents)
-            names = compared.runs[pair.run], compared.runs[pair.other]
-            block = queries_text(
-                *(largest, measure.measure, *names), format=output_format, digits=digits, colour=colour, texts=texts
-            )
-            blocks.append(block)
-    return _joined(blocks, output_format)
+            pairs.append(Pair(largest, measure.measure, compared.runs[pair.run], compared.runs[pair.other]))
+    return document_of(pairs, texts, made_of(compared), style)
 
 
 def _alike(found: Gathered, measure: str, run: int, other: int) -> bool:
@@ -298,18 +292,6 @@ def _alike(found: Gathered, measure: str, run: int, other: int) -> bool:
         for each in (found.runs[run], found.runs[other])
     )
     return one is not None and two is not None and not one.differences(two)
-
-
-def _joined(blocks: Sequence[str], output_format: str) -> str:
-    """Join what was printed of several pairs: one header in a file of columns, one list in JSON."""
-    if output_format == "json":
-        import json
-
-        records = [record for block in blocks for record in json.loads(block)]
-        return json.dumps(records, indent=2, ensure_ascii=False) + "\n"
-    if output_format in ("csv", "tsv"):
-        return blocks[0] + "".join(block.partition("\n")[2] for block in blocks[1:])
-    return "\n".join(blocks)
 
 
 def _explanations(compared: Comparison | None) -> str:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import click
 
-from treceval_py.cli.printing import put
-from treceval_py.measures import FAMILIES, NICKNAMES, Family, by_section, parse_measures
+from treceval_py.cli.options import format_option, output_option
+from treceval_py.cli.printing import put_list
+from treceval_py.measures import NICKNAMES, Family, by_section, parse_measures
 from treceval_py.measures.documentation import documentation
+from treceval_py.rendering.envelope import Made
+from treceval_py.rendering.tables import Column, Document, Table
 
 __all__ = ["measures"]
 
@@ -14,32 +19,42 @@ __all__ = ["measures"]
 @click.command("measures", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", metavar="[NAME]…", nargs=-1)
 @click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import measures from a Python module.")
-def measures(names: tuple[str, ...], plugins: tuple[str, ...]) -> None:
+@format_option()
+@output_option
+def measures(names: tuple[str, ...], plugins: tuple[str, ...], output_format: str, output: str | None) -> None:
     """List the measures, or explain those that are named: formula, parameters, value of the empty case, reference."""
     for plugin in plugins:
         from treceval_py.measures.plugins import load_plugin
 
         load_plugin(plugin)
-    put(_listing() if not names else "\n".join(_explained(name) for name in names), None)
+    put_list(Document("measures", [_list(), _sets()], lambda _: Made()), names, _explained, output_format, output)
 
 
-def _listing() -> str:
-    width = max(map(len, FAMILIES))
-    lines = [f"{'measure':{width}}  {'also written':16}  what it is"]
-    for title, families in by_section().items():
-        lines += ["", f"{title}:"]
-        lines += [f"{family.name:{width}}  {_written(family):16}  {family.title}" for family in families]
-    sets = [f"{name:{width}}  {', '.join(members)}" for name, members in NICKNAMES.items()]
-    return "\n".join(
-        [
-            *lines,
-            "",
-            "Sets of measures:",
-            *sets,
-            "",
-            "'treceval measures NAME' explains one.",
-            "",
-        ]
+def _list() -> Table:
+    sections = by_section()
+    families = [family for each in sections.values() for family in each]
+    starts = accumulate([len(each) for each in sections.values()], initial=0)
+    return Table(
+        (
+            Column("measure", [family.name for family in families], text=True, head=True),
+            Column("also written", [_written(family) for family in families], text=True),
+            Column("what it is", [family.title for family in families], text=True),
+            Column("section", [title for title, each in sections.items() for _ in each], text=True, people=False),
+        ),
+        "measures",
+        breaks=dict(zip(starts, sections, strict=False)),
+    )
+
+
+def _sets() -> Table:
+    return Table(
+        (
+            Column("set", list(NICKNAMES), text=True, head=True),
+            Column("measures", [", ".join(members) for members in NICKNAMES.values()], text=True),
+        ),
+        "sets",
+        "Sets of measures",
+        notes=("'treceval measures NAME' explains one.",),
     )
 
 

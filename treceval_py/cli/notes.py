@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from treceval_py.cli.printing import note
 from treceval_py.data.ids import first_of
 from treceval_py.scoring.profiles import PROFILES
 from treceval_py.scoring.results import Results
@@ -10,8 +9,9 @@ from treceval_py.scoring.results import Results
 __all__ = ["about"]
 
 
-def about(results: Results) -> None:
-    """Write notes on what was left out, replaced or assumed."""
+def about(results: Results) -> list[str]:
+    """Say what was left out, replaced or assumed."""
+    said: list[str] = []
     if results.missing:
         count = len(results.missing)
         are = "judged query is" if count == 1 else "judged queries are"
@@ -29,27 +29,31 @@ def about(results: Results) -> None:
         else:
             what = "and left out; -c counts " + ("it" if count == 1 else "them")
         if not set(results.qids) - set(results.missing):
-            note(
-                f"{results.run_name}: no query of the run is judged in {results.judgments_name}; is it the right file?"
-            )
-        note(f"{results.run_name}: {count} {are} missing ({first_of(results.missing)}), {what}.")
+            unknown = f"no query of the run is judged in {results.judgments_name}; is it the right file?"
+            said.append(f"{results.run_name}: {unknown}")
+        said.append(f"{results.run_name}: {count} {are} missing ({first_of(results.missing)}), {what}.")
     if results.unjudged:
         count = len(results.unjudged)
         have = "query of the run has" if count == 1 else "queries of the run have"
         are = "is" if count == 1 else "are"
-        note(f"{results.run_name}: {count} {have} no judgments ({first_of(results.unjudged)}) and {are} not scored.")
+        said.append(
+            f"{results.run_name}: {count} {have} no judgments ({first_of(results.unjudged)}) and {are} not scored."
+        )
     if results.measures and not results.counted.any():
-        note(f"{results.run_name}: no query counts, as none has a relevant document.")
+        said.append(f"{results.run_name}: no query counts, as none has a relevant document.")
     if results.replaced:
         lines = "1 line is" if results.replaced == 1 else f"{results.replaced} lines are"
-        note(f"{results.run_name}: {lines} replaced by a later one of the same document, as in {results.profile}.")
+        said.append(
+            f"{results.run_name}: {lines} replaced by a later one of the same document, as in {results.profile}."
+        )
     if results.contradictions.qids:
-        _about_ranks(results)
+        said.append(_about_ranks(results))
     if any("max_rel" in dict(resolved.parameters) for resolved in results.resolved):
-        _about_scale(results)
+        said += _about_scale(results)
+    return said
 
 
-def _about_scale(results: Results) -> None:
+def _about_scale(results: Results) -> list[str]:
     """Say which top of the scale was taken from the judgments."""
     profile = PROFILES.get(results.profile)
     taken = []
@@ -57,19 +61,17 @@ def _about_scale(results: Results) -> None:
         meant = measure if profile is None else profile.meaning_of(measure)
         if "max_rel" in dict(resolved.parameters) and "max_rel" not in dict(meant.parameters):
             taken.append((measure.name, dict(resolved.parameters)["max_rel"]))
-    if taken:
-        names = ", ".join(name for name, _ in taken)
-        note(
-            f"{results.judgments_name}: judgments go up to {taken[0][1]}, which is taken for the top of the scale in "
-            f"{names}; max_rel={taken[0][1]} says so."
-        )
+    if not taken:
+        return []
+    names, top = ", ".join(name for name, _ in taken), taken[0][1]
+    what = f"judgments go up to {top}, which is taken for the top of the scale in {names}; max_rel={top} says so."
+    return [f"{results.judgments_name}: {what}"]
 
 
-def _about_ranks(results: Results) -> None:
+def _about_ranks(results: Results) -> str:
     found = results.contradictions
     queries = len(results.unjudged) + len(set(results.qids) - set(results.missing))
     where = f"{results.run_name}: in {len(found.qids)} of {queries} queries ({first_of(found.qids)})"
     if found.reversed:
-        note(f"{where} scores grow with the rank. If they are distances, give their negatives: more is better.")
-    else:
-        note(f"{where} the rank column contradicts the scores, which decide.")
+        return f"{where} scores grow with the rank. If they are distances, give their negatives: more is better."
+    return f"{where} the rank column contradicts the scores, which decide."

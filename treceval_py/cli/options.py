@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import click
@@ -14,15 +14,18 @@ from treceval_py.errors import MeasureError
 from treceval_py.io.named import JUDGMENT_FORMATS, RUN_FORMATS
 from treceval_py.judging.streaming import MOST_THREADS
 from treceval_py.measures.parameters import integer
+from treceval_py.rendering import FORMATS
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES
 
 __all__ = [
-    "MOST_DIGITS",
     "Callback",
     "decimal",
+    "digits_option",
     "flag",
+    "format_option",
     "given",
     "number",
+    "output_option",
     "scoring_options",
     "statistics_options",
     "whole_number",
@@ -85,6 +88,19 @@ def flag(*names: str, help: str) -> Decorator:
     """Return an option that is there or not."""
     return click.option(*names, is_flag=True, help=help)
 
+
+def format_option(default: str | None = "table", formats: Sequence[str] = FORMATS, usual: str = "") -> Decorator:
+    """Return the option of how a command prints: in any format, `default` unless one is named."""
+    choice = click.Choice(list(formats))
+    shown = usual or default
+    return click.option("--format", "output_format", type=choice, default=default, help=f"How to print [{shown}].")
+
+
+digits_option = number("--digits", most=MOST_DIGITS, help="Decimals of values [4; all of them in csv, tsv and json].")
+"""The option of how many decimals a command prints."""
+
+output_option = click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
+"""The option of where a command prints."""
 
 _COMPLETE = "A judged query that a run lacks counts as an empty ranking."
 
@@ -222,7 +238,7 @@ def statistics_options(command: Callback) -> Callback:
         **others: Any,
     ) -> Any:
         from treceval_py.comparing.comparing import checked
-        from treceval_py.comparing.comparison import Settings
+        from treceval_py.comparing.outcome import Settings
         from treceval_py.comparing.tests import TESTS
 
         for name in tests:

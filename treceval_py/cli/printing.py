@@ -5,40 +5,75 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
+
+from click import UsageError
 
 from treceval_py.data.ids import encode
 from treceval_py.errors import OutputError, visible
+from treceval_py.rendering import render
+from treceval_py.rendering.tables import Document, Style
 
-__all__ = ["check_targets", "coloured", "lost", "note", "put", "say", "wide"]
+__all__ = ["check_targets", "coloured", "lost", "note", "put", "put_list", "say", "style_for"]
 
 
-def put(text: str, path: str | None) -> None:
+def put(text: str, path: str | None, *, styled: bool = False) -> None:
     """Write text to a file, whole or not at all, or to standard output.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    path : str or None
+        The file; None or ``-`` for standard output.
+    styled : bool
+        Whether the text has terminal styles, and data in it is escaped. Other text is escaped here for a terminal;
+        files and pipes get it as it is.
 
     Raises
     ------
     OutputError
         It cannot be written.
     """
-    raw = encode(text)
     if path is not None and path != "-":
         from treceval_py.io.target import written_whole
 
         with written_whole(path) as stream:
-            stream.write(raw)
+            stream.write(encode(text))
         return
     if sys.stdout is None:
         raise OutputError("standard output is closed", "Use -o FILE.")
+    if not styled and sys.stdout.isatty():
+        from treceval_py.rendering.escaping import on_terminal
+
+        text = on_terminal(text)
     try:
         sys.stdout.flush()
-        sys.stdout.buffer.write(raw)
+        sys.stdout.buffer.write(encode(text))
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
         raise lost(error) from None
+
+
+def put_list(
+    document: Document, names: Sequence[str], explained: Callable[[str], str], output_format: str, path: str | None
+) -> None:
+    """Write a list in a format, or what is to be said of each of the names.
+
+    Raises
+    ------
+    UsageError
+        Names are explained, which has one format.
+    """
+    if names and output_format != "table":
+        raise UsageError("--format is for the list; leave out the names.")
+    # Words are not cut into blocks of columns: the terminal breaks long lines.
+    style = style_for(path)._replace(width=None)
+    text = "\n".join(map(explained, names)) if names else render(document, output_format, style)
+    put(text, path, styled=not names and output_format == "table")
 
 
 def lost(error: OSError) -> OutputError:
@@ -48,9 +83,10 @@ def lost(error: OSError) -> OutputError:
     return OutputError(f"standard output cannot be written: {error.strerror or error}")
 
 
-def note(text: str) -> None:
-    """Write a note to standard error, so that standard output stays what a script can parse."""
-    say(f"note: {visible(text)}")
+def note(*texts: str) -> None:
+    """Write notes to standard error, so that standard output stays what a script can parse."""
+    for text in texts:
+        say(f"note: {visible(text)}")
 
 
 def say(line: str) -> None:
@@ -66,6 +102,11 @@ def coloured(path: str | None) -> bool:
     if path is not None or sys.stdout is None or not sys.stdout.isatty():
         return False
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def style_for(path: str | None, digits: int | None = None) -> Style:
+    """Return how tables are drawn where output goes."""
+    return Style(digits, coloured(path), wide(path))
 
 
 def wide(path: str | None) -> int | None:

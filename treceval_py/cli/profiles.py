@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import click
 
-from treceval_py.cli.printing import put
+from treceval_py.cli.options import format_option, output_option
+from treceval_py.cli.printing import put_list
+from treceval_py.rendering.envelope import Made
+from treceval_py.rendering.tables import Column, Document, Table
 from treceval_py.scoring.conventions import CONVENTIONS
 from treceval_py.scoring.profiles import PROFILES, Profile, profile_named
 
@@ -13,47 +16,57 @@ __all__ = ["profiles"]
 
 @click.command("profiles", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", metavar="[NAME]…", nargs=-1)
-def profiles(names: tuple[str, ...]) -> None:
+@format_option()
+@output_option
+def profiles(names: tuple[str, ...], output_format: str, output: str | None) -> None:
     """Show the profiles side by side, or explain those that are named.
 
     A profile is how a program ranks a list and averages queries, and what its names of measures mean.
     """
-    put("\n".join(_explained(profile_named(name)) for name in names) if names else _side_by_side(), None)
+    tables = [_side_by_side(), _exceptions()]
+    document = Document("profiles", tables, lambda _: Made())
+    put_list(document, names, lambda name: _explained(profile_named(name)), output_format, output)
 
 
-def _side_by_side() -> str:
-    keys = {name: convention.key for name, convention in CONVENTIONS.items()}
-    header = ["profile", *keys.values(), "-c", "-l"]
-    rows = [header]
-    for profile in PROFILES.values():
-        texts = profile.conventions.texts()
-        rows.append([profile.name, *texts.values(), profile.when_complete, str(profile.level)])
-        for names, changes in profile.kinds_of_exceptions:
-            families = ", ".join(names)
-            cells = [CONVENTIONS[name].show(changes[name]) if name in changes else "" for name in CONVENTIONS]
-            rows.append([f"  {families}", *cells, "", ""])
-    widths = [max(len(row[at]) for row in rows) for at in range(1, len(header))]
-    first = max(len(profile) for profile in PROFILES)
-    lines = []
-    for row in rows:
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row[1:], widths, strict=True)).rstrip()
-        if len(row[0]) > first:
-            lines.append(row[0])
-            lines.append(f"{'':{first}}  {line}")
-        else:
-            lines.append(f"{row[0]:{first}}  {line}")
-    what = [f"{each.key:10}{each.question} …" for each in CONVENTIONS.values()]
-    return "\n".join(
-        [
-            *lines,
-            "",
-            *what,
-            f"{'-c':10}what a judged query that the run lacks counts when all judged queries are averaged (-c)",
-            f"{'-l':10}least judgment that counts as relevant, unless -l or rel= says otherwise",
-            "",
-            "Indented are measures that a program treats differently. 'treceval profiles NAME' explains one.",
-            "",
-        ]
+def _side_by_side() -> Table:
+    profiles = list(PROFILES.values())
+    texts = [profile.conventions.texts() for profile in profiles]
+    return Table(
+        (
+            Column("profile", [profile.name for profile in profiles], text=True, head=True),
+            *(Column(each.key, [text[each.key] for text in texts], text=True) for each in CONVENTIONS.values()),
+            Column("-c", [profile.when_complete for profile in profiles], text=True),
+            Column("-l", [profile.level for profile in profiles]),
+        ),
+        "profiles",
+        notes=(
+            *(f"{each.key}: {each.question} …" for each in CONVENTIONS.values()),
+            "-c: what a judged query that the run lacks counts when all judged queries are averaged (-c)",
+            "-l: least judgment that counts as relevant, unless -l or rel= says otherwise",
+        ),
+    )
+
+
+def _exceptions() -> Table:
+    rows = [(profile, *each) for profile in PROFILES.values() for each in profile.kinds_of_exceptions]
+    changed = [name for name in CONVENTIONS if any(name in changes for _, _, changes in rows)]
+    columns = [
+        Column(
+            CONVENTIONS[name].key,
+            [CONVENTIONS[name].show(changes[name]) if name in changes else None for _, _, changes in rows],
+            text=True,
+        )
+        for name in changed
+    ]
+    return Table(
+        (
+            Column("profile", [profile.name for profile, _, _ in rows], text=True, head=True),
+            *columns,
+            Column("measures", [", ".join(names) for _, names, _ in rows], text=True),
+        ),
+        "exceptions",
+        "Measures that a program treats differently",
+        notes=("'treceval profiles NAME' explains one.",),
     )
 
 

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import click
 
 from treceval_py.cli.notes import about
-from treceval_py.cli.printing import put
+from treceval_py.cli.printing import note, put
 from treceval_py.ranges.assessment import ranges_of
-from treceval_py.ranges.show import RANGE_FORMATS, ranges_text
+from treceval_py.ranges.show import ranges_text
+from treceval_py.rendering import FORMATS
+from treceval_py.rendering.tables import Style
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.planning import Reading, Scoring
-from treceval_py.scoring.show.options import Options
+from treceval_py.scoring.show import Options
 
 __all__ = ["print_ranges"]
 
@@ -23,6 +25,7 @@ def print_ranges(
     qrels: str,
     runs: Sequence[str],
     options: Options,
+    style: Style,
     output_format: str | None,
     output: str | None,
     *,
@@ -31,10 +34,10 @@ def print_ranges(
 ) -> None:
     """Assess runs and print their ranges."""
     name = output_format or "table"
-    if name not in RANGE_FORMATS:
-        raise click.UsageError(f"Ranges are printed as {', '.join(RANGE_FORMATS)}, not as {name}.")
+    if name not in FORMATS:
+        raise click.UsageError(f"Ranges are printed as {', '.join(FORMATS)}, not as {name}.")
     evaluator = Evaluator(qrels, scoring, reading)
     found = [ranges_of(evaluator, run, ties=ties, unjudged=unjudged) for run in runs]
-    put(ranges_text(found, options, name), output)
-    for each in found:
-        about(each.results)
+    notes = [line for each in found for line in about(each.results)]
+    put(ranges_text(found, name, options, style, notes), output, styled=name == "table")
+    note(*notes)

@@ -18,7 +18,8 @@ from treceval_py.errors import EvaluationError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from treceval_py.comparing.comparison import Comparison, Settings
+    from treceval_py.comparing.comparison import Comparison
+    from treceval_py.comparing.outcome import Settings
     from treceval_py.scoring.planning import Reading, Scoring
 
 __all__ = ["report"]
@@ -135,7 +136,7 @@ def report(
             stream.write(raw)
     for results in found.results:
         if results is not None:
-            about(results)
+            note(*about(results))
     for line in compared.notes:
         note(line)
 

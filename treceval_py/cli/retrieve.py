@@ -341,9 +341,10 @@ def _print_scores(
     """Score the run that was written, if there are judgments."""
     from treceval_py.cli.notes import about
     from treceval_py.measures import in_print_order, parse_measures
+    from treceval_py.rendering.tables import Style
     from treceval_py.scoring.evaluation import evaluate
     from treceval_py.scoring.profiles import DEFAULT_MEASURES
-    from treceval_py.scoring.show import FORMATS, Options
+    from treceval_py.scoring.show import Options, results_text
 
     if collection.qrels is None:
         return
@@ -360,5 +361,5 @@ def _print_scores(
     # A query that was asked and found nothing counts; one that was not asked does not.
     complete = set(collection.qrels) <= asked
     results = evaluate(collection.qrels, output, wanted, profile=profile, complete=complete, run_format="trec_results")
-    put(FORMATS["trec"]([results], Options()), None)
-    about(results)
+    put(results_text([results], "trec", Options(), Style()), None)
+    note(*about(results))

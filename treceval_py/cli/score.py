@@ -8,8 +8,8 @@ import click
 
 from treceval_py.cli.commands import PrefixCommand
 from treceval_py.cli.notes import about
-from treceval_py.cli.options import MOST_DIGITS, flag, number
-from treceval_py.cli.printing import check_targets, coloured, put
+from treceval_py.cli.options import digits_option, flag, format_option, number, output_option
+from treceval_py.cli.printing import check_targets, note, put, style_for
 from treceval_py.cli.progress import progress
 from treceval_py.io.named import JUDGMENT_FORMATS, RUN_FORMATS
 from treceval_py.judging.streaming import MOST_THREADS
@@ -19,7 +19,7 @@ from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, PROFILES, profile_of
 from treceval_py.scoring.results import Results
-from treceval_py.scoring.show import FORMATS, Options
+from treceval_py.scoring.show import RESULT_FORMATS, Options, results_text
 from treceval_py.scoring.zscores import read_norms
 from treceval_py.version import __version__
 
@@ -134,14 +134,9 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     metavar="MODULE",
     help="Import measures of your own from a Python module or .py file; may be repeated.",
 )
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(list(FORMATS)),
-    help="How to print [trec for one run, table for several].",
-)
-@number("--digits", most=MOST_DIGITS, help="Decimals of values [4; all of them in csv, tsv and json].")
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
+@format_option(None, RESULT_FORMATS, "trec for one run, table for several")
+@digits_option
+@output_option
 @number(
     "--threads",
     least=1,
@@ -217,15 +212,16 @@ def score(
     if signatures:
         scoring = Scoring(signatures=signatures)
     reading = Reading(run_format, judgment_format, threads)
-    colour = coloured(output)
+    style = style_for(output, digits)
     form = "long" if long_signature else "short" if signature else ""
-    options = Options(per_query=per_query, summary=not no_summary, digits=digits, colour=colour, signature=form)
-    if judged_rankings:  # each has judgments of its own
-        options = options._replace(force=True)
+    # Each judged ranking has judgments of its own.
+    options = Options(per_query, not no_summary, form, force=bool(judged_rankings))
     if ties or unjudged:
         from treceval_py.cli.ranges import print_ranges
 
-        print_ranges(scoring, reading, qrels or "", runs, options, output_format, output, ties=ties, unjudged=unjudged)
+        print_ranges(
+            *(scoring, reading, qrels or "", runs, options, style, output_format, output), ties=ties, unjudged=unjudged
+        )
         return
     table = read_norms(norms) if norms is not None else None
     scored: list[Results] = []
@@ -239,11 +235,10 @@ def score(
             if bar is not None:
                 bar.next()
     name = output_format or ("trec" if len(files) == 1 else "table")
-    text = FORMATS[name](scored, options)
-    put(text, output)
+    notes = [line for results in scored for line in about(results)]
+    put(results_text(scored, name, options, style, notes), output, styled=name == "table")
     # Only now, so that output that cannot be written has one line to say so.
-    for results in scored:
-        about(results)
+    note(*notes)
 
 
 def _check_arguments(qrels: str | None, runs: tuple[str, ...], judged_rankings: tuple[str, ...]) -> None:

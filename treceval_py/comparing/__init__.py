@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from treceval_py.comparing.comparing import compare
-from treceval_py.comparing.comparison import Compared, Comparison, Difference, Settings, Tested
+from treceval_py.comparing.comparison import Comparison
+from treceval_py.comparing.outcome import Compared, Difference, Settings, Tested
 
 __all__ = ["Compared", "Comparison", "Difference", "Settings", "Tested", "compare"]

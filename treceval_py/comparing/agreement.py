@@ -14,7 +14,7 @@ from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError
 
 if TYPE_CHECKING:
-    from treceval_py.comparing.comparison import Comparison
+    from treceval_py.comparing.outcome import Outcome
 
 __all__ = ["Orders", "Overlap", "Rbo", "kendall_tau", "overlap_of_runs", "rbo", "system_orders", "tau_ap", "tau_ap_b"]
 
@@ -338,7 +338,7 @@ class Orders(NamedTuple):
     rbo: FloatArray
 
 
-def system_orders(comparison: Comparison) -> Orders:
+def system_orders(comparison: Outcome) -> Orders:
     """Compare how the measures of a comparison order its systems, by their means.
 
     Raises

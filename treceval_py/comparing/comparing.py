@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
-from treceval_py.comparing.comparison import Compared, Comparison, Difference, Settings, Tested
+from treceval_py.comparing.comparison import Comparison
 from treceval_py.comparing.corrections import CORRECTIONS
 from treceval_py.comparing.gathering import Compares, Gathered, gather
 from treceval_py.comparing.notes import about_queries, about_resamples, about_tests
+from treceval_py.comparing.outcome import Compared, Difference, Settings, Tested
 from treceval_py.comparing.paired import (
     bca_interval,
     effect_size,

@@ -1,178 +1,26 @@
-"""What a comparison of runs has found."""
+"""A comparison of runs as callers have it: looked up by measure and run, and printed in every format."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from treceval_py._types import FloatArray
+from treceval_py.comparing.outcome import Compared, Outcome
+from treceval_py.comparing.show.tables import document_of, records
 from treceval_py.errors import MeasureError
 from treceval_py.measures import parse_measures
-from treceval_py.scoring.signatures import Signature
-from treceval_py.version import __version__
+from treceval_py.rendering import render
+from treceval_py.rendering.envelope import json_safe
+from treceval_py.rendering.tables import Style
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from treceval_py.comparing.variance import Anova
-
-__all__ = ["Compared", "Comparison", "Difference", "Settings", "Tested"]
-
-
-class Settings(NamedTuple):
-    """How runs are compared.
-
-    Attributes
-    ----------
-    test : str
-        The test that decides which differences are marked, one of `TESTS`.
-    tests : tuple of str
-        All tests that are computed, `test` first.
-    correction : str
-        How p-values are corrected for the number of them, one of `CORRECTIONS`.
-    alpha : float
-        Level of significance, between 0 and 1.
-    confidence : float
-        Of intervals, between 0 and 1.
-    interval : {"t", "bca"}
-        Which confidence interval of the difference is shown.
-    groups : {"tukey", "randomised-tukey", "none"}
-        The test of the letters.
-    resamples : int
-        Of randomisation tests.
-    bootstrap : int
-        Resamples of the BCa interval.
-    seed : int
-        Of everything that is drawn at random.
-    margin : float or None
-        Differences smaller than this count as none, in the test of equivalence; None: no such test.
-    power : float
-        For which the number of queries needed is computed.
-    """
-
-    test: str = "t"
-    tests: tuple[str, ...] = ("t",)
-    correction: str = "holm"
-    alpha: float = 0.05
-    confidence: float = 0.95
-    interval: str = "t"
-    groups: str = "tukey"
-    resamples: int = 100_000
-    bootstrap: int = 10_000
-    seed: int = 1
-    margin: float | None = None
-    power: float = 0.8
-
-
-class Tested(NamedTuple):
-    """What a test found.
-
-    Attributes
-    ----------
-    statistic : float
-        Its statistic; NaN where there is none.
-    p : float
-        Its two-sided p-value; NaN where it cannot be had, as of one query.
-    adjusted : float
-        The p-value corrected over the family that is compared.
-    direction : int
-        1 where the test speaks for the run, -1 where it speaks for the other, else 0. The sign test counts queries and
-        Wilcoxon's adds ranks, so that they can speak against the run with the higher mean.
-    """
-
-    statistic: float
-    p: float
-    adjusted: float
-    direction: int = 0
-
-
-class Difference(NamedTuple):
-    """How a run differs from another one in a measure: their paired difference over the queries.
-
-    Attributes
-    ----------
-    run, other : int
-        The numbers of the runs; the difference is that of `run` minus that of `other`. The baseline is the other.
-    mean : float
-        The mean difference.
-    low, high : float
-        Its confidence interval, of the kind that the settings name.
-    tests : dict of str to Tested
-        What each test found, by its name.
-    effect, effect_low, effect_high : float
-        The standardised effect size d_z, mean / standard deviation of the differences, with its confidence interval.
-    wins, ties, losses : int
-        Queries in which the run is better than the other, equal, and worse.
-    equivalence : float
-        p-value of the test of equivalence; NaN where no margin is given.
-    needed : float
-        Queries needed to find the observed effect with the power that the settings name; infinite where there is none.
-    """
-
-    run: int
-    other: int
-    mean: float
-    low: float
-    high: float
-    tests: dict[str, Tested]
-    effect: float
-    effect_low: float
-    effect_high: float
-    wins: int
-    ties: int
-    losses: int
-    equivalence: float
-    needed: float
-
-
-class Compared(NamedTuple):
-    """One measure of all runs.
-
-    Attributes
-    ----------
-    measure : str
-        The measure.
-    signature : Signature or None
-        How the values were made, where that is known.
-    qids : tuple of str, length Q
-        The queries.
-    values : (S, Q) float array
-        The value of each run and query.
-    means : (S,) float array
-        The mean of each run.
-    low, high : (S,) float arrays
-        The t confidence interval of each mean.
-    best : tuple of int
-        The runs with the highest mean.
-    letters : tuple of str, length S
-        Groups of runs: two runs that share a letter do not differ significantly. Empty texts without groups.
-    anova : Anova or None
-        Two-way analysis of variance, of queries and systems; None of one query.
-    pairs_p : (S, S) float array or None
-        The p-values of the letters' test for each two runs, or None.
-    differences : tuple of Difference
-        The differences that were asked for: from the baseline, or of each two runs.
-    left_out : tuple of str
-        Queries that some runs have and some have not.
-    """
-
-    measure: str
-    signature: Signature | None
-    qids: tuple[str, ...]
-    values: FloatArray
-    means: FloatArray
-    low: FloatArray
-    high: FloatArray
-    best: tuple[int, ...]
-    letters: tuple[str, ...]
-    anova: Anova | None
-    pairs_p: FloatArray | None
-    differences: tuple[Difference, ...]
-    left_out: tuple[str, ...]
+__all__ = ["Comparison"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
+class Comparison(Outcome):
     """Runs compared over the same queries; printed as a table, and shown as one in a notebook.
 
     Attributes
@@ -194,16 +42,6 @@ class Comparison:
     notes : tuple of str
         What was left out or assumed.
     """
-
-    runs: tuple[str, ...]
-    baseline: int | None
-    measures: tuple[Compared, ...]
-    settings: Settings
-    family: int
-    files: tuple[str, ...]
-    judgments_name: str = ""
-    notes: tuple[str, ...] = ()
-    version: str = __version__
 
     def __getitem__(self, measure: str) -> Compared:
         if not isinstance(measure, str):
@@ -246,7 +84,7 @@ class Comparison:
         Parameters
         ----------
         format : str
-            One of the formats of `output.comparisons.COMPARISON_FORMATS`.
+            One of `rendering.FORMATS`.
         digits : int, optional
             Decimals; by default 4 for people, and all for programs.
         colour : bool
@@ -259,13 +97,10 @@ class Comparison:
         ValueError
             There is no such format, or `digits` is negative.
         """
-        from treceval_py.comparing.show import COMPARISON_FORMATS, Layout
-
-        if format not in COMPARISON_FORMATS:
-            raise ValueError(f"format must be one of {', '.join(COMPARISON_FORMATS)}, not {format!r}")
         if digits is not None and digits < 0:
             raise ValueError(f"digits must be 0 or more, not {digits}")
-        return COMPARISON_FORMATS[format](self, Layout(digits=digits, colour=colour, width=width))
+        style = Style(digits=digits, colour=colour, width=width)
+        return render(document_of(self, style), format, style)
 
     def to_latex(self, *, digits: int | None = None) -> str:
         """Return a LaTeX table in the style of booktabs, with a caption that states the test."""
@@ -282,9 +117,6 @@ class Comparison:
     def to_pandas(self) -> pd.DataFrame:
         """Return a DataFrame with a row for each difference: measure, run, other, means and all that was found."""
         import pandas as pd
-
-        from treceval_py.comparing.show import records
-        from treceval_py.scoring.show.tabular import json_safe
 
         # pandas keeps text as Arrow does, which has no bytes that are not UTF-8.
         rows = [

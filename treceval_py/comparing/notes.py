@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from treceval_py.comparing.comparison import Compared, Settings
+from treceval_py.comparing.outcome import Compared, Settings
 from treceval_py.comparing.scores import Aligned
 from treceval_py.data.ids import first_of
 

@@ -22,7 +22,7 @@ from treceval_py.comparing.resampling import randomisation, randomised_tukey
 from treceval_py.comparing.variance import tukey, two_way_anova
 
 if TYPE_CHECKING:
-    from treceval_py.comparing.comparison import Settings
+    from treceval_py.comparing.outcome import Settings
 
 __all__ = ["GROUPS", "METHODS", "TESTS", "Test", "explanations"]
 

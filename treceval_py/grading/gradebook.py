@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import math
-import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from treceval_py.checking.catalogue import CODES
 from treceval_py.checking.findings import ERROR, SEVERITIES, WARNING
@@ -14,21 +13,13 @@ from treceval_py.errors import visible
 from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.points import Marks
 from treceval_py.grading.records import VERDICTS, Graded
-from treceval_py.scoring.show.tabular import json_safe
-
-if TYPE_CHECKING:
-    from typing import TypeAlias
+from treceval_py.rendering import render
+from treceval_py.rendering.envelope import Made, plain
+from treceval_py.rendering.tables import Cell, Column, Document, Style, Table
 
 __all__ = [
     "BASELINE",
-    "COUNT",
-    "POINTS",
     "QUESTION",
-    "TEXT",
-    "VALUE",
-    "Cell",
-    "Column",
-    "Sheet",
     "by_severity",
     "graded_json",
     "gradebook_csv",
@@ -37,10 +28,10 @@ __all__ = [
     "shown",
 ]
 
-TEXT, POINTS, VALUE, COUNT = "text", "points", "value", "count"
-"""What a column holds: text, points (two decimals), values of measures (four decimals), whole numbers."""
+COUNT, POINTS, VALUE = 0, 2, 4
+"""Decimals of whole numbers, of points and of values of measures."""
 
-Cell: TypeAlias = "str | float | int | None"
+Rows: TypeAlias = "list[tuple[Cell, ...]]"
 
 QUESTION = "a question to look into, not a verdict"
 """What a pair of runs that are alike is."""
@@ -54,35 +45,6 @@ PART_OF = {"run": "run", "measure": "measures", "claim": "claims", "claims": "cl
 
 BASELINE = "(the baseline)"
 LONGEST = 1000
-
-# What a spreadsheet takes for the beginning of a formula. Where the list separator is a semicolon, as in much of
-# Europe, a cell also begins after each semicolon of the text. The wide forms are those of East Asian keyboards.
-_FORMULA = re.compile("(^|;)(?=\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20])")
-
-
-class Column(NamedTuple):
-    """The title of a column, and what it holds: `TEXT`, `POINTS`, `VALUE` or `COUNT`."""
-
-    title: str
-    kind: str = TEXT
-
-
-class Sheet(NamedTuple):
-    """A table.
-
-    Attributes
-    ----------
-    name : str
-        Its name, 31 characters at most.
-    columns : tuple of Column
-        The columns.
-    rows : list of tuple
-        A cell for each column: text, a number, or None where there is nothing.
-    """
-
-    name: str
-    columns: tuple[Column, ...]
-    rows: list[tuple[Cell, ...]]
 
 
 def gradebook_csv(grades: Grades) -> str:
@@ -108,19 +70,10 @@ def gradebook_csv(grades: Grades) -> str:
 
     OWASP. CSV Injection. https://owasp.org/www-community/attacks/CSV_Injection
     """
-    import csv
-
-    sheet = _grades_sheet(grades)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([_harmless(column.title) for column in sheet.columns])
-    for row in sheet.rows:
-        cells = zip(row, sheet.columns, strict=True)
-        writer.writerow([_csv_cell(cell, column.kind) for cell, column in cells])
-    return text.getvalue()
+    return render(Document("gradebook", [_grades_sheet(grades)], lambda _: Made()), "csv", Style())
 
 
-def sheets_of(grades: Grades) -> tuple[Sheet, ...]:
+def sheets_of(grades: Grades) -> tuple[Table, ...]:
     """Lay out the sheets of a gradebook."""
     return (
         _grades_sheet(grades),
@@ -146,45 +99,49 @@ def shown(text: str, most: int = LONGEST) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _csv_cell(cell: Cell, kind: str) -> Cell:
-    if isinstance(cell, str):
-        return _harmless(cell)
-    return f"{cell:.2f}" if kind == POINTS and cell is not None else cell
-
-
-def _harmless(text: str) -> str:
-    return _FORMULA.sub(r"\1'", text)
-
-
 # The sheets ---------------------------------------------------------------------------------------
 
 
-def _grades_sheet(grades: Grades) -> Sheet:
+def _text(title: str) -> Column:
+    return Column(title, (), text=True)
+
+
+def _number(title: str, digits: int) -> Column:
+    """Return a column of numbers; points have their decimals in every format."""
+    return Column(title, (), digits=digits, fixed=digits == POINTS)
+
+
+def _sheet(name: str, columns: Sequence[Column], rows: Rows) -> Table:
+    cells = zip(*rows, strict=True) if rows else ((),) * len(columns)
+    return Table(tuple(column._replace(cells=each) for column, each in zip(columns, cells, strict=True)), name)
+
+
+def _grades_sheet(grades: Grades) -> Table:
     of_parts = [_points_of_parts(entry.marks) for entry in grades.entries]
     parts = [part for part in PARTS if any(part in points for points in of_parts)]
     names = list(grades.measures)
-    columns = [Column("student"), Column("points", POINTS), Column("out of", POINTS), Column("passed")]
-    columns += [Column(f"points: {part}", POINTS) for part in parts]
-    columns += [Column("status"), Column("reason")]
-    columns += [Column(name, VALUE) for name in names]
+    columns = [_text("student"), _number("points", POINTS), _number("out of", POINTS), _text("passed")]
+    columns += [_number(f"points: {part}", POINTS) for part in parts]
+    columns += [_text("status"), _text("reason")]
+    columns += [_number(name, VALUE) for name in names]
     if grades.baseline and names:
-        columns += [Column(f"{names[0]} less baseline", VALUE), Column("queries above", COUNT)]
-        columns += [Column("queries below", COUNT)]
-    columns += [Column(f"claims: {verdict}", COUNT) for verdict in VERDICTS]
-    columns += [Column("run"), Column("lines", COUNT), Column("queries", COUNT), Column("queries missing", COUNT)]
-    columns += [Column("errors", COUNT), Column("warnings", COUNT), Column("repairs", COUNT)]
-    columns += [Column("to look into"), Column("feedback")]
+        columns += [_number(f"{names[0]} less baseline", VALUE), _number("queries above", COUNT)]
+        columns += [_number("queries below", COUNT)]
+    columns += [_number(f"claims: {verdict}", COUNT) for verdict in VERDICTS]
+    columns += [_text("run"), _number("lines", COUNT), _number("queries", COUNT), _number("queries missing", COUNT)]
+    columns += [_number("errors", COUNT), _number("warnings", COUNT), _number("repairs", COUNT)]
+    columns += [_text("to look into"), _text("feedback")]
     questions = _questions(grades)
     rows = [
         _grades_row(entry, grades, [points.get(part) for part in parts], questions.get(place, ""))
         for place, (entry, points) in enumerate(zip(grades.entries, of_parts, strict=True))
     ]
-    return Sheet("Grades", tuple(columns), rows)
+    return _sheet("Grades", columns, rows)
 
 
 def _grades_row(entry: Entry, grades: Grades, parts: list[float | None], question: str) -> tuple[Cell, ...]:
     graded, marks = entry.graded, entry.marks
-    cells: list[Cell] = [shown(graded.student), marks.total, marks.most]
+    cells: list[Cell] = [shown(graded.student), float(marks.total), float(marks.most)]
     cells.append("" if marks.passed is None else "yes" if marks.passed else "no")
     cells += parts
     cells += [graded.status, shown(graded.reason)]
@@ -265,26 +222,26 @@ def _name_of(grades: Grades, place: int) -> str:
     return shown(grades.entries[place].graded.student) if place >= 0 else BASELINE
 
 
-def _claims_sheet(grades: Grades) -> Sheet:
+def _claims_sheet(grades: Grades) -> Table:
     columns = (
-        *(Column("student"), Column("measure"), Column("claimed"), Column("value", VALUE), Column("verdict")),
-        *(Column("why"), Column("profile"), Column("place")),
+        *(_text("student"), _text("measure"), _text("claimed"), _number("value", VALUE), _text("verdict")),
+        *(_text("why"), _text("profile"), _text("place")),
     )
-    rows: list[tuple[Cell, ...]] = []
+    rows: Rows = []
     for entry in grades.entries:
         for claim in entry.graded.claims:
             said = (shown(claim.why), shown(claim.profile), shown(claim.place))
             claimed = (shown(claim.measure), shown(claim.text), claim.value, claim.verdict)
             rows.append((shown(entry.graded.student), *claimed, *said))
-    return Sheet("Claims", columns, rows)
+    return _sheet("Claims", columns, rows)
 
 
-def _findings_sheet(grades: Grades) -> Sheet:
+def _findings_sheet(grades: Grades) -> Table:
     columns = (
-        *(Column("student"), Column("severity"), Column("code"), Column("file"), Column("line", COUNT)),
-        *(Column("column", COUNT), Column("what was found"), Column("what to do")),
+        *(_text("student"), _text("severity"), _text("code"), _text("file"), _number("line", COUNT)),
+        *(_number("column", COUNT), _text("what was found"), _text("what to do")),
     )
-    rows: list[tuple[Cell, ...]] = []
+    rows: Rows = []
     for entry in grades.entries:
         student = shown(entry.graded.student)
         kept = Counter(finding.code for finding in entry.graded.findings)
@@ -295,23 +252,23 @@ def _findings_sheet(grades: Grades) -> Sheet:
             if number > kept[code]:
                 more = f"{number - kept[code]:,} more of this code"
                 rows.append((student, CODES[code].severity if code in CODES else "", code, "", None, None, more, ""))
-    return Sheet("Findings", columns, rows)
+    return _sheet("Findings", columns, rows)
 
 
-def _alike_sheet(grades: Grades) -> Sheet:
+def _alike_sheet(grades: Grades) -> Table:
     columns = (
-        *(Column("student"), Column("and"), Column("what is alike"), Column("mean overlap", VALUE)),
-        *(Column("queries", COUNT), Column("what this is")),
+        *(_text("student"), _text("and"), _text("what is alike"), _number("mean overlap", VALUE)),
+        *(_number("queries", COUNT), _text("what this is")),
     )
-    rows: list[tuple[Cell, ...]] = [
+    rows: Rows = [
         (_name_of(grades, pair.first), _name_of(grades, pair.second), pair.kind, pair.overlap, pair.queries, QUESTION)
         for pair in grades.pairs
     ]
-    return Sheet("Alike", columns, rows)
+    return _sheet("Alike", columns, rows)
 
 
-def _about_sheet(grades: Grades) -> Sheet:
-    rows: list[tuple[Cell, ...]] = [
+def _about_sheet(grades: Grades) -> Table:
+    rows: Rows = [
         ("assignment", shown(grades.rules.title)),
         ("judgments", shown(grades.qrels)),
         ("submissions", shown(grades.submissions)),
@@ -324,7 +281,7 @@ def _about_sheet(grades: Grades) -> Sheet:
     too_good = perfect(grades).items()
     rows += [("to look into", f"{_name_of(grades, place)}: {sentence}") for place, sentence in too_good]
     rows += [("note", shown(note)) for note in grades.notes]
-    return Sheet("About", (Column("what"), Column("is", VALUE)), rows)
+    return _sheet("About", (_text("what"), _number("is", VALUE)), rows)
 
 
 # One submission for programs ----------------------------------------------------------------------
@@ -355,7 +312,7 @@ def graded_json(entry: Entry, grades: Grades) -> dict[str, Any]:
         "points": marks.total,
         "most": marks.most,
         "passed": marks.passed,
-        "marks": [mark._asdict() for mark in marks.items],
+        "marks": marks.items,
         "run": graded.run,
         "kind": graded.kind,
         "profile": graded.profile,
@@ -363,33 +320,17 @@ def graded_json(entry: Entry, grades: Grades) -> dict[str, Any]:
         "queries": graded.queries,
         "documents": graded.documents,
         "missing_queries": {"missing": missing, "judged": judged},
-        "measures": dict(graded.measures),
-        "signatures": dict(graded.signatures),
-        "baseline": dict(grades.baseline_measures),
-        "against": _plain(graded.against),
-        "claims": [claim._asdict() for claim in graded.claims],
-        "files": [file._asdict() for file in graded.files],
-        "findings": [finding._asdict() for finding in graded.findings],
-        "counts": dict(graded.counts),
+        "measures": graded.measures,
+        "signatures": graded.signatures,
+        "baseline": grades.baseline_measures,
+        "against": graded.against,
+        "claims": graded.claims,
+        "files": graded.files,
+        "findings": graded.findings,
+        "counts": graded.counts,
         "severities": {severity: found[severity] for severity in SEVERITIES},
-        "repairs": list(graded.repairs),
+        "repairs": graded.repairs,
         "sha256": graded.hash_of_run,
     }
-    made = _plain(document)
-    assert isinstance(made, dict)
+    made: dict[str, Any] = plain(document)
     return made
-
-
-def _plain(value: Any) -> Any:
-    """Return named tuples as dictionaries, text as Unicode, and numbers as JSON has them."""
-    if isinstance(value, str):
-        return json_safe(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if hasattr(value, "_asdict"):
-        value = value._asdict()
-    if isinstance(value, dict):
-        return {json_safe(str(key)): _plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    return value

@@ -9,14 +9,17 @@ from datetime import datetime
 from typing import Any
 
 from treceval_py.errors import OutputError
-from treceval_py.grading.gradebook import COUNT, POINTS, TEXT, VALUE, Cell, Sheet, sheets_of
+from treceval_py.grading.gradebook import COUNT, POINTS, VALUE, sheets_of
 from treceval_py.grading.grades import Grades
+from treceval_py.rendering.tables import Cell, Table
 
 __all__ = ["INSTALL", "gradebook_xlsx", "workbook"]
 
 INSTALL = "pip install 'treceval-py[grade]'"
 
-FORMATS = {TEXT: "@", POINTS: "0.00", VALUE: "0.0000", COUNT: "#,##0"}
+FORMATS = {None: "@", POINTS: "0.00", VALUE: "0.0000", COUNT: "#,##0"}
+"""Those of Excel by decimals; None is text."""
+
 NARROWEST, WIDEST = 6, 60
 # What a cell of Excel can hold; a longer text makes it refuse the file.
 LONGEST = 32_767
@@ -45,12 +48,12 @@ def gradebook_xlsx(grades: Grades) -> bytes:
     return workbook(sheets_of(grades))
 
 
-def workbook(sheets: Sequence[Sheet]) -> bytes:
+def workbook(sheets: Sequence[Table]) -> bytes:
     """Return tables as a workbook, one sheet each: titles that stay in sight, filters, numbers as numbers.
 
     Parameters
     ----------
-    sheets : sequence of Sheet
+    sheets : sequence of Table
         The tables.
 
     Returns
@@ -80,29 +83,29 @@ def workbook(sheets: Sequence[Sheet]) -> bytes:
     )
     book.set_properties({"created": MADE, "title": "Gradebook"})
     title = book.add_format({"bold": True, "bottom": 1, "valign": "top", "text_wrap": True})
-    formats = {kind: book.add_format({"num_format": form, "valign": "top"}) for kind, form in FORMATS.items()}
+    formats = {digits: book.add_format({"num_format": form, "valign": "top"}) for digits, form in FORMATS.items()}
     for sheet in sheets:
         _write(book.add_worksheet(sheet.name), sheet, title, formats)
     book.close()
     return stream.getvalue()
 
 
-def _write(page: Any, sheet: Sheet, title: Any, formats: dict[str, Any]) -> None:
+def _write(page: Any, sheet: Table, title: Any, formats: dict[int | None, Any]) -> None:
     for number, column in enumerate(sheet.columns):
-        page.set_column(number, number, _width(column.title, (row[number] for row in sheet.rows)))
-        page.write_string(0, number, column.title, title)
-    for line, row in enumerate(sheet.rows, 1):
+        page.set_column(number, number, _width(column.key, column.cells))
+        page.write_string(0, number, column.key, title)
+    for line, row in enumerate(zip(*(column.cells for column in sheet.columns), strict=True), 1):
         for number, (cell, column) in enumerate(zip(row, sheet.columns, strict=True)):
             if cell is None or cell == "":
                 continue
             if isinstance(cell, str):
-                page.write_string(line, number, cell[:LONGEST], formats[TEXT])
+                page.write_string(line, number, cell[:LONGEST], formats[None])
             elif math.isfinite(cell):
-                page.write_number(line, number, cell, formats[column.kind])
+                page.write_number(line, number, cell, formats[column.digits])
             else:  # Excel has no such numbers
-                page.write_string(line, number, str(cell), formats[TEXT])
+                page.write_string(line, number, str(cell), formats[None])
     page.freeze_panes(1, 1)
-    page.autofilter(0, 0, max(len(sheet.rows), 1), len(sheet.columns) - 1)
+    page.autofilter(0, 0, max(sheet.rows, 1), len(sheet.columns) - 1)
     page.set_landscape()
     page.set_paper(9)
     page.fit_to_pages(1, 0)

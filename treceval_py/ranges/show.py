@@ -1,64 +1,69 @@
-"""The ranges of values as text: a table, CSV, TSV, JSON or Markdown."""
+"""The ranges of values as tables: one for ties, and one for unjudged documents."""
 
 from __future__ import annotations
 
-import io
-import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from treceval_py.errors import visible
-from treceval_py.rendering.terminal import drawn
-from treceval_py.scoring.show.options import Options
-from treceval_py.scoring.show.tabular import json_safe
+from treceval_py.rendering import render
+from treceval_py.rendering.envelope import Made
+from treceval_py.rendering.tables import Cell, Column, Document, Style, Table
+from treceval_py.scoring.show import Options, common_signatures
 
 if TYPE_CHECKING:
+    from treceval_py._types import FloatArray
     from treceval_py.ranges import Sensitivity
 
-__all__ = ["RANGE_FORMATS", "ranges_text"]
-
-RANGE_FORMATS = ("table", "csv", "tsv", "json", "markdown")
-"""The formats in which ranges can be printed."""
+__all__ = ["ranges_text"]
 
 ALL = "all"
 
-Cell = str | float | int | None
+GROUPS = {"ties": "over all orders of ties", "unjudged": "over all labels"}
+"""The common heads of the ends of ranges."""
 
 Record = dict[str, Cell]
 
 
-def ranges_text(found: Sequence[Sensitivity], options: Options, format: str) -> str:
-    """Return the ranges of one or more runs; one block, or list, for ties and one for unjudged documents."""
-    blocks = {"ties": _ties(found, options), "unjudged": _unjudged(found, options)}
-    there = {name: rows for name, rows in blocks.items() if rows}
-    if format == "json":
-        import json
+def ranges_text(
+    found: Sequence[Sensitivity], format: str, options: Options, style: Style, notes: Sequence[str] = ()
+) -> str:
+    """Return the ranges of one or more runs as text; one table for ties and one for unjudged documents.
 
-        shown = {
-            name: [{key: _plain(cell) for key, cell in row.items()} for row in rows] for name, rows in there.items()
-        }
-        return json.dumps(shown, indent=2, ensure_ascii=False) + "\n"
-    draw = {"table": _table, "csv": _separated, "tsv": _separated, "markdown": _markdown}[format]
-    return "\n".join(draw(rows, options, format) for rows in there.values())
+    Parameters
+    ----------
+    found : sequence of Sensitivity
+        The ranges of each run.
+    format : str
+        One of `rendering.FORMATS`.
+    options : Options
+        What is printed.
+    style : Style
+        How it is printed.
+    notes : sequence of str
+        What JSON says of them.
+    """
+    records = {"ties": _ties(found, options), "unjudged": _unjudged(found, options)}
+    tables = [_table(name, rows, options, many=len(found) > 1) for name, rows in records.items() if rows]
+    return render(Document("ranges", tables, lambda _: _made(found, notes)), format, style)
+
+
+def _made(found: Sequence[Sensitivity], notes: Sequence[str]) -> Made:
+    results = [each.results for each in found]
+    first = results[0]
+    runs = [{"name": run.run_name, "file": run.run_name, "tag": run.tag} for run in results]
+    return Made(first.judgments_name, first.profile, first.complete, common_signatures(results), runs, notes=notes)
 
 
 def _ties(found: Sequence[Sensitivity], options: Options) -> list[Record]:
     rows: list[Record] = []
     for each in found:
         for name, tied in each.ties.items():
-            head = _head(found, each, name)
-            queries = enumerate(each.qids[name]) if options.per_query and _by_query(each, name) else ()
-            for row, qid in queries:
-                columns = (tied.lowest, tied.expected, tied.highest)
-                lowest, expected, highest = (float(column[row]) for column in columns)
-                value = each.results[qid].get(name)
-                rows.append(
-                    {"query": qid, **head, "value": value, "lowest": lowest, "expected": expected, "highest": highest}
-                )
+            columns = {"lowest": tied.lowest, "expected": tied.expected, "highest": tied.highest}
+            rows += _by_query(each, name, columns, options)
             if options.summary:
                 means = {"lowest": tied.lowest_mean, "expected": tied.expected_mean, "highest": tied.highest_mean}
-                summary: Record = {"query": ALL, **head, "value": each.results.mean[name], **means}
-                rows.append({**summary, "queries touched": tied.num_touched, "queries": len(tied.touched)})
+                rows.append(_summary(each, name, means))
+                rows[-1] |= {"queries touched": tied.num_touched, "queries": len(tied.touched)}
     return rows
 
 
@@ -66,73 +71,44 @@ def _unjudged(found: Sequence[Sensitivity], options: Options) -> list[Record]:
     rows: list[Record] = []
     for each in found:
         for name, unjudged in each.unjudged.items():
-            head = _head(found, each, name)
-            queries = enumerate(each.qids[name]) if options.per_query and _by_query(each, name) else ()
-            for row, qid in queries:
-                columns = (unjudged.lowest, unjudged.highest, unjudged.judged)
-                lowest, highest, judged = (float(column[row]) for column in columns)
-                value = each.results[qid].get(name)
-                rows.append(
-                    {"query": qid, **head, "value": value, "lowest": lowest, "highest": highest, "judged": judged}
-                )
+            columns = {"lowest": unjudged.lowest, "highest": unjudged.highest, "judged": unjudged.judged}
+            rows += _by_query(each, name, columns, options)
             if options.summary:
                 means = {"lowest": unjudged.lowest_mean, "highest": unjudged.highest_mean}
-                summary: Record = {"query": ALL, **head, "value": each.results.mean[name], **means}
-                rows.append({**summary, "judged": unjudged.judged_mean})
+                rows.append(_summary(each, name, {**means, "judged": unjudged.judged_mean}))
     return rows
 
 
-def _by_query(each: Sensitivity, name: str) -> bool:
-    """Tell whether a measure has values by query."""
-    return each.results.measures[each.results.names.index(name)].family.per_query
+def _by_query(each: Sensitivity, name: str, columns: Mapping[str, FloatArray], options: Options) -> list[Record]:
+    """Return a record for each query, if these are asked for and the measure has values by query."""
+    results = each.results
+    if not options.per_query or not results.measures[results.names.index(name)].family.per_query:
+        return []
+    return [
+        {"query": qid, "run": results.run_name, "measure": name, "value": results[qid].get(name)}
+        | {key: float(column[row]) for key, column in columns.items()}
+        for row, qid in enumerate(each.qids[name])
+    ]
 
 
-def _head(found: Sequence[Sensitivity], each: Sensitivity, name: str) -> Record:
-    return {"run": each.results.run_name, "measure": name} if len(found) > 1 else {"measure": name}
+def _summary(each: Sensitivity, name: str, means: Mapping[str, float]) -> Record:
+    results = each.results
+    return {"query": ALL, "run": results.run_name, "measure": name, "value": results.mean[name], **means}
 
 
-def _columns(rows: Sequence[Record], options: Options) -> list[str]:
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    return columns if options.per_query else [column for column in columns if column != "query"]
-
-
-def _plain(cell: Cell) -> Any:
-    if isinstance(cell, str):
-        return json_safe(cell)
-    return None if isinstance(cell, float) and math.isnan(cell) else cell
-
-
-def _text(cell: Cell, options: Options, default: int | None) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, float):
-        digits = default if options.digits is None else options.digits
-        if math.isnan(cell):
-            return "not known" if default is not None else ""
-        return repr(cell) if digits is None else f"{cell:.{digits}f}"
-    return str(cell)
-
-
-def _separated(rows: Sequence[Record], options: Options, format: str) -> str:
-    import csv
-
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter="," if format == "csv" else "\t", lineterminator="\n")
-    columns = _columns(rows, options)
-    writer.writerow(columns)
-    writer.writerows([_text(row.get(column), options, None) for column in columns] for row in rows)
-    return text.getvalue()
-
-
-def _table(rows: Sequence[Record], options: Options, format: str) -> str:  # noqa: ARG001 - as the others
-    columns = _columns(rows, options)
-    left = sum(column in ("query", "run", "measure") for column in columns)
-    cells = [[visible(_text(row.get(column), options, 4)) for column in columns] for row in rows]
-    return drawn(columns, cells, left, colour=options.colour)
-
-
-def _markdown(rows: Sequence[Record], options: Options, format: str) -> str:  # noqa: ARG001 - as the others
-    columns = _columns(rows, options)
-    lines = [columns, [":--" if column in ("query", "run", "measure") else "--:" for column in columns]]
-    lines += [[visible(_text(row.get(column), options, 4)).replace("|", "\\|") for column in columns] for row in rows]
-    return "".join("| " + " | ".join(cells) + " |\n" for cells in lines)
+def _table(name: str, rows: Sequence[Record], options: Options, *, many: bool) -> Table:
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    shown = {"query": options.per_query, "run": many}
+    columns = [
+        Column(
+            key,
+            [row.get(key) for row in rows],
+            text=key in ("query", "run", "measure"),
+            head=key == "measure",
+            unknown="not known",
+            group=GROUPS[name] if key in ("lowest", "expected", "highest") else "",
+        )
+        for key in keys
+        if shown.get(key, True)
+    ]
+    return Table(tuple(columns), name, naming=sum(column.text for column in columns))

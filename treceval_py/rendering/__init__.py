@@ -1,1 +1,51 @@
-"""Drawing tables in every format, with the escaping that each needs."""
+"""Drawing tables in every format, with the escaping that each needs.
+
+A format is a module of `rendering.formats` with ``draw(document, style)``, which returns the text. Formats are found by
+their files, so adding one is adding a file. A format is imported when something is drawn in it.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+
+from treceval_py.rendering.tables import Document, Style
+
+__all__ = ["FORMATS", "render"]
+
+_FIRST = ("table", "csv", "tsv", "json", "markdown", "latex", "html")
+
+FORMATS: tuple[str, ...] = tuple(
+    sorted(
+        (
+            name[:-3]
+            for name in os.listdir(os.path.join(__path__[0], "formats"))
+            if name[-3:] == ".py" and name[0] != "_"
+        ),
+        key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name),
+    )
+)
+"""The formats, in the order in which they are listed."""
+
+
+def render(document: Document, format: str, style: Style) -> str:
+    """Return a document as text.
+
+    Parameters
+    ----------
+    document : Document
+        The document.
+    format : str
+        One of `FORMATS`.
+    style : Style
+        How it is drawn.
+
+    Raises
+    ------
+    ValueError
+        There is no such format.
+    """
+    if format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
+    text: str = import_module(f"treceval_py.rendering.formats.{format}").draw(document, style)
+    return text

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 
-__all__ = ["drawn", "width_of", "wrapped"]
+__all__ = ["BETWEEN", "BOLD", "FAINT", "PLAIN", "cut", "drawn", "padded", "panels", "width_of", "wrapped"]
 
-BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
+BOLD, FAINT, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 BETWEEN = "   "
 
 
@@ -15,7 +15,7 @@ def drawn(
     rows: Sequence[Sequence[str]],
     left: int,
     *,
-    breaks: Sequence[int] = (),
+    breaks: Mapping[int, str] | Sequence[int] = (),
     colour: bool = False,
     bold: Container[tuple[int, int]] = (),
 ) -> str:
@@ -29,8 +29,8 @@ def drawn(
         The cells, C in each row, without control characters.
     left : int
         How many columns, from the first one, are aligned to the left; the others are aligned to the right.
-    breaks : sequence of int
-        The rows before which a line is left free.
+    breaks : mapping of int to str, or sequence of int
+        The rows before which a line is left free, with a title for those that follow.
     colour : bool
         Whether the header is bold, and the cells that are named next.
     bold : container of (row, column)
@@ -40,7 +40,7 @@ def drawn(
     widths = [[width_of(cell) for cell in column] for column in columns]
     wide = [max(column) for column in widths]
     lines: list[str] = []
-    free = set(breaks)
+    titles = breaks if isinstance(breaks, Mapping) else dict.fromkeys(breaks, "")
     for number, cells in enumerate([header, *rows]):
         padded = [
             cell + " " * (wide[at] - widths[at][number]) if at < left else " " * (wide[at] - widths[at][number]) + cell
@@ -48,8 +48,10 @@ def drawn(
         ]
         if colour:
             padded = [f"{BOLD}{cell}{PLAIN}" if (number - 1, at) in bold else cell for at, cell in enumerate(padded)]
-        if number - 1 in free:
-            lines.append("")
+        if number - 1 in titles:
+            lines += [""] * (number > 1)
+            if title := titles[number - 1]:
+                lines.append(f"{BOLD}{title}:{PLAIN}" if colour else f"{title}:")
         line = BETWEEN.join(padded).rstrip()
         lines.append(f"{BOLD}{line}{PLAIN}" if colour and number == 0 else line)
         if number == 0:
@@ -64,6 +66,43 @@ def width_of(cell: str) -> int:
     from rich.cells import cell_len
 
     return cell_len(cell)
+
+
+def padded(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Return cells as a line, the first one to the left and the others to the right."""
+    first, *others = ((cell, " " * (width - width_of(cell))) for cell, width in zip(cells, widths, strict=True))
+    return "  ".join(["".join(first), *(space + cell for cell, space in others)])
+
+
+def cut(text: str, width: int) -> str:
+    """Return as much of a text as fits."""
+    if width_of(text) <= width:
+        return text
+    if width < 1:
+        return ""
+    from rich.cells import set_cell_size
+
+    return set_cell_size(text, width - 1).rstrip() + "…"
+
+
+def panels(widths: Sequence[float], room: float) -> list[range]:
+    """Divide columns into blocks, each as many as there is room for, and one at least.
+
+    Parameters
+    ----------
+    widths : sequence of float, length M
+        How wide each column is, with the space before it.
+    room : float
+        How wide a block may be.
+    """
+    blocks: list[range] = []
+    start, used = 0, 0.0
+    for at, width in enumerate(widths):
+        if at > start and used + width > room:
+            blocks.append(range(start, at))
+            start, used = at, 0.0
+        used += width
+    return [*blocks, range(start, len(widths))]
 
 
 def wrapped(line: str, width: int | None) -> list[str]:

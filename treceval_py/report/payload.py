@@ -15,14 +15,15 @@ from treceval_py.data.ranking import limit_of
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError
 from treceval_py.io.target import written_whole
+from treceval_py.rendering.envelope import plain
 from treceval_py.report.curves import Basis, basis_of, curves_of
 from treceval_py.report.warnings import warnings_of
 from treceval_py.scoring.profiles import PROFILES
-from treceval_py.scoring.show.tabular import json_safe
 from treceval_py.scoring.signatures import concise
 
 if TYPE_CHECKING:
-    from treceval_py.comparing.comparison import Compared, Comparison
+    from treceval_py.comparing.comparison import Comparison
+    from treceval_py.comparing.outcome import Compared
 
 __all__ = ["OVERLAP_DEPTH", "PERSISTENCE", "report_payload", "write_report"]
 
@@ -85,8 +86,8 @@ def report_payload(
     DataError
         A run is to be ranked by ranks that it has not.
     """
-    from treceval_py.comparing.show.layout import Layout, methods, notes
-    from treceval_py.comparing.show.web import differences_html
+    from treceval_py.comparing.show.layout import methods, notes
+    from treceval_py.comparing.show.tables import differences_html
 
     if runs is not None and len(runs) != len(comparison.runs):
         raise EvaluationError(
@@ -114,13 +115,13 @@ def report_payload(
         "confidence": comparison.settings.confidence,
         "measures": [_measure(comparison, each) for each in comparison.measures],
         "summary_sentences": [*(said[subject] for subject in SUMMARY if subject in said), *notes(comparison)],
-        "differences_html": differences_html(comparison, Layout()),
+        "differences_html": differences_html(comparison),
         **_curves(basis, qrels, runs),
         "overlap": _overlap(comparison, basis, runs),
         "warnings": [each._asdict() for each in warnings_of(comparison, qrels, runs)],
         "reproduce": _reproduce(comparison, qrels, runs, command),
     }
-    safe: dict[str, Any] = _safe(payload)
+    safe: dict[str, Any] = plain(payload)
     return safe
 
 
@@ -156,7 +157,7 @@ def _runs(comparison: Comparison, runs: Sequence[Run] | None) -> list[dict[str, 
 
 def _measure(comparison: Comparison, compared: Compared) -> dict[str, Any]:
     """Return what the page shows of a measure."""
-    from treceval_py.comparing.show.layout import mark_of
+    from treceval_py.comparing.show.tables import mark_of
 
     adjusted = [math.nan] * len(comparison.runs)
     marks = [""] * len(comparison.runs)
@@ -254,23 +255,3 @@ def _command_line(words: Iterable[str]) -> str:
     import shlex
 
     return shlex.join(words)
-
-
-def _safe(value: Any) -> Any:
-    """Return data as JSON can have it: text that is Unicode, and no number that is not finite."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, str):
-        return _safe_text(value)
-    if isinstance(value, dict):
-        return {_safe(key): _safe(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_safe(each) for each in value]
-    return value
-
-
-def _safe_text(text: str) -> str:
-    try:
-        return json_safe(text)
-    except UnicodeEncodeError:  # half of a character, as JSON can escape one, which is no byte of any file
-        return text.encode("utf-8", "backslashreplace").decode("utf-8")

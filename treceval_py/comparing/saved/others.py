@@ -27,6 +27,7 @@ _OTHERS = {
     ),
     "comparison": _Other("this is a comparison, not results of runs", _SAVE),
     "board": _Other("this is a board, not results of runs", _SAVE),
+    "other": _Other("this is JSON of another command, not results of runs", _SAVE),
     "table": _Other("this is a table for people", "Save results with --format json, csv or trec."),
 }
 
@@ -36,6 +37,7 @@ _RANGES = re.compile(rb'\s*\{\s*"(ties|unjudged)"\s*:\s*\[')
 # For terminals: a header over a line, which is drawn with U+2500.
 _DRAWN = re.compile(rb"[^\n]*\n(\xe2\x94\x80){3}")
 _MARKDOWN = re.compile(rb"\|[^\n]*\|[ \r]*\n\|[ :|-]+\|[ \r]*(\n|$)")
+_HTML = re.compile(rb'\s*<section class="treceval-')
 _LATEX = re.compile(rb"\s*(%[^\n]*\n\s*)*(% ?\\usepackage\{|\\begin\{(tabular|table|longtable)\})")
 
 
@@ -43,7 +45,7 @@ def other_kind(head: bytes) -> str:
     """Return what a file is that looks like results and has none, by its beginning; empty for anything else."""
     if _RANGES.match(head):
         return "ranges"
-    return "table" if any(form.match(head) for form in (_DRAWN, _MARKDOWN, _LATEX)) else ""
+    return "table" if any(form.match(head) for form in (_DRAWN, _MARKDOWN, _LATEX, _HTML)) else ""
 
 
 def kind_of_document(document: Mapping[str, Any]) -> str:
@@ -52,6 +54,8 @@ def kind_of_document(document: Mapping[str, Any]) -> str:
         return "ranges"
     if "treceval_py" not in document:
         return ""
+    if document.get("kind", "scores") != "scores":
+        return str(document["kind"]) if document["kind"] in _OTHERS else "other"
     return "comparison" if "settings" in document else "board" if "board" in document else ""
 
 

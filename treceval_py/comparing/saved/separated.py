@@ -12,6 +12,7 @@ from treceval_py.comparing.saved.naming import stem
 from treceval_py.comparing.saved.others import refusal
 from treceval_py.comparing.scores import Scored
 from treceval_py.errors import InputError
+from treceval_py.rendering.escaping import active
 
 __all__ = ["read_separated"]
 
@@ -80,7 +81,7 @@ def _rows(file: str, text: str) -> Iterator[tuple[int, list[str]]]:
     try:
         for row in reader:
             if row:
-                yield line, row
+                yield line, [active(cell) for cell in row]
             line = reader.line_num + 1
     except csv.Error as error:
         what = f"the row cannot be read: {str(error).rstrip('.')}"

@@ -1,32 +1,25 @@
-"""How measures agree on the order of runs, and how the ranked lists of runs agree, as text."""
+"""How measures agree on the order of runs, and how the ranked lists of runs agree, as tables."""
 
 from __future__ import annotations
 
-import io
 import itertools
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from treceval_py.comparing.agreement import Overlap, overlap_of_runs, system_orders
-from treceval_py.comparing.show.latex import typeset
+from treceval_py.comparing.show.tables import made_of
 from treceval_py.data.ranking import PLAIN
-from treceval_py.errors import EvaluationError, MeasureError, visible
-from treceval_py.rendering.terminal import drawn
-from treceval_py.scoring.show.tabular import json_safe
-from treceval_py.scoring.show.text import escaped_markdown
+from treceval_py.errors import EvaluationError
+from treceval_py.rendering import render
+from treceval_py.rendering.tables import Cell, Column, Document, Style, Table, records_table
 
 if TYPE_CHECKING:
     from treceval_py.comparing.comparison import Comparison
     from treceval_py.data.run import Run
 
-__all__ = ["AGREEMENT_FORMATS", "agreement_records", "agreement_text"]
+__all__ = ["agreement_records", "agreement_text"]
 
-Cell: TypeAlias = "str | float | int"
 Record: TypeAlias = "dict[str, Cell]"
-
-AGREEMENT_FORMATS = ("table", "csv", "tsv", "json", "markdown", "latex")
-"""The formats in which agreement can be printed."""
 
 PERSISTENCE = 0.9
 """Of RBO: the first ten ranks have 86 % of its weight."""
@@ -39,25 +32,16 @@ _MEANING = {
 }
 
 _TITLES = {
-    "first": "",
-    "second": "",
     "tau": "Kendall τ",
     "tau_ap": "τ_AP,b",
     "rbo": f"RBO({PERSISTENCE:g})",
     "shared": "shared",
-    "queries": "queries",
 }
 
+_TEX = {"tau": r"Kendall $\tau$", "tau_ap": r"$\tau_{AP,b}$"}
 
-def agreement_text(
-    comparison: Comparison,
-    runs: Sequence[Run] | None,
-    depth: int,
-    format: str = "table",
-    *,
-    digits: int | None = None,
-    colour: bool = False,
-) -> str:
+
+def agreement_text(comparison: Comparison, runs: Sequence[Run] | None, depth: int, format: str, style: Style) -> str:
     """Return how measures agree on the order of the runs, and how the runs' lists agree.
 
     Parameters
@@ -69,21 +53,15 @@ def agreement_text(
     depth : int
         How many documents of each list are looked at.
     format : str
-        One of `AGREEMENT_FORMATS`.
-    digits : int, optional
-        Decimals; by default 4 for people, all for programs.
-    colour : bool
-        Whether the header is bold.
+        One of `rendering.FORMATS`.
+    style : Style
+        How it is printed.
 
     Raises
     ------
     EvaluationError
         There is nothing to say: fewer than three runs or one measure, and no lists.
-    MeasureError
-        The format is not one of these.
     """
-    if format not in AGREEMENT_FORMATS:
-        raise MeasureError(f"agreement is printed as {', '.join(AGREEMENT_FORMATS)}, not as {format}")
     orders = agreement_records(comparison, None, depth)
     overlap = None if runs is None else _overlap(comparison, runs, depth)
     lists = [] if overlap is None else _of_lists(overlap)
@@ -92,21 +70,14 @@ def agreement_text(
             "the agreement of measures needs three runs and two measures, and that of lists the runs themselves",
             "Give runs rather than saved results, or more of them.",
         )
-    if format == "json":
-        import json
-
-        shown = [{key: _plain(cell) for key, cell in row.items()} for row in [*orders, *lists]]
-        return json.dumps(shown, indent=2, ensure_ascii=False) + "\n"
-    if format in ("csv", "tsv"):
-        return _separated([*orders, *lists], "," if format == "csv" else "\t", digits)
-    parts = []
+    tables = [records_table([*orders, *lists])]
     if orders:
         where = f"{len(comparison.runs)} runs by their means"
-        parts.append(_block(f"Do measures order the runs alike? ({where})", orders, "measure", format, digits, colour))
+        tables.append(_for_people(f"Do measures order the runs alike? ({where})", orders, "measure"))
     if overlap is not None:
         where = f"first {overlap.depth} documents, {overlap.queries} queries"
-        parts.append(_block(f"Do the runs' lists agree? ({where})", lists, "run", format, digits, colour))
-    return "\n".join(parts)
+        tables.append(_for_people(f"Do the runs' lists agree? ({where})", lists, "run"))
+    return render(Document("agreement", tables, lambda _: made_of(comparison)), format, style)
 
 
 def agreement_records(comparison: Comparison, runs: Sequence[Run] | None, depth: int) -> list[Record]:
@@ -161,53 +132,19 @@ def _of_lists(overlap: Overlap) -> list[Record]:
     ]
 
 
-def _plain(cell: Cell) -> Cell | None:
-    if isinstance(cell, str):
-        return json_safe(cell)
-    return None if math.isnan(cell) else cell
-
-
-def _separated(rows: Sequence[Record], delimiter: str, digits: int | None) -> str:
-    import csv
-
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    writer.writerow(columns)
-    writer.writerows([_text(row.get(column, ""), digits, "") for column in columns] for row in rows)
-    return text.getvalue()
-
-
-def _text(cell: Cell, digits: int | None, nothing: str) -> str:
-    if isinstance(cell, float):
-        if math.isnan(cell):
-            return nothing
-        return repr(cell) if digits is None else f"{cell:.{digits}f}"
-    return str(cell)
-
-
-def _block(
-    title: str, rows: Sequence[Mapping[str, Cell]], what: str, format: str, digits: int | None, colour: bool
-) -> str:
-    columns = [key for key in rows[0] if key not in ("kind", "queries")]
-    header = [{"first": what, "second": "and"}.get(key, _TITLES[key]) for key in columns]
-    cells = [[visible(_text(row[key], 4 if digits is None else digits, "–")) for key in columns] for row in rows]
-    if format == "table":
-        return f"{title}\n\n{drawn(header, cells, 2, colour=colour)}\n{_MEANING[what]}\n"
-    if format == "markdown":
-        lines = [header, [":--", ":--", *["--:"] * (len(columns) - 2)]]
-        text = "".join("| " + " | ".join(line) + " |\n" for line in lines)
-        text += "".join("| " + " | ".join(map(escaped_markdown, line)) + " |\n" for line in cells)
-        return f"{title}\n\n{text}\n{escaped_markdown(_MEANING[what])}\n"
-    symbols = {"Kendall τ": r"Kendall $\tau$", "τ_AP,b": r"$\tau_{AP,b}$"}
-    typed = [
-        "% \\usepackage{booktabs}",
-        "% \\usepackage[T1]{fontenc}",
-        f"% {title}",
-        f"% {_MEANING[what]}",
-        f"\\begin{{tabular}}{{ll{'r' * (len(columns) - 2)}}}",
-        "\\toprule",
-    ]
-    typed += [" & ".join(symbols.get(cell, typeset(cell)) for cell in header) + r" \\", "\\midrule"]
-    typed += [" & ".join(map(typeset, line)) + r" \\" for line in cells]
-    return "\n".join([*typed, "\\bottomrule", "\\end{tabular}", ""])
+def _for_people(title: str, rows: Sequence[Record], what: str) -> Table:
+    titles = _TITLES | {"first": what, "second": "and"}
+    columns = tuple(
+        Column(
+            key,
+            [row[key] for row in rows],
+            titles[key],
+            text=key in ("first", "second"),
+            head=key == "first",
+            programs=False,
+            tex=_TEX.get(key, ""),
+        )
+        for key in rows[0]
+        if key not in ("kind", "queries")
+    )
+    return Table(columns, f"{what}s", title, notes=(_MEANING[what],), naming=2)

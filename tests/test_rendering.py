@@ -1,0 +1,374 @@
+"""Tables in every format: each command has all of them, and data do nothing to whoever reads them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import click
+import jsonschema
+import pytest
+from command import treceval
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treceval_py.cli.commands import treceval as group
+from treceval_py.errors import visible
+from treceval_py.rendering import FORMATS, render
+from treceval_py.rendering.envelope import Made
+from treceval_py.rendering.escaping import active, inert, markdown, markdown_line, typeset
+from treceval_py.rendering.tables import Column, Document, Style, Table
+
+ROOT = Path(__file__).parent.parent
+QRELS, RUNS = "data/qrels.tsv", [f"data/runs/{name}.txt" for name in ("bm25", "jaccard", "minilm")]
+FEW = ["-m", "map", "-m", "P.5"]
+
+COMMANDS = {
+    "score": [
+        [QRELS, RUNS[0], *FEW],
+        [QRELS, *RUNS, *FEW, "-q", "--signature"],
+        [QRELS, RUNS[0], *FEW, "--ties", "--unjudged"],
+    ],
+    "compare": [
+        [QRELS, *RUNS, *FEW],
+        [QRELS, *RUNS[:2], *FEW, "--per-query", "1"],
+        [QRELS, *RUNS, *FEW, "--agreement"],
+    ],
+    "board": [[QRELS, *RUNS, *FEW, "--no-cache"]],
+    "check": [["--qrels", QRELS, RUNS[1]]],
+    "measures": [[]],
+    "profiles": [[]],
+}
+"""What each command that prints a table is called with."""
+
+CASES = [[name, *arguments] for name, several in COMMANDS.items() for arguments in several]
+
+
+def formats_of(name: str) -> list[str]:
+    """Return what a command takes for ``--format``; nothing if it has no such option."""
+    command = group.get_command(click.Context(group), name)
+    assert command is not None
+    options = [each for each in command.params if "--format" in each.opts]
+    return [choice for each in options if isinstance(each.type, click.Choice) for choice in each.type.choices]
+
+
+def test_every_command_that_prints_tables_has_every_format() -> None:
+    having = {name: formats_of(name) for name in group.list_commands(click.Context(group))}
+    assert {name for name, formats in having.items() if "table" in formats} == set(COMMANDS)
+    for name in COMMANDS:
+        assert [each for each in having[name] if each not in {"trec", "coursework", "text", "github"}] == list(FORMATS)
+
+
+def test_the_formats_are_the_files_in_their_order() -> None:
+    assert FORMATS[:7] == ("table", "csv", "tsv", "json", "markdown", "latex", "html")
+    files = (ROOT / "treceval_py/rendering/formats").glob("*.py")
+    assert sorted(FORMATS) == sorted(path.stem for path in files if path.stem[0] != "_")
+    with pytest.raises(ValueError, match=r"format must be one of table, csv, .*, not 'odt'"):
+        render(Document("x", [], lambda _: Made()), "odt", Style())
+
+
+class Tags(HTMLParser):
+    """The tags and texts of a page, with every tag closed in its order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+        self.data: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open.append(tag)
+        self.seen.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.data.append(data)
+
+
+def blocks(text: str) -> Iterator[list[str]]:
+    """Yield the lines of tables that are divided by lines without text."""
+    for block in re.split(r"\n\n+", text.strip("\n")):
+        yield block.split("\n")
+
+
+def check_rectangle(text: str, name: str) -> None:
+    """Assert that text is of a format: a table whose rows have as many cells."""
+    if name in ("csv", "tsv"):
+        for block in blocks(text):
+            rows = list(csv.reader(block, delimiter="," if name == "csv" else "\t", strict=True))
+            assert len(rows) > 1
+            assert {len(row) for row in rows} == {len(rows[0])}
+    elif name == "json":
+        jsonschema.validate(json.loads(text, parse_constant=pytest.fail), schema())
+    elif name == "markdown":
+        for block in blocks(text):
+            rows = [line for line in block if line.startswith("|")]
+            assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) <= 1
+        assert "\n| :--" in text or "\n| --:" in text
+    elif name == "latex":
+        for kind in ("tabular", "table"):
+            assert text.count(f"\\begin{{{kind}}}") == text.count(f"\\end{{{kind}}}")
+        for form, body in re.findall(
+            r"\\begin\{tabular\}\{(?:@\{\})?([lr@{}]*?)(?:@\{\})?\}\n(.*?)\\end", text, re.DOTALL
+        ):
+            rows = [line for line in body.split("\n") if line.endswith(r"\\") and "multicolumn" not in line]
+            assert {len(re.findall(r"(?<!\\)&", row)) + 1 for row in rows} <= {form.count("l") + form.count("r")}
+    elif name == "html":
+        assert "table" in Tags(text).seen
+    else:
+        assert "─" * 10 in text or re.search(r"^ +docid +judged", text, re.MULTILINE)
+
+
+def schema() -> object:
+    """Return the schema of docs/json.md."""
+    (found,) = re.findall(r"```json schema\n(.*?)```", (ROOT / "docs/json.md").read_text("utf-8"), re.DOTALL)
+    return json.loads(found)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("case", CASES, ids=" ".join)
+def test_each_command_prints_each_format(case: list[str], name: str) -> None:
+    done = treceval([*case, "--format", name], folder=ROOT)
+    assert done.status == 0, done.err
+    check_rectangle(done.out.decode(), name)
+
+
+def test_the_schema_is_one_and_refuses_what_is_no_envelope() -> None:
+    jsonschema.Draft202012Validator.check_schema(schema())
+    good = json.loads(treceval(["score", QRELS, *RUNS, *FEW, "-q", "--format", "json"], folder=ROOT).out)
+    keys = ["treceval_py", "kind", "judgments", "profile", "complete", "signatures", "runs"]
+    assert list(good)[:7] == keys
+    assert list(good)[-2:] == ["notes", "errors"]
+    jsonschema.validate(good, schema())
+    for key in [*keys, "notes", "errors", "measures"]:
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({name: value for name, value in good.items() if name != key}, schema())
+    for change in ({"kind": "poem"}, {"runs": [{}]}, {"signatures": {"map": "AP"}}, {"notes": "none"}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**good, **change}, schema())
+
+
+def test_notes_of_a_run_are_in_json_and_on_standard_error(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 1.0 r\n")
+    done = treceval(["-m", "map", "--format", "json", "qrels", "run"], folder=tmp_path)
+    (note,) = json.loads(done.out)["notes"]
+    assert note == "run: 1 judged query is missing (2), and left out; -c counts it."
+    assert done.err.decode() == f"note: {note}\n"
+
+
+# Hostile data ---------------------------------------------------------------------------------------
+
+HOSTILE = [
+    "\x1b[2J\x1b]0;title\x07",
+    "a\u202etxt.exe\u2066b\u2069",
+    "\u200e\u200f\u202a\x85\x9b31m",
+    "\udcff\ud800",
+    "=1+1",
+    "-2+3;=cmd()",
+    " @SUM(A1)",
+    "\t=1",
+    "\r+1",
+    "'=1",
+    "\uff1d1",
+    "one\ntwo\r\nthree",
+    'a|b"c,d\te',
+    r"\input{x}$_^~#%&\\",
+    "<script>alert(1)</script>&lt;",
+    "[x](javascript:y) *b* `c` ~d~ https://x.y www.x.y a@b.cd",
+    "--''``?`!`",
+    "[ht]",
+    "*",
+    "文字🎉é",
+    "",
+]
+
+
+def hostile_table(label: str = "") -> Document:
+    columns = [
+        Column("run", HOSTILE, text=True, head=True),
+        Column(HOSTILE[12], HOSTILE[::-1], text=True),
+        Column("map", [-0.5] * len(HOSTILE), best=frozenset({1}), letters=["ab"] * len(HOSTILE)),
+    ]
+    table = Table(tuple(columns), title=HOSTILE[13], notes=(HOSTILE[15],), made=(HOSTILE[0], "`"), label=label)
+    return Document("x", [table._replace(breaks={0: HOSTILE[14], 3: ""})], lambda _: Made(notes=HOSTILE))
+
+
+@pytest.mark.parametrize("name", sorted({*FORMATS} - {"csv", "tsv", "json"}))
+def test_no_character_that_steers_reaches_people(name: str) -> None:
+    for colour in (False, True):
+        text = render(hostile_table(), name, Style(colour=colour, width=40))
+        text = re.sub("\x1b\\[[01]m", "", text) if colour and name == "table" else text
+        assert [each for each in text if not each.isprintable() and each != "\n"] == []
+
+
+@pytest.mark.parametrize(("name", "delimiter"), [("csv", ","), ("tsv", "\t")])
+def test_no_cell_is_computed_by_a_spreadsheet(name: str, delimiter: str) -> None:
+    text = render(hostile_table(), name, Style())
+    header, *rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    assert [active(row[0]) for row in rows] == HOSTILE
+    assert [active(row[1]) for row in rows] == HOSTILE[::-1]
+    assert [row[2] for row in rows] == ["-0.5"] * len(HOSTILE)  # numbers stay numbers
+    assert active(header[1]) == HOSTILE[12]
+    for cell in [cell for row in rows for cell in row[:2]]:
+        assert all(not re.match("\\s*[=+\\-@\uff1d]|[\t\r]", part) for part in cell.split(";"))
+
+
+def test_no_sign_of_markdown_is_one() -> None:
+    text = render(hostile_table(), "markdown", Style())
+    rows = [line for line in text.split("\n") if line.startswith("|")]
+    assert len(rows) == 2 + 1 + len(HOSTILE)
+    assert {len(re.findall(r"(?<!\\)\|", re.sub(r"\\\\", "", row))) for row in rows} == {4}
+    for escaped in (r"https\://x.y", r"www\.x.y", r"a\@b.cd", r"\<script\>", r"\[x\]", r"\*b\*", r"\`c\`", r"\&lt;"):
+        assert escaped in text
+    assert [markdown_line(each) for each in ("- a", "1. a", "+ a", "-a", "# a")] == [
+        "\\- a", "1\\. a", "\\+ a", "-a", "\\# a",
+    ]  # fmt: skip
+    assert markdown("nDCG@10, a: b") == "nDCG@10, a: b"
+
+
+def test_no_text_of_html_is_a_tag() -> None:
+    tags = Tags(render(hostile_table(), "html", Style()))
+    assert set(tags.seen) == {
+        "section", "style", "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "bdi", "b", "span", "sup",
+        "ul", "li", "code",
+    }  # fmt: skip
+    assert {visible(each) for each in HOSTILE} - {""} <= set(tags.data)
+    assert "−0.5000" in tags.data
+
+
+def test_no_sign_of_tex_is_one() -> None:
+    macros = r"\\(textbackslash|textasciitilde|textasciicircum|textless|textgreater|ldots)\{\}|\\[&%$#_{}]|\{[\[*]?\}"
+    for each in HOSTILE:
+        assert not set(re.sub(macros, "", typeset(each))) & set("\\{}$&#^_%~<>[*\n"), each
+    assert typeset("--") == "-{}-"
+    assert typeset("文") == r"\textless{}U+6587\textgreater{}"
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+@pytest.mark.parametrize("label", ["", "tab:x"])
+def test_latex_compiles(tmp_path: Path, label: str) -> None:
+    packages = "\\usepackage{booktabs}\\usepackage[T1]{fontenc}"
+    text = render(hostile_table(label), "latex", Style())
+    document = f"\\documentclass{{article}}{packages}\\begin{{document}}\n{text}\\end{{document}}\n"
+    (tmp_path / "x.tex").write_text(document, "utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-draftmode", "x.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_json_is_the_text_itself() -> None:
+    document = json.loads(render(hostile_table(), "json", Style()))
+    plain = [each for each in HOSTILE if each != "\udcff\ud800"]  # which Unicode has not
+    assert [row["run"] for row in document["rows"] if row["run"] in plain] == plain
+    assert "\\xff" in document["rows"][3]["run"] or "\\udcff" in document["rows"][3]["run"]
+
+
+@given(st.text(st.characters() | st.sampled_from("='+-@;\t\r \uff1d")))
+def test_what_is_made_inert_is_read_back(text: str) -> None:
+    assert active(inert(text)) == text
+    assert not re.match("\\s*[=+\\-@]", inert(text))
+
+
+def on_terminal(arguments: list[str], folder: Path) -> bytes:
+    """Return what a command writes to a terminal."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "treceval_py", *arguments]
+    environment = {**os.environ, "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, cwd=folder, env=environment) as done:
+        os.close(theirs)
+        seen = b""
+        try:
+            while block := os.read(ours, 1 << 16):
+                seen += block
+        except OSError:  # the other end is closed
+            pass
+    os.close(ours)
+    assert done.returncode == 0
+    return seen.replace(b"\r\n", b"\n")
+
+
+@pytest.mark.parametrize("name", ["trec", "coursework", "csv", "tsv", "json", "table"])
+def test_a_terminal_gets_no_control_characters_and_a_pipe_gets_the_bytes(tmp_path: Path, name: str) -> None:
+    qid = b"q\x1b[2J\xe2\x80\xaey\xff"
+    (tmp_path / "qrels").write_bytes(qid + b" 0 a 1\n")
+    (tmp_path / "run").write_bytes(qid + b" Q0 a 1 1.0 t\x07\n")
+    arguments = ["-q", "-m", "map", "--format", name, "qrels", "run"]
+    shown = on_terminal(arguments, tmp_path).decode()
+    assert [each for each in shown if not each.isprintable() and each not in "\n\t"] == []
+    assert "\\x1b" in shown or "\\u001b" in shown
+    if name == "trec":
+        assert (
+            treceval(arguments, folder=tmp_path).out.split(b"\n")[0] == b"map                   \t" + qid + b"\t1.0000"
+        )
+
+
+# Cells ----------------------------------------------------------------------------------------------
+
+
+def drawn(name: str, column: Column, style: Style | None = None) -> str:
+    return render(Document("x", [Table((column,), naming=0)], lambda _: Made()), name, style or Style())
+
+
+def test_what_is_not_known_has_a_sign_for_people_and_none_for_programs() -> None:
+    column = Column("value", [math.nan, None, 1.0, 2], unknown="not known")
+    assert drawn("table", column).split("\n")[2:6] == ["not known", "", "   1.0000", "        2"]
+    assert drawn("csv", column) == "value\n\n\n1.0\n2\n"
+    assert [row["value"] for row in json.loads(drawn("json", column))["rows"]] == [None, None, 1.0, 2]
+
+
+def test_digits_are_those_of_values() -> None:
+    assert drawn("csv", Column("p", [0.123456]), Style(digits=2)) == "p\n0.12\n"
+    assert drawn("csv", Column("p", [0.123456], exact=True), Style(digits=2)) == "p\n0.123456\n"
+    assert json.loads(drawn("json", Column("p", [0.126]), Style(digits=2)))["rows"] == [{"p": 0.13}]
+    assert "+0.1\n" in drawn("table", Column("d", [0.126], digits=1, signed=True), Style(digits=3))
+
+
+def test_columns_with_a_common_head() -> None:
+    columns = (Column("q", ["1"], text=True), Column("low", [0.0], group="range"), Column("high", [1.0], group="range"))
+    document = Document("x", [Table(columns)], lambda _: Made())
+    lines = render(document, "latex", Style()).split("\n")
+    assert lines[4:7] == [
+        "\\multicolumn{1}{c}{} & \\multicolumn{2}{c}{range} \\\\", "\\cmidrule(lr){2-3}", "q & low & high \\\\",
+    ]  # fmt: skip
+    assert '<td colspan="1"></td><th scope="colgroup" colspan="2">range</th>' in render(document, "html", Style())
+
+
+def test_a_table_wider_than_a_page_is_cut_or_squeezed_in_latex() -> None:
+    columns = (Column("run", ["a"], text=True), *(Column(f"measure{number}", [0.5]) for number in range(12)))
+    table = Table(columns, label="tab:x", notes=("Said.", "Judged."))
+    # A page of 345 points has room for five columns of about 44 points with 12 between, beside the name.
+    cut = render(Document("x", [table], lambda _: Made()), "latex", Style())
+    assert cut.count("\nrun & measure") > 1
+    assert cut.count("\\begin{tabular}") == 1
+    spare = columns[-1]._replace(spare=True, note="Judged.")
+    squeezed = table._replace(columns=(*columns[:-1], spare), tight=True)
+    tight = render(Document("x", [squeezed], lambda _: Made()), "latex", Style())
+    assert tight.count("\nrun & measure0") == 1
+    assert "\\scriptsize\\setlength{\\tabcolsep}{3pt}" in tight
+    assert ("measure11" in tight, "Judged." in tight, "Said." in tight) == (False, False, True)
+
+
+def test_a_long_table_goes_over_pages_in_latex() -> None:
+    table = Table((Column("run", [str(number) for number in range(41)], text=True), Column("x", [0.5] * 41)))
+    document = Document("x", [table._replace(label="tab:x", notes=("Said.",))], lambda _: Made())
+    text = render(document, "latex", Style())
+    assert "% \\usepackage{longtable}\n" in text
+    assert "\\caption{Said.}\\label{tab:x} \\\\\n\\toprule\nrun & x \\\\\n\\midrule\n\\endfirsthead\n" in text
+    assert text.count("0.5000 \\\\") == 41

@@ -1,0 +1,310 @@
+"""A comparison as tables: the means and the differences for people, a record for each difference for programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from treceval_py.comparing.show.layout import (
+    ABOVE,
+    BELOW,
+    analyses,
+    methods,
+    notes,
+    sentences,
+    shortened,
+    signatures,
+)
+from treceval_py.errors import visible
+from treceval_py.rendering import render
+from treceval_py.rendering.envelope import Made, plain, signature_forms
+from treceval_py.rendering.numbers import NONE, number, p_value, percent
+from treceval_py.rendering.tables import DIGITS, Column, Document, Style, Table, records_table
+
+if TYPE_CHECKING:
+    from treceval_py.comparing.outcome import Compared, Difference, Outcome, Settings
+
+__all__ = ["differences_html", "document_of", "made_of", "mark_of", "records"]
+
+VALUES = ("mean_run", "mean_other", "difference", "low", "high", "effect", "effect_low", "effect_high")
+"""The fields that a number of decimals is meant for; p-values and statistics keep theirs."""
+
+MOST_DIFFERENCES = 40
+"""So many differences fit on a page; more of them are no table for a paper."""
+
+MANY_QUERIES = 10**6
+"""A number of queries above this is written in powers of ten."""
+
+
+def document_of(comparison: Outcome, style: Style) -> Document:
+    """Return what is printed of a comparison.
+
+    People see the means and the differences. The highest mean of a measure is marked; behind a mean come the mark of a
+    significant difference from the baseline and the letters of its groups. Programs get `records`, JSON everything.
+    """
+    rows = records(comparison)
+    programs = records_table(rows, name="records", exact={key for row in rows[:1] for key in row if key not in VALUES})
+    return Document(
+        "comparison",
+        (_means_table(comparison), _differences_table(comparison, style), programs),
+        lambda asked: made_of(comparison)._replace(payload=_payload(comparison, asked.digits)),
+    )
+
+
+def differences_html(comparison: Outcome) -> str:
+    """Return the differences and what they mean as HTML, for a page that has the means in a table of its own."""
+    table = _differences_table(comparison, Style())
+    # Over which queries the means are is said beside them.
+    document = Document("comparison", (table._replace(best="", notes=table.notes[1:]),), lambda _: Made())
+    return render(document, "html", Style())
+
+
+def mark_of(comparison: Outcome, difference: Difference) -> str:
+    """Return `ABOVE` or `BELOW` where a difference is significant after correction, else an empty text.
+
+    A test that speaks for the run with the lower mean, as the sign test can, marks neither.
+    """
+    tested = difference.tests[comparison.settings.test]
+    if not tested.adjusted <= comparison.settings.alpha or difference.mean == 0:  # NaN is not significant
+        return ""
+    if tested.direction * difference.mean < 0:
+        return ""
+    return ABOVE if difference.mean > 0 else BELOW
+
+
+def _means_table(comparison: Outcome) -> Table:
+    marks = [
+        {each.run: mark_of(comparison, each) for each in compared.differences if each.other == comparison.baseline}
+        for compared in comparison.measures
+    ]
+    runs = range(len(comparison.runs))
+    marked = any(any(marks_of.values()) for marks_of in marks)
+    grouped = any(any(compared.letters) for compared in comparison.measures)
+    behind = ["(baseline)" if run == comparison.baseline else "" for run in runs]
+    names = Column("run", comparison.runs, text=True, head=True, behind=behind, programs=False, tex="Run")
+    columns = [
+        Column(
+            compared.measure,
+            compared.means.tolist(),
+            programs=False,
+            best=frozenset(compared.best),
+            marks=[marks_of.get(run, "") for run in runs] if marked else (),
+            letters=[shortened(letters) for letters in compared.letters] if grouped else (),
+        )
+        for compared, marks_of in zip(comparison.measures, marks, strict=True)
+    ]
+    said = methods(comparison)
+    subjects = ["test", "groups"] if comparison.baseline is not None else ["groups"]
+    if "test" in subjects and comparison.settings.test == "randomisation":
+        subjects.append("randomisation")
+    described = [said[key] for key in subjects if key in said]
+    return Table(
+        (names, *columns),
+        name="means",
+        heading=said["queries"].rstrip("."),
+        caption=(said["queries"], "Bold: highest mean.", *described, *notes(comparison)),
+        label="tab:comparison",
+    )
+
+
+def _differences_table(comparison: Outcome, style: Style) -> Table:
+    """Return the table of differences; what is the same in all rows for sure has no column.
+
+    LaTeX has neither the uncorrected p-value of a test that is corrected nor the queries needed.
+    """
+    settings = comparison.settings
+    digits = DIGITS if style.digits is None else style.digits
+    rows = [(compared.measure, each) for compared in comparison.measures for each in compared.differences]
+    found = [each for _, each in rows]
+    confidence = percent(settings.confidence)
+
+    def column(key: str, title: str, cells: Sequence[str | float], **how: Any) -> Column:
+        return Column(key, cells, title, programs=False, **how)
+
+    def named(key: str, title: str, cells: Sequence[str], **how: Any) -> Column:
+        return column(key, title, cells, text=True, tex=title.capitalize(), **how)
+
+    columns = [
+        named("measure", "measure", [measure for measure, _ in rows], paper=False),
+        named("run", "run", [comparison.runs[each.run] for each in found], head=True),
+    ]
+    if comparison.baseline is None:
+        columns.append(named("other", "minus", [comparison.runs[each.other] for each in found]))
+    naming = len(columns)
+    marks = [mark_of(comparison, each) for each in found]
+    intervals = [_interval(each.low, each.high, digits) for each in found]
+    columns += [
+        column("difference", "difference", [each.mean for each in found], signed=True, marks=marks, apart=True),
+        column("interval", f"{confidence} interval", intervals, joint=", "),
+    ]
+    for name in settings.tests:
+        corrected = name == settings.test and settings.correction != "none"
+        uncorrected = [p_value(each.tests[name].p) for each in found]
+        columns.append(column("p", f"p ({name})", uncorrected, paper=not corrected))
+        if corrected:
+            adjusted = [p_value(each.tests[name].adjusted) for each in found]
+            columns.append(column("adjusted", _corrected(settings), adjusted))
+    intervals = [_interval(each.effect_low, each.effect_high, 2) for each in found]
+    columns += [
+        column("effect", "d", [each.effect for each in found], signed=True, digits=2),
+        column("effect_interval", f"{confidence} of d", intervals, joint=", "),
+        column("counts", "w/t/l", [f"{each.wins}/{each.ties}/{each.losses}" for each in found]),
+    ]
+    if settings.margin is not None:
+        columns.append(column("equivalence", "p (equal)", [p_value(each.equivalence) for each in found]))
+    columns.append(column("needed", "needed", [_needed(each.needed) for each in found], paper=False))
+    starts, start = {}, 0
+    for compared in comparison.measures:
+        starts[start] = ""
+        start += len(compared.differences)
+    title = "Differences of each two runs"
+    if comparison.baseline is not None:
+        title = f"Differences from {visible(comparison.runs[comparison.baseline])} (baseline)"
+    said = methods(comparison)
+    return Table(
+        tuple(columns),
+        name="differences",
+        title=title,
+        notes=(*said.values(), *analyses(comparison), *notes(comparison)),
+        made=tuple(signatures(comparison)),
+        version=f"treceval_py {comparison.version}",
+        caption=(f"{title}.", *(said[key] for key in said if key not in {"queries", "groups", "needed"})),
+        breaks=starts,
+        best="highest mean",
+        naming=naming,
+        label="tab:comparison-differences",
+        tight=True,
+        most=MOST_DIFFERENCES,
+        folds=True,
+    )
+
+
+def _interval(low: float, high: float, digits: int) -> str:
+    if math.isnan(low) and math.isnan(high):
+        return NONE
+    return f"[{number(low, digits, signed=True)}, {number(high, digits, signed=True)}]"
+
+
+def _needed(count: float) -> str:
+    """Write a number of queries; of very many only how many they are about, as nobody reads their digits."""
+    if not math.isfinite(count) or count <= MANY_QUERIES:
+        return number(count, 0)
+    digits, power = f"{count:.1e}".split("e")
+    return f"{digits}e{int(power)}"
+
+
+def _corrected(settings: Settings) -> str:
+    """Return the title of corrected p-values, which names their test where there are several."""
+    test = f"{settings.test}, " if len(settings.tests) > 1 else ""
+    correction = {"benjamini-hochberg": "BH"}.get(settings.correction, settings.correction.capitalize())
+    return f"p ({test}{correction})"
+
+
+def records(comparison: Outcome) -> list[dict[str, Any]]:
+    """Return a record for each difference, measure by measure, with all that was found of it.
+
+    Names are as they were given. Numbers are unrounded; NaN where there is none, infinite where they are.
+
+    Returns
+    -------
+    list of dict
+        ``measure``, ``run``, ``other``, ``mean_run``, ``mean_other``, ``difference`` (of `run` minus `other`), its
+        interval ``low``, ``high`` with its kind ``interval`` and ``confidence``; of each test ``p_TEST``,
+        ``adjusted_TEST``, ``statistic_TEST`` (dashes of its name as underscores); ``effect``, ``effect_low``,
+        ``effect_high``; ``wins``, ``ties``, ``losses``; ``p_equivalence`` where there is a margin; ``needed``,
+        ``queries``, ``correction``, ``letters_run``, ``letters_other``.
+    """
+    return [
+        _record(comparison, compared, difference)
+        for compared in comparison.measures
+        for difference in compared.differences
+    ]
+
+
+def _record(comparison: Outcome, compared: Compared, each: Difference) -> dict[str, Any]:
+    settings = comparison.settings
+    record: dict[str, Any] = {
+        "measure": compared.measure,
+        "run": comparison.runs[each.run],
+        "other": comparison.runs[each.other],
+        "mean_run": float(compared.means[each.run]),
+        "mean_other": float(compared.means[each.other]),
+        "difference": each.mean,
+        "low": each.low,
+        "high": each.high,
+        "interval": settings.interval,
+        "confidence": settings.confidence,
+    }
+    for name in settings.tests:
+        key, tested = name.replace("-", "_"), each.tests[name]
+        record |= {f"p_{key}": tested.p, f"adjusted_{key}": tested.adjusted, f"statistic_{key}": tested.statistic}
+    record |= {"effect": each.effect, "effect_low": each.effect_low, "effect_high": each.effect_high}
+    record |= {"wins": each.wins, "ties": each.ties, "losses": each.losses}
+    if settings.margin is not None:
+        record["p_equivalence"] = each.equivalence
+    record |= {"needed": each.needed, "queries": len(compared.qids), "correction": settings.correction}
+    return record | {"letters_run": compared.letters[each.run], "letters_other": compared.letters[each.other]}
+
+
+def made_of(comparison: Outcome) -> Made:
+    """Return how the values of a comparison were made."""
+    signatures = {each.measure: each.signature for each in comparison.measures if each.signature is not None}
+    profiles = {signature.profile for signature in signatures.values()}
+    return Made(
+        judgments=comparison.judgments_name or None,
+        profile=profiles.pop() if len(profiles) == 1 else None,
+        signatures=signatures,
+        runs=[
+            {"name": name, "file": file, "tag": None}
+            for name, file in zip(comparison.runs, comparison.files, strict=True)
+        ],
+        notes=comparison.notes,
+        version=comparison.version,
+    )
+
+
+def _payload(comparison: Outcome, digits: int | None) -> dict[str, Any]:
+    """Return all of a comparison: settings, values of each run and query, and what was found."""
+    return {
+        "baseline": None if comparison.baseline is None else comparison.runs[comparison.baseline],
+        "settings": comparison.settings._asdict(),
+        "family": comparison.family,
+        "measures": [_measure(comparison, compared, digits) for compared in comparison.measures],
+        "sentences": sentences(comparison),
+    }
+
+
+def _measure(comparison: Outcome, compared: Compared, digits: int | None) -> dict[str, Any]:
+    runs = comparison.runs
+    signature = compared.signature
+    said_above = {"measure", "interval", "confidence", "correction", "queries"}
+    return {
+        "measure": compared.measure,
+        "signature": None if signature is None else signature_forms({"": signature})[""],
+        "queries": compared.qids,
+        "left_out": compared.left_out,
+        "best": [runs[run] for run in compared.best],
+        "anova": compared.anova,
+        "pairs_p": None if compared.pairs_p is None else compared.pairs_p.tolist(),
+        "runs": [
+            {
+                "name": name,
+                "mean": plain(float(compared.means[run]), digits),
+                "interval": "t",
+                "low": plain(float(compared.low[run]), digits),
+                "high": plain(float(compared.high[run]), digits),
+                "letters": compared.letters[run],
+                "values": plain(compared.values[run].tolist(), digits),
+            }
+            for run, name in enumerate(runs)
+        ],
+        "differences": [
+            {
+                key: plain(value, digits) if key in VALUES else value
+                for key, value in _record(comparison, compared, each).items()
+                if key not in said_above
+            }
+            for each in compared.differences
+        ],
+    }

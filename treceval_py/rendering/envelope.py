@@ -1,0 +1,117 @@
+"""The JSON object that every command prints: the same first keys, and values that JSON can hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
+
+from treceval_py.version import __version__
+
+__all__ = ["Made", "envelope", "json_safe", "json_text", "plain", "signature_forms"]
+
+
+class Signed(Protocol):
+    """A signature: how a value was made, in two forms."""
+
+    @property
+    def short(self) -> str:
+        """The short form."""
+
+    @property
+    def long(self) -> str:
+        """The long form."""
+
+
+class Made(NamedTuple):
+    """From what, and how, something was made: what is the same in the JSON of every command.
+
+    Attributes
+    ----------
+    judgments : str or None
+        The name of the judgments; None if there are none.
+    profile : str or None
+        The profile; None if there is none, or if values were made by signatures.
+    complete : bool or None
+        Whether all judged queries count; None if that was not asked.
+    signatures : mapping of str to Signature
+        How the values of each measure were made.
+    runs : sequence of mapping
+        A mapping for each run, with ``name``, ``file``, ``tag`` and what else is known.
+    payload : mapping or None
+        The keys that follow; None for the rows of the tables, by the tables' names.
+    notes : sequence of str
+        What is to be known of all this.
+    errors : sequence of mapping
+        What could not be done: ``file`` and ``message``.
+    version : str
+        The version of this package that made it.
+    """
+
+    judgments: str | None = None
+    profile: str | None = None
+    complete: bool | None = None
+    signatures: Mapping[str, Signed] = MappingProxyType({})
+    runs: Sequence[Mapping[str, Any]] = ()
+    payload: Mapping[str, Any] | None = None
+    notes: Sequence[str] = ()
+    errors: Sequence[Mapping[str, str | None]] = ()
+    version: str = __version__
+
+
+def envelope(kind: str, made: Made) -> dict[str, Any]:
+    """Return a JSON object: its kind and how it was made, the payload, notes and errors; see docs/json.md."""
+    document: dict[str, Any] = {"treceval_py": made.version, "kind": kind, "judgments": made.judgments}
+    document |= {"profile": made.profile, "complete": made.complete}
+    document |= {"signatures": signature_forms(made.signatures), "runs": made.runs}
+    found: dict[str, Any] = plain({**document, **(made.payload or {}), "notes": made.notes, "errors": made.errors})
+    return found
+
+
+def signature_forms(signatures: Mapping[str, Signed]) -> dict[str, dict[str, str]]:
+    """Return signatures in both forms."""
+    return {name: {"short": each.short, "long": each.long} for name, each in signatures.items()}
+
+
+def plain(value: Any, digits: int | None = None) -> Any:
+    """Return a value as JSON can hold it.
+
+    Named tuples and mappings become objects, text becomes Unicode, and a number that is not finite becomes null.
+
+    Parameters
+    ----------
+    value : object
+        The value.
+    digits : int, optional
+        Decimals to which numbers are rounded.
+    """
+    if isinstance(value, str):
+        return json_safe(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        return value if digits is None else round(value, digits)
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {json_safe(str(key)): plain(part, digits) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part, digits) for part in value]
+    return value
+
+
+def json_text(document: Any) -> str:
+    """Return strict JSON with a newline at its end."""
+    import json
+
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def json_safe(text: str) -> str:
+    """Return text as JSON can have it, which is Unicode: a byte that is not UTF-8 is shown, not lost."""
+    try:
+        raw = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character, as JSON can hold it
+        raw = text.encode("utf-8", "backslashreplace")
+    return raw.decode("utf-8", "backslashreplace")

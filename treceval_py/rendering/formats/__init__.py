@@ -1,0 +1,1 @@
+"""The formats: a module each, with ``draw(document, style)``."""

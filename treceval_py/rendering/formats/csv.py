@@ -1,0 +1,42 @@
+"""CSV (RFC 4180, newline-ended): numbers with all digits unless fewer are asked for; what is not known is empty."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from treceval_py.rendering.escaping import inert
+from treceval_py.rendering.tables import Cell, Column, Document, Style
+
+__all__ = ["draw", "separated"]
+
+
+def draw(document: Document, style: Style) -> str:
+    """Return the tables, one below the other."""
+    return separated(document, style, ",")
+
+
+def separated(document: Document, style: Style, delimiter: str) -> str:
+    """Return the tables with a sign between cells."""
+    special = re.compile(f'[{delimiter}"\r\n]')
+
+    def line(cells: Iterable[Cell]) -> str:
+        return delimiter.join(map(written, cells)) + "\n"
+
+    def written(cell: Cell) -> str:
+        if not isinstance(cell, str):
+            return "" if cell is None else str(cell).lower() if isinstance(cell, bool) else repr(cell)
+        return '"' + cell.replace('"', '""') + '"' if special.search(cell) else cell
+
+    parts = []
+    for table in document.tables:
+        if columns := table.for_programs():
+            rows = zip(*(_fields(column, style) for column in columns), strict=True)
+            parts.append(line(inert(column.key) for column in columns) + "".join(map(line, rows)))
+    return "\n".join(parts)
+
+
+def _fields(column: Column, style: Style) -> Iterator[Cell]:
+    # A number with few decimals is a text by now, and its minus sign no formula.
+    for cell, field in zip(column.cells, column.fields(style), strict=True):
+        yield inert(cell) if isinstance(cell, str) else field

@@ -1,0 +1,176 @@
+"""A section of a web page: tables and what they mean, without scripts, and nothing from outside.
+
+It is ASCII, whatever the encoding of the page, and has its own style, which touches nothing else of the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from html import escape
+from itertools import groupby
+
+from treceval_py.errors import visible
+from treceval_py.rendering.tables import Column, Document, Style, Table
+
+__all__ = ["STYLE", "draw", "section"]
+
+MOST_OPEN = 40
+"""More rows than these are folded, where a table can be."""
+
+MARKS = {"▲": "significantly above", "▼": "significantly below"}
+"""What is read aloud for marks."""
+
+# All colours are made from that of the text around it, so it suits light and dark pages, and notebooks of any theme.
+STYLE = """
+.treceval-comparison { line-height: 1.45; max-width: 100%; }
+.treceval-comparison .tc-wide { overflow-x: auto; margin: 0 0 1em; }
+.treceval-comparison table { border-collapse: collapse; font-variant-numeric: tabular-nums lining-nums;
+  border-top: 2px solid currentcolor; border-bottom: 2px solid currentcolor; margin: 0; font-size: 0.95em; }
+.treceval-comparison caption, .treceval-comparison summary { text-align: left; font-weight: 600; padding: 0.4em 0;
+  color: inherit; white-space: nowrap; }
+.treceval-comparison summary { cursor: pointer; }
+.treceval-comparison th, .treceval-comparison td { padding: 0.2em 0.8em; text-align: right; white-space: nowrap;
+  border: 0; color: inherit; background: none; vertical-align: baseline; }
+.treceval-comparison th { font-weight: 600; }
+.treceval-comparison tbody th { font-weight: 400; }
+.treceval-comparison .tc-text { text-align: left; }
+.treceval-comparison td.tc-mark { padding: 0.2em 0; }
+.treceval-comparison .tc-before { padding-right: 0.3em; }
+.treceval-comparison thead tr { border-bottom: 1px solid currentcolor; }
+.treceval-comparison tbody + tbody tr:first-child > * { border-top: 1px solid rgb(128 128 128 / 0.5); }
+.treceval-comparison tbody tr:hover > * { background: rgb(128 128 128 / 0.15); }
+.treceval-comparison .tc-behind { display: inline-block; text-align: left; }
+.treceval-comparison .tc-sign { display: inline-block; width: 1.4em; text-align: center; font-size: 0.8em; }
+.treceval-comparison sup { font-size: 0.75em; line-height: 0; vertical-align: super; }
+.treceval-comparison small { opacity: 0.75; }
+.treceval-comparison ul { margin: 0 0 1em; padding: 0 0 0 1.2em; font-size: 0.9em; max-width: 60em; }
+.treceval-comparison code { overflow-wrap: anywhere; background: none; color: inherit; }
+:root:has(> body > .treceval-comparison:only-child) { color-scheme: light dark; font-family: system-ui, sans-serif; }
+"""
+
+
+def draw(document: Document, style: Style) -> str:
+    """Return a section with the tables, to be put into a page."""
+    return section(document.kind, _tables(document, style))
+
+
+def _tables(document: Document, style: Style) -> list[str]:
+    shown = [table for table in document.tables if table.for_people()]
+    captions = {f"{table.heading}." for table in shown if not table.folds}
+    return [_table(table, style, captions) for table in shown]
+
+
+def section(kind: str, parts: Sequence[str]) -> str:
+    """Return a section with its style."""
+    classes = " ".join(dict.fromkeys(["treceval-comparison", f"treceval-{kind}"]))
+    text = "\n".join([f'<section class="{classes}">\n<style>{STYLE}</style>', *parts, "</section>\n"])
+    return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
+
+
+def _table(table: Table, style: Style, captions: Container[str]) -> str:
+    columns = table.spread()
+    rows = list(zip(*(_cells(column, style) for column in columns), strict=True))
+    lines = [] if table.sections is None else _sections(table, columns, rows)
+    for at, row in enumerate(rows if table.sections is None else ()):
+        if at in table.breaks:
+            lines += ["</tbody>\n<tbody>"] * (at > 0)
+            if title := table.breaks[at]:
+                head = f'<th scope="rowgroup" colspan="{len(columns)}" class="tc-text">{_shown(title)}</th>'
+                lines.append(f"<tr>{head}</tr>")
+        lines.append(f"<tr>{''.join(row)}</tr>")
+    caption = _shown(table.heading or table.title)
+    drawn = [
+        f'<div class="tc-wide" role="region" aria-label="{table.name.capitalize()}" tabindex="0">\n<table>',
+        *([f"<caption>{caption}</caption>"] if caption and not table.folds else []),
+        f"<thead>{_groups(columns)}<tr>{''.join(map(_title, columns))}</tr></thead>\n<tbody>",
+        *lines,
+        "</tbody>\n</table>\n</div>",
+    ]
+    if table.folds:
+        opened = "" if table.rows > MOST_OPEN else " open"
+        drawn = [f"<details{opened}>\n<summary>{caption}</summary>", *drawn, "</details>"]
+    items = [_shown(line) for line in table.sentences() if line not in captions]
+    items += [f"<code>{_shown(line)}</code>" for line in table.made]
+    items += [_shown(table.version)] if table.version else []
+    if items:
+        drawn.append("<ul>\n" + "".join(f"<li>{item}</li>\n" for item in items) + "</ul>")
+    return "\n".join(drawn)
+
+
+def _sections(table: Table, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows below the headings of their sections."""
+    lines: list[str] = []
+    for section, numbers in table.parts():
+        lines += ["</tbody>\n<tbody>"] * (section.start > 0)
+        wide = len(columns) - len(section.values)
+        head = f"<bdi>{_shown(section.name)}</bdi>" + (f" <span>{_shown(section.text)}</span>" if section.text else "")
+        values = "".join(f"<td>{escape(value.replace('-', '−'))}</td>" for value in section.values)
+        lines.append(f'<tr><th scope="rowgroup" colspan="{wide}" class="tc-text">{head}</th>{values}</tr>')
+        across = f'<th colspan="{len(columns) - 1}"'
+        shown = (
+            [rows[at][0].replace("<th", across, 1), rows[at][-1]] if at in table.across else rows[at] for at in numbers
+        )
+        lines += [f"<tr>{''.join(cells)}</tr>" for cells in shown]
+    return lines
+
+
+def _shown(text: str) -> str:
+    return escape(visible(text))
+
+
+def _groups(columns: Sequence[Column]) -> str:
+    """Return the row of common heads."""
+    if not any(column.group for column in columns):
+        return ""
+    groups = [(title, len(list(each))) for title, each in groupby(columns, lambda column: column.group)]
+    heads = (
+        f'<th scope="colgroup" colspan="{wide}">{_shown(title)}</th>' if title else f'<td colspan="{wide}"></td>'
+        for title, wide in groups
+    )
+    return f"<tr>{''.join(heads)}</tr>"
+
+
+def _title(column: Column) -> str:
+    title = escape(column.heading)
+    return f'<th scope="col"{_class(column)}>{title}</th>' if title else "<td></td>"
+
+
+def _class(column: Column) -> str:
+    name = "tc-text" if column.text else "tc-mark" if column.key == "mark" else "tc-before" if column.apart else ""
+    return f' class="{name}"' if name else ""
+
+
+def _cells(column: Column, style: Style) -> list[str]:
+    texts = column._replace(behind=()).texts(style)
+    return [_cell(column, row, text) for row, text in enumerate(texts)]
+
+
+def _cell(column: Column, row: int, text: str) -> str:
+    shown = f"<bdi>{escape(text)}</bdi>" if column.text and text else escape(text.replace("-", "−"))
+    if column.key == "mark":
+        shown = _sign(text)
+    if column.behind and column.behind[row]:
+        shown += f" <small>{_shown(column.behind[row])}</small>"
+    if column.head:
+        return f'<th scope="row"{_class(column)}>{shown}</th>'
+    shown = f"<b>{shown}</b>" if row in column.best else shown
+    return f"<td{_class(column)}>{shown}{_mark(column, row)}{_letters(column, row)}</td>"
+
+
+def _mark(column: Column, row: int) -> str:
+    if not column.marks:
+        return ""
+    return f'<span class="tc-sign">{_sign(column.marks[row])}</span>'
+
+
+def _sign(mark: str) -> str:
+    return f'<span role="img" aria-label="{MARKS.get(mark, mark)}">{mark}</span>' if mark else ""
+
+
+def _letters(column: Column, row: int) -> str:
+    # As wide in each row, so that the numbers stand below each other.
+    wide = max(map(len, column.letters), default=0)
+    if not wide:
+        return ""
+    raised = f"<sup>{escape(column.letters[row])}</sup>"
+    return f'<span class="tc-behind" style="min-width:{0.75 * wide:g}ch">{raised}</span>'

@@ -1,0 +1,31 @@
+"""One strict JSON object, the same first keys for every command; docs/json.md has the schema."""
+
+from __future__ import annotations
+
+from treceval_py.rendering.envelope import envelope, json_text
+from treceval_py.rendering.tables import Document, Style, Table
+
+__all__ = ["draw", "rows_of"]
+
+
+def draw(document: Document, style: Style) -> str:
+    """Return what the document was made from, or the rows of its tables."""
+    made = document.made(style)
+    if made.payload is None:
+        rows = {table.name: rows_of(table, style) for table in document.tables if table.for_programs()}
+        made = made._replace(payload=rows)
+    return json_text(envelope(document.kind, made))
+
+
+def rows_of(table: Table, style: Style) -> list[dict[str, object]]:
+    """Return a row as an object with a key for each column; what is not known is null."""
+    columns = table.for_programs()
+    return [
+        {
+            column.key: round(cell, style.digits)
+            if isinstance(cell, float) and not column.exact and style.digits is not None and cell - cell == 0
+            else cell
+            for column, cell in zip(columns, cells, strict=True)
+        }
+        for cells in zip(*(column.cells for column in columns), strict=True)
+    ]

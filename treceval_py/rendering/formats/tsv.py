@@ -1,0 +1,13 @@
+"""Tab-separated values, quoted as in CSV."""
+
+from __future__ import annotations
+
+from treceval_py.rendering.formats.csv import separated
+from treceval_py.rendering.tables import Document, Style
+
+__all__ = ["draw"]
+
+
+def draw(document: Document, style: Style) -> str:
+    """Return the tables, one below the other."""
+    return separated(document, style, "\t")

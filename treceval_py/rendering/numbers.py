@@ -1,0 +1,41 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["NONE", "exactly", "number", "p_value", "percent"]
+
+NONE, INFINITE = "–", "∞"
+
+LEAST_P = 0.0001
+"""The least p-value that is written out."""
+
+
+def number(value: float, digits: int, *, signed: bool = False) -> str:
+    """Write a number with so many decimals; NaN as a dash, and nothing as minus zero."""
+    if math.isnan(value):
+        return NONE
+    if math.isinf(value):
+        return ("+" if signed else "") + INFINITE if value > 0 else f"-{INFINITE}"
+    text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
+    return text[1:] if text[0] in "+-" and not text.strip("+-0.") else text
+
+
+def p_value(p: float) -> str:
+    """Write a p-value with four decimals; below 0.0001 it is said to be below, never to be zero."""
+    if math.isnan(p):
+        return NONE
+    return f"<{LEAST_P:.4f}" if p < LEAST_P else f"{p:.4f}"
+
+
+def exactly(value: float) -> str:
+    """Write a number with the fewest digits that tell it from every other one."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def percent(share: float) -> str:
+    """Write a share in percent with all its digits: what is nearly all is never said to be all."""
+    from decimal import Decimal
+
+    return f"{(100 * Decimal(repr(float(share)))).normalize():f} %"

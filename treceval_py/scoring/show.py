@@ -1,0 +1,298 @@
+"""Results as text: trec_eval's lines, assignments, and tables in every format."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from treceval_py.data.ids import encode
+from treceval_py.errors import EvaluationError, visible
+from treceval_py.measures.registry import COUNT, Measure
+from treceval_py.rendering import FORMATS, render
+from treceval_py.rendering.envelope import Made, plain, signature_forms
+from treceval_py.rendering.tables import Cell, Column, Document, Style, Table
+from treceval_py.scoring.results import Results, check_comparable
+from treceval_py.scoring.signatures import Signature
+
+__all__ = ["RESULT_FORMATS", "Options", "common_signatures", "results_text"]
+
+RESULT_FORMATS = ("trec", *FORMATS, "coursework")
+"""The formats of results: those of all tables, and two of lines."""
+
+ALL = "all"
+
+
+class Options(NamedTuple):
+    """What is printed of results.
+
+    Attributes
+    ----------
+    per_query, summary : bool
+        Whether each query, and the average, is printed.
+    signature : {"", "short", "long"}
+        Whether it is said how each number was made.
+    force : bool
+        Whether results that were made in different ways may stand side by side.
+    """
+
+    per_query: bool = False
+    summary: bool = True
+    signature: str = ""
+    force: bool = False
+
+
+class Row(NamedTuple):
+    """A query (or ``all``), a measure, and a value for each run; None where a run has none."""
+
+    query: str
+    measure: str
+    cells: tuple[Cell, ...]
+
+
+def results_text(
+    runs: Sequence[Results], format: str, options: Options, style: Style, notes: Sequence[str] = ()
+) -> str:
+    """Return results of one or more runs as text.
+
+    Parameters
+    ----------
+    runs : sequence of Results
+        The results.
+    format : str
+        One of `RESULT_FORMATS`.
+    options : Options
+        What is printed.
+    style : Style
+        How it is printed.
+    notes : sequence of str
+        What JSON says of them.
+
+    Raises
+    ------
+    EvaluationError
+        Tables are asked for, and the runs were scored in different ways.
+    """
+    if format == "trec":
+        return "".join(line for results in runs for line in _lines(results, options, style))
+    if format == "coursework":
+        return "".join(line for results in runs for line in _assignments(results, options, style))
+    document = Document("scores", [_table(runs, options)], lambda style: _made(runs, options, style, notes))
+    return render(document, format, style)
+
+
+# Lines --------------------------------------------------------------------------------------------
+
+
+def _lines(results: Results, options: Options, style: Style) -> Iterator[str]:
+    """Yield lines of ``measure qid value``, the measure in 22 columns, a tab between; signatures follow as comments."""
+    names = [_padded(measure, number in results.texts, results) for number, measure in enumerate(results.measures)]
+    if options.per_query:
+        shown = [number for number, measure in enumerate(results.measures) if measure.family.per_query]
+        for row, (qid, listed) in enumerate(zip(results.qids, results.listed.tolist(), strict=True)):
+            if listed:
+                values = results.matrix[row].tolist()
+                counted = results.counted[row].tolist()
+                for number in shown:
+                    if counted[number]:
+                        yield f"{names[number]}\t{qid}\t{_value(results, number, row, values[number], style)}\n"
+    if options.summary:
+        for number, (measure, average) in enumerate(zip(results.measures, results.averages.tolist(), strict=True)):
+            if measure.family.summary:
+                yield f"{names[number]}\t{ALL}\t{_value(results, number, -1, average, style)}\n"
+    # As comments, which whoever looks for a measure at the beginning of a line does not see.
+    yield from (f"# {line}\n" for line in _signature_lines([results], options))
+
+
+def _padded(measure: Measure, text: bool, results: Results) -> str:
+    # trec_eval counts the Z of a z-score on top of the 22 columns, and columns in bytes.
+    name = measure.name
+    prefix = "Z" if results.standardised and not text else ""
+    return prefix + name + " " * (22 - len(encode(name)))
+
+
+def _value(results: Results, number: int, row: int, value: float, style: Style) -> str:
+    measure = results.measures[number]
+    if number in results.texts:
+        text = results.texts[number][row] if results.texts[number] else results.tag
+        return f"'{text}'" if measure.family.per_query else text
+    if measure.family.kind == COUNT and not results.standardised:
+        return str(int(value))
+    digits = 4 if style.digits is None else style.digits
+    return f"{value:{digits + 2}.{digits}f}"
+
+
+def _assignments(results: Results, options: Options, style: Style) -> Iterator[str]:
+    """Yield lines of ``NAME = value`` with five decimals; for a query ``NAME(qid) = value``."""
+    digits = 5 if style.digits is None else style.digits
+    for query, measure, (cell,) in _rows([results], options):
+        name = measure if query == ALL else f"{measure}({visible(query)})"
+        value = f"{cell:.{digits}f}" if isinstance(cell, float) else "" if cell is None else visible(str(cell))
+        yield f"{name} = {value}\n"
+    yield from (f"# {visible(line)}\n" for line in _signature_lines([results], options))
+
+
+# Tables -------------------------------------------------------------------------------------------
+
+
+def _table(runs: Sequence[Results], options: Options) -> Table:
+    """Lay out results: a row for each query and measure, a column for each run, and one for its signatures."""
+    rows = _rows(runs, options)
+    names = _names(runs)
+    measures = [row.measure for row in rows]
+    columns = [
+        Column("query", [row.query for row in rows], text=True, people=options.per_query),
+        Column("measure", measures, text=True, head=True),
+        *(Column(name, [row.cells[at] for row in rows]) for at, name in enumerate(names)),
+    ]
+    if options.signature:
+        # One run has a column "signature"; of several each has its own, as they may lack different queries.
+        titles = ["signature"] if len(runs) == 1 else [f"signature {name}" for name in names]
+        for title, run in zip(titles, runs, strict=True):
+            made = _signatures(run, options)
+            columns.append(Column(title, [made.get(measure, "") for measure in measures], text=True, people=False))
+    starts = [at for at in range(1, len(rows)) if options.per_query and rows[at].query != rows[at - 1].query]
+    return Table(
+        tuple(columns),
+        "scores",
+        made=tuple(_signature_lines(runs, options)),
+        breaks=dict.fromkeys(starts, ""),
+        naming=2 if options.per_query else 1,
+    )
+
+
+def _rows(runs: Sequence[Results], options: Options) -> list[Row]:
+    """Return queries in the order of their bytes, then the averages, of runs scored with the same measures.
+
+    Raises
+    ------
+    EvaluationError
+        They were scored in different ways.
+    """
+    _check_alike(runs, force=options.force)
+    rows: list[Row] = []
+    measures = runs[0].measures
+    names = [_name(measure, number, runs[0]) for number, measure in enumerate(measures)]
+    if options.per_query:
+        places = [{qid: row for row, qid in enumerate(run.qids) if run.listed[row]} for run in runs]
+        for qid in sorted(set().union(*places), key=encode):
+            for number, measure in enumerate(measures):
+                if measure.family.per_query:
+                    cells = [
+                        _cell(run, number, place.get(qid)) if qid in place else None
+                        for run, place in zip(runs, places, strict=True)
+                    ]
+                    rows.append(Row(qid, names[number], tuple(cells)))
+    if options.summary:
+        for number, measure in enumerate(measures):
+            if measure.family.summary:
+                rows.append(Row(ALL, names[number], tuple(_cell(run, number, None) for run in runs)))
+    return rows
+
+
+def _check_alike(runs: Sequence[Results], *, force: bool) -> None:
+    if not runs:
+        raise EvaluationError("there are no results to print", "Give those of one run at least.")
+    for run in runs[1:]:
+        if run.measures != runs[0].measures:
+            raise EvaluationError(
+                f"{runs[0].run_name} and {run.run_name} were scored with different measures, or in another order",
+                "Ask for the same measures in the same order.",
+            )
+    check_comparable(runs, force=force)
+
+
+def _signature_lines(runs: Sequence[Results], options: Options) -> list[str]:
+    """Say how each number was made: ``measure: signature``, with the run's name where runs differ."""
+    if not options.signature:
+        return []
+    lines: list[str] = []
+    names = _names(runs)
+    columns = [_signatures(run, options) for run in runs]
+    for name in columns[0]:
+        written = [column[name] for column in columns if name in column]
+        if len(set(written)) == 1:
+            lines.append(f"{name}: {written[0]}")
+        else:
+            lines += [f"{name} of {run}: {column[name]}" for run, column in zip(names, columns, strict=True)]
+    return lines
+
+
+def _signatures(results: Results, options: Options) -> dict[str, str]:
+    """Return how each number was made by the name of the measure, in the form that is asked for."""
+    long = options.signature == "long"
+    return {name: each.long if long else each.short for name, each in results.signatures.items()}
+
+
+def _names(runs: Sequence[Results]) -> tuple[str, ...]:
+    """Name runs by their tags where these tell them apart, else by their files, else by files and numbers."""
+    for names in ([run.tag for run in runs], [run.run_name for run in runs]):
+        if all(names) and max(Counter(names).values()) == 1:
+            return tuple(names)
+    return tuple(f"{run.run_name} ({number})" for number, run in enumerate(runs, 1))
+
+
+def _name(measure: Measure, number: int, results: Results) -> str:
+    return ("Z" if results.standardised and number not in results.texts else "") + measure.name
+
+
+def _cell(results: Results, number: int, row: int | None) -> Cell:
+    if row is not None and not results.counted[row, number]:
+        return None
+    if number in results.texts:
+        return results.tag if row is None else results.texts[number][row]
+    value = float(results.averages[number] if row is None else results.matrix[row, number])
+    if results.measures[number].family.kind == COUNT and not results.standardised:
+        return int(value)
+    return value
+
+
+# JSON ---------------------------------------------------------------------------------------------
+
+
+def _made(runs: Sequence[Results], options: Options, style: Style, notes: Sequence[str]) -> Made:
+    """Return what was scored, how, and the values of each run."""
+    first = runs[0]
+    measures = {
+        measure.name: resolved.notation for measure, resolved in zip(first.measures, first.resolved, strict=True)
+    }
+    shown = [_run(name, results, options, style) for name, results in zip(_names(runs), runs, strict=True)]
+    return Made(
+        first.judgments_name,
+        first.profile,
+        first.complete,
+        common_signatures(runs),
+        shown,
+        {"measures": measures},
+        notes,
+    )
+
+
+def common_signatures(runs: Sequence[Results]) -> dict[str, Signature]:
+    """Return how each measure was made, where it was made alike for all runs."""
+    others = [run.signatures for run in runs[1:]]
+    return {name: each for name, each in runs[0].signatures.items() if all(other.get(name) == each for other in others)}
+
+
+def _run(name: str, results: Results, options: Options, style: Style) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "name": name,
+        "file": results.run_name,
+        "tag": results.tag,
+        "queries": len(results.qids),
+        "signatures": signature_forms(results.signatures),
+        "missing": results.missing,
+        "unjudged": results.unjudged,
+    }
+    rows = _rows([results], options)
+    count = len([measure for measure in results.measures if measure.family.summary]) if options.summary else 0
+    by_query, averages = rows[: len(rows) - count], rows[len(rows) - count :]
+    if options.summary:
+        shown["mean"] = {row.measure: plain(row.cells[0], style.digits) for row in averages}
+    if options.per_query:
+        queries: dict[str, dict[str, Cell]] = {}
+        for query, measure, (cell,) in by_query:
+            if cell is not None:  # the query counts for the measure
+                queries.setdefault(query, {})[measure] = plain(cell, style.digits)
+        shown["per_query"] = queries
+    return shown
