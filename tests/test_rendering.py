@@ -28,7 +28,7 @@ from treceval_py.errors import visible
 from treceval_py.rendering import FORMATS, render
 from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.escaping import active, inert, markdown, markdown_line, typeset
-from treceval_py.rendering.tables import Column, Document, Style, Table
+from treceval_py.rendering.tables import Column, Document, Section, Style, Table
 
 ROOT = Path(__file__).parent.parent
 QRELS, RUNS = "data/qrels.tsv", [f"data/runs/{name}.txt" for name in ("bm25", "jaccard", "minilm")]
@@ -42,7 +42,9 @@ COMMANDS = {
     ],
     "compare": [
         [QRELS, *RUNS, *FEW],
+        [QRELS, *RUNS, *FEW, "--pairs", "--test", "all", "--resamples", "99", "--margin", "0.1"],
         [QRELS, *RUNS[:2], *FEW, "--per-query", "1"],
+        [QRELS, *RUNS, *FEW, "--per-query", "2", "--pairs", "--documents", "1"],
         [QRELS, *RUNS, *FEW, "--agreement"],
     ],
     "board": [[QRELS, *RUNS, *FEW, "--no-cache"]],
@@ -210,11 +212,21 @@ def hostile_table(label: str = "") -> Document:
     return Document("x", [table._replace(breaks={0: HOSTILE[14], 3: ""})], lambda _: Made(notes=HOSTILE))
 
 
+def hostile_sections() -> Document:
+    """Return a table whose names stand behind others, in sections and across columns."""
+    (table,) = hostile_table().tables
+    ranks = Column("rank", [f"{row} → 1" for row in range(len(HOSTILE))], joint=" → ", marks=["▲"] * len(HOSTILE))
+    columns = (table.columns[0]._replace(behind=HOSTILE), table.columns[1], ranks._replace(apart=True))
+    sections = tuple(Section(row, text, ("0.1 → 0.2", "+0.1"), text) for row, text in enumerate(HOSTILE[:-1]))
+    return Document("x", [table._replace(columns=columns, sections=sections, version=HOSTILE[0])], lambda _: Made())
+
+
 @pytest.mark.parametrize("name", sorted({*FORMATS} - {"csv", "tsv", "json"}))
-def test_no_character_that_steers_reaches_people(name: str) -> None:
+@pytest.mark.parametrize("document", [hostile_table(), hostile_sections()], ids=["plain", "sections"])
+def test_no_character_that_steers_reaches_people(document: Document, name: str) -> None:
     for colour in (False, True):
-        text = render(hostile_table(), name, Style(colour=colour, width=40))
-        text = re.sub("\x1b\\[[01]m", "", text) if colour and name == "table" else text
+        text = render(document, name, Style(colour=colour, width=40))
+        text = re.sub("\x1b\\[[012]m", "", text) if colour and name == "table" else text
         assert [each for each in text if not each.isprintable() and each != "\n"] == []
 
 
@@ -244,6 +256,7 @@ def test_no_sign_of_markdown_is_one() -> None:
 
 
 def test_no_text_of_html_is_a_tag() -> None:
+    assert "script" not in Tags(render(hostile_sections(), "html", Style())).seen
     tags = Tags(render(hostile_table(), "html", Style()))
     assert set(tags.seen) == {
         "section", "style", "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "bdi", "b", "span", "sup",
@@ -317,6 +330,59 @@ def test_a_terminal_gets_no_control_characters_and_a_pipe_gets_the_bytes(tmp_pat
         assert (
             treceval(arguments, folder=tmp_path).out.split(b"\n")[0] == b"map                   \t" + qid + b"\t1.0000"
         )
+
+
+# Sections -------------------------------------------------------------------------------------------
+
+
+def sections_drawn(name: str, colour: bool = False) -> str:
+    columns = (
+        Column("docid", ["a", "3 more documents", "b"], text=True, head=True),
+        Column("rank", ["12 → 3", None, "– → 1"], joint=" → "),
+        Column("change", [-0.25, 0.125, 0.5], signed=True, digits=2),
+    )
+    sections = (
+        Section(0, "q1", ("0.1", "+0.2"), "what"),
+        Section(2, "q22", ("0.3", "-0.1")),
+        Section(3, "q3", ("0", "1")),
+    )
+    table = Table(columns, title="Moved", sections=sections, across=frozenset({1}))
+    return render(Document("x", [table], lambda _: Made()), name, Style(colour=colour))
+
+
+def test_sections_of_a_terminal_have_their_rows_further_in() -> None:
+    assert sections_drawn("table") == (
+        "Moved\n"
+        "\n"
+        "q1   0.1  +0.2  what\n"
+        "    docid       rank  change\n"
+        "    a        12 →  3   -0.25\n"
+        "    3 more documents   +0.12\n"
+        "\n"
+        "q22  0.3  -0.1\n"
+        "    docid       rank  change\n"
+        "    b         – →  1   +0.50\n"
+        "\n"
+        "q3     0     1\n"
+    )
+
+
+def test_sections_of_markdown_are_tables_below_their_headings() -> None:
+    assert sections_drawn("markdown").split("\n\n")[1:4] == [
+        "**q1** 0.1 (+0.2) what",
+        "| docid | rank | change |\n| :-- | --: | --: |\n| a | 12 → 3 | -0.25 |\n| 3 more documents |  | +0.12 |",
+        "**q22** 0.3 (-0.1)",
+    ]
+
+
+def test_sections_of_latex_and_html_have_headings_across_columns() -> None:
+    assert r"\multicolumn{3}{p{0.8\linewidth}}{\textbf{q1} what} \\" in sections_drawn("latex")
+    assert r"\quad a & 12 $\to$ 3 & $-$0.25 \\" in sections_drawn("latex")
+    page = Tags(sections_drawn("html"))
+    assert page.seen.count("tbody") == 3
+    assert [each for each in page.data if each in ("q1", "what", "q22", "3 more documents")] == [
+        "q1", "what", "3 more documents", "q22",
+    ]  # fmt: skip
 
 
 # Cells ----------------------------------------------------------------------------------------------

@@ -123,9 +123,9 @@ class Column(NamedTuple):
         """Return the cells for people, without control characters."""
         digits = self.digits if self.digits is not None else DIGITS if style.digits is None else style.digits
         texts = [self._text(cell, digits) for cell in self.cells]
-        return (
-            [f"{text} {more}".rstrip() for text, more in zip(texts, self.behind, strict=True)] if self.behind else texts
-        )
+        if not self.behind:
+            return texts
+        return [f"{text} {visible(more)}".rstrip() for text, more in zip(texts, self.behind, strict=True)]
 
     def _text(self, cell: Cell, digits: int) -> str:
         if cell is None:
