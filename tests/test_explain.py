@@ -622,7 +622,7 @@ def test_a_claim_that_is_none_is_refused(claim: str, line: str, tmp_path: Path) 
         (["-l", "-1"], 2, None),
         (["-l", "x"], 2, None),
         (["--nope"], 2, None),
-        (["-R", "prefs"], 2, None),
+        (["-R", "prefs"], 1, None),
         (["-R", "nope"], 2, None),
         (["-T", "nope"], None, None),
         (["-o", "no/such/folder"], 1, None),

@@ -34,7 +34,7 @@ A file that cannot be scored gets a line on standard error, the others their pla
 @click.command("board", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("qrels", metavar="QRELS")
 @click.argument("runs", metavar="RUNS…", nargs=-1, required=True)
-@scoring_options("map, ndcg_cut.10, recip_rank, P.10", complete=False)
+@scoring_options("map, ndcg_cut.10, recip_rank, P.10")
 @flag("--common", help="Average over the queries that all runs have, as the profile says, not over all judged ones.")
 @decimal("--alpha", default=0.05, help="Level of significance of the letters [0.05].")
 @decimal("--confidence", default=0.95, help="Confidence of the intervals [0.95].")
@@ -68,6 +68,8 @@ def board(
     """Make a board: hash, score what is new, order, print."""
     if cache is not None and no_cache:
         raise click.UsageError("--no-cache keeps nothing; leave out --cache.")
+    if common and scoring.complete:
+        raise click.UsageError("-c averages over all judged queries, and --common over those that all runs have.")
     if "-" in runs:
         raise click.UsageError("Standard input (-) cannot be put on a board; name a file or a folder.")
     from treceval_py.boards.board import board as made

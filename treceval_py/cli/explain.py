@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from treceval_py.cli.options import scoring_options
 from treceval_py.cli.printing import put
 from treceval_py.errors import visible
-from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS
-from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES
+from treceval_py.scoring.profiles import PROFILES
 
 if TYPE_CHECKING:
     from treceval_py.explaining import Arithmetic, Explanation, Match, Step
     from treceval_py.explaining.explanation import Explained, Row
+    from treceval_py.scoring.planning import Reading, Scoring
 
 __all__ = ["explain"]
 
@@ -33,69 +34,50 @@ treceval explain qrels.txt run.txt -m AP --query 301     the arithmetic of one q
 @click.command("explain", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("qrels", metavar="QRELS")
 @click.argument("run", metavar="RUN")
-@click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="NAME", help="A measure to explain; may be repeated."
-)
 @click.option("--claim", "claims", multiple=True, metavar="NAME=VALUE", help="A number that somebody gives.")
 @click.option("--against", multiple=True, metavar="PROFILE", help="Walk to this profile, a convention at a time.")
-@click.option("--profile", default=DEFAULT_PROFILE, metavar="NAME", help=f"Our own profile [{DEFAULT_PROFILE}].")
-@click.option("-c", "--complete", is_flag=True, help="Begin from our profile with all judged queries averaged.")
-@click.option("-l", "--level", type=click.IntRange(min=0), metavar="N", help="Least judgment that is relevant.")
 @click.option("--query", metavar="QID", help="Show the arithmetic of this query, term by term.")
-@click.option(
-    "-R", "judgment_format", type=click.Choice(list(QRELS_FORMATS)), help="How QRELS is written [recognised]."
-)
-@click.option("-T", "run_format", type=click.Choice(list(RUN_FORMATS)), help="How RUN is written [recognised].")
-@click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import measures from a Python module.")
+@scoring_options("RR@10, nDCG@10, AP")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
 def explain(
     qrels: str,
     run: str,
-    measures: tuple[str, ...],
     claims: tuple[str, ...],
     against: tuple[str, ...],
-    profile: str,
-    complete: bool,
-    level: int | None,
     query: str | None,
-    judgment_format: str | None,
-    run_format: str | None,
-    plugins: tuple[str, ...],
+    scoring: Scoring,
+    reading: Reading,
     output: str | None,
 ) -> None:
     """Explain numbers: read, score in every way, print."""
     from treceval_py import explaining
-    from treceval_py.measures.plugins import load_plugin
-    from treceval_py.scoring.evaluation import Evaluator
-    from treceval_py.scoring.planning import Reading, Scoring
 
     if qrels == run == "-":
         raise click.UsageError("Standard input (-) can be read only once.")
-    for plugin in plugins:
-        load_plugin(plugin)
-    usual = Evaluator(qrels, Scoring((), profile), Reading(run_format, judgment_format))
-    judgments, table = usual.judgments, usual.table(run)
     if query is not None:
         if claims or against:
             raise click.UsageError("--query shows the arithmetic of one query; give it without --claim and --against.")
-        names = measures or ("AP",)
-        parts = [
-            _arithmetic(explaining.arithmetic(judgments, table, name, query, profile=profile, level=level))
-            for name in names
-        ]
-        put("\n".join(parts), output)
+        put("\n".join(map(_arithmetic, _of_query(qrels, run, query, scoring, reading))), output)
         return
-    found = explaining.explain(
-        judgments,
-        table,
-        measures,
-        claims=claims,
-        against=against,
-        profile=profile,
-        complete=complete,
-        level=level,
-    )
+    found = explaining.explain(qrels, run, claims=claims, against=against, scoring=scoring, **reading._asdict())
     put(_report(found), output)
+
+
+def _of_query(qrels: str, run: str, query: str, scoring: Scoring, reading: Reading) -> list[Arithmetic]:
+    """Return the arithmetic of a query for each measure, or each signature."""
+    from treceval_py.explaining import arithmetic
+    from treceval_py.measures import parse_measures
+    from treceval_py.scoring.evaluation import Evaluator
+    from treceval_py.scoring.signatures import read_signatures
+
+    if scoring.signatures is not None:
+        ways = [scoring._replace(signatures=each) for each in read_signatures(scoring.signatures)]
+    else:
+        asked = parse_measures(("AP",) if scoring.measures is None else scoring.measures)
+        ways = [scoring._replace(measures=each) for each in asked]
+    first = Evaluator(qrels, ways[0], reading)
+    table = first.table(run)
+    return [arithmetic(first.judgments, table, None, query, scoring=way) for way in ways]
 
 
 def _report(found: Explanation) -> str:

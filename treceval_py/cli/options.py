@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
 import click
 from click.core import ParameterSource
@@ -13,11 +14,15 @@ from click.core import ParameterSource
 from treceval_py.errors import MeasureError
 from treceval_py.io.named import JUDGMENT_FORMATS, RUN_FORMATS
 from treceval_py.judging.streaming import MOST_THREADS
+from treceval_py.measures import NICKNAMES
 from treceval_py.measures.parameters import integer
 from treceval_py.rendering import FORMATS
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES
 
 __all__ = [
+    "PLUGIN",
+    "READING_OPTIONS",
+    "SCORING_OPTIONS",
     "Callback",
     "decimal",
     "digits_option",
@@ -102,83 +107,122 @@ digits_option = number("--digits", most=MOST_DIGITS, help="Decimals of values [4
 output_option = click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
 """The option of where a command prints."""
 
-_COMPLETE = "A judged query that a run lacks counts as an empty ranking."
+
+class _ScoringOption(NamedTuple):
+    """An option that decides how runs are read or scored, with all its spellings, the first one short."""
+
+    spellings: tuple[str, ...]
+    help: str
+    make: Callable[..., Decorator] = click.option
+    settings: Mapping[str, Any] = MappingProxyType({})
+
+    def decorator(self, field: str, usual: str) -> Decorator:
+        """Return click's decorator; `usual` is what is computed by default."""
+        return self.make(*self.spellings, field, help=self.help.format(usual=usual), **self.settings)
 
 
-def scoring_options(usual: str, *, complete: bool = True) -> Decorator:
-    """Return a decorator that gives a command the options of scoring, which it gets as ``scoring=`` and ``reading=``.
+_REPEATED = {"multiple": True, "metavar": "NAME"}
+
+SCORING_OPTIONS: Mapping[str, _ScoringOption] = {
+    "measures": _ScoringOption(
+        ("-m", "--measure"),
+        "Compute this measure; may be repeated. A measure (map), with parameters (P.5,10 or nDCG@10), or a set of them "
+        f"({', '.join(NICKNAMES)}) [{{usual}}].",
+        settings=_REPEATED,
+    ),
+    "profile": _ScoringOption(
+        ("--profile",),
+        f"Conventions of ranking and averaging: {', '.join(PROFILES)} [{DEFAULT_PROFILE}].",
+        settings={"metavar": "NAME"},
+    ),
+    "level": _ScoringOption(
+        ("-l", "--level", "--level_for_rel"), "Lowest judgment that is relevant [1, or the profile's].", number
+    ),
+    "complete": _ScoringOption(
+        ("-c", "--complete", "--complete_rel_info_wanted"),
+        "Average over all judged queries: one that the run lacks counts as an empty ranking.",
+        flag,
+    ),
+    "depth": _ScoringOption(
+        ("-M", "--depth", "--Max_retrieved_per_topic"), "Use the first N documents of each query.", number
+    ),
+    "judged_only": _ScoringOption(
+        ("-J", "--judged-only", "--Judged_docs_only"), "Take out documents without a judgment.", flag
+    ),
+    "collection_size": _ScoringOption(
+        ("-N", "--collection-size", "--Number_docs_in_coll"), "Documents in the collection [0].", number
+    ),
+    "signatures": _ScoringOption(
+        ("--repeat",),
+        "Score exactly as this signature describes; replaces measures and profile. Repeatable.",
+        settings={"multiple": True, "metavar": "SIGNATURE"},
+    ),
+}
+"""How runs are scored: an option for each field of `Scoring`."""
+
+READING_OPTIONS: Mapping[str, _ScoringOption] = {
+    "judgment_format": _ScoringOption(
+        ("-R", "--judgment-format", "--Rel_info_format"),
+        "Format of QRELS [recognised; what the measures need].",
+        settings={"type": click.Choice(list(JUDGMENT_FORMATS))},
+    ),
+    "run_format": _ScoringOption(
+        ("-T", "--run-format", "--Results_format"),
+        "Format of runs [recognised].",
+        settings={"type": click.Choice(list(RUN_FORMATS))},
+    ),
+    "threads": _ScoringOption(
+        ("--threads",),
+        "Work with N threads [the cores that this process may use; the Python reader has one].",
+        number,
+        {"least": 1, "most": MOST_THREADS},
+    ),
+}
+"""How files are read: an option for each field of `Reading`."""
+
+PLUGIN = click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="MODULE",
+    help="Import measures of your own from a Python module or .py file; may be repeated.",
+)
+
+
+def _chosen(options: dict[str, Any], fields: Iterable[str]) -> dict[str, Any]:
+    """Take fields out of options, and return those that were given."""
+    taken = {field: options.pop(field) for field in fields}
+    return {field: value for field, value in taken.items() if value is not None and value is not False and value != ()}
+
+
+def scoring_options(usual: str) -> Decorator:
+    """Return a decorator that gives a command all options of scoring, as ``scoring=`` and ``reading=``.
 
     Parameters
     ----------
     usual : str
         What is computed by default, for the help.
-    complete : bool
-        Whether the command can be told how missing queries count.
     """
-    options: list[Decorator] = [
-        click.option(
-            "-m",
-            "--measure",
-            "measures",
-            multiple=True,
-            metavar="NAME",
-            help=f"Compute this measure, in any notation; may be repeated [{usual}].",
-        ),
-        click.option(
-            "--profile",
-            metavar="NAME",
-            help=f"Conventions of ranking and averaging: {', '.join(PROFILES)} [{DEFAULT_PROFILE}].",
-        ),
-        *([flag("-c", "--complete", help=_COMPLETE)] if complete else []),
-        number("-l", "--level", help="Least judgment that is relevant [1, or the profile's]."),
-        number("-M", "--depth", help="Use the first N documents of each query."),
-        flag("-J", "--judged-only", help="Take out documents without a judgment."),
-        click.option(
-            "-R",
-            "judgment_format",
-            type=click.Choice(list(JUDGMENT_FORMATS)),
-            help="How QRELS is written [recognised].",
-        ),
-        click.option(
-            "-T", "run_format", type=click.Choice(list(RUN_FORMATS)), help="How runs are written [recognised]."
-        ),
-        click.option(
-            "--plugin",
-            "plugins",
-            multiple=True,
-            metavar="MODULE",
-            help="Import measures of your own from a Python module or .py file; may be repeated.",
-        ),
-        number("--threads", least=1, most=MOST_THREADS, help="Work with N threads [the cores for this process]."),
-    ]
 
     def decorate(command: Callback) -> Callback:
         @functools.wraps(command)
-        def with_scoring(
-            *,
-            measures: tuple[str, ...],
-            profile: str | None,
-            level: int | None,
-            depth: int | None,
-            judged_only: bool,
-            judgment_format: str | None,
-            run_format: str | None,
-            plugins: tuple[str, ...],
-            threads: int | None,
-            complete: bool = False,
-            **others: Any,
-        ) -> Any:
+        def with_scoring(*, plugins: tuple[str, ...], **options: Any) -> Any:
             from treceval_py.measures.plugins import load_plugin
             from treceval_py.scoring.planning import Reading, Scoring
 
             for plugin in plugins:
                 load_plugin(plugin)
-            scoring = Scoring(measures or None, profile, level, complete or None, depth, judged_only)
-            return command(scoring=scoring, reading=Reading(run_format, judgment_format, threads), **others)
+            chosen = _chosen(options, SCORING_OPTIONS)
+            if "signatures" in chosen:
+                for field, option in SCORING_OPTIONS.items():
+                    if field != "signatures" and field in chosen:
+                        raise click.UsageError(f"--repeat says how to score; leave out {option.spellings[0]}.")
+            reading = Reading(**_chosen(options, READING_OPTIONS))
+            return command(scoring=Scoring(**chosen), reading=reading, **options)
 
-        decorated: Callback = with_scoring
-        for option in reversed(options):
-            decorated = option(decorated)
+        decorated: Callback = PLUGIN(with_scoring)
+        for field, option in reversed({**SCORING_OPTIONS, **READING_OPTIONS}.items()):
+            decorated = option.decorator(field, usual)(decorated)
         return decorated
 
     return decorate

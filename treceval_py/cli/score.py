@@ -8,16 +8,14 @@ import click
 
 from treceval_py.cli.commands import PrefixCommand
 from treceval_py.cli.notes import about
-from treceval_py.cli.options import digits_option, flag, format_option, number, output_option
+from treceval_py.cli.options import digits_option, flag, format_option, output_option, scoring_options
 from treceval_py.cli.printing import check_targets, note, put, style_for
 from treceval_py.cli.progress import progress
-from treceval_py.io.named import JUDGMENT_FORMATS, RUN_FORMATS
-from treceval_py.judging.streaming import MOST_THREADS
 from treceval_py.measures import in_print_order, parse_measures
 from treceval_py.scan import reader_name
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.planning import Reading, Scoring
-from treceval_py.scoring.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, PROFILES, profile_of
+from treceval_py.scoring.profiles import DEFAULT_MEASURES, profile_of
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.show import RESULT_FORMATS, Options, results_text
 from treceval_py.scoring.zscores import read_norms
@@ -66,48 +64,10 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @click.command("score", cls=PrefixCommand, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("qrels", metavar="QRELS", required=False)
 @click.argument("runs", metavar="RUN [RUN…]", nargs=-1)
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="NAME",
-    help="Compute this measure; may be repeated. A measure (map), with parameters (P.5,10 or nDCG@10), or a set of "
-    "them (official, set, all_trec, prefs, all_prefs, qrels_jg). Default: official, ndcg, ndcg_cut.10, or what the "
-    "profile computes.",
-)
+@scoring_options("official, ndcg, ndcg_cut.10, or what the profile computes")
 @flag("-q", "--query_eval_wanted", "per_query", help="Print each query too.")
 @flag("-n", "--nosummary", "no_summary", help="Do not print the average over queries.")
-@flag(
-    "-c",
-    "--complete_rel_info_wanted",
-    "complete",
-    help="Average over all judged queries: one that the run lacks counts as an empty ranking.",
-)
-@number("-l", "--level_for_rel", "level", help="Least judgment that is relevant [1, or the profile's].")
-@number("-M", "--Max_retrieved_per_topic", "depth", help="Use the first N documents of each query.")
-@flag("-J", "--Judged_docs_only", "judged_only", help="Take out documents without a judgment.")
-@number("-N", "--Number_docs_in_coll", "collection_size", help="Documents in the collection [0].")
-@click.option(
-    "-R",
-    "--Rel_info_format",
-    "judgment_format",
-    type=click.Choice(list(JUDGMENT_FORMATS)),
-    help="How QRELS is written [recognised; what the measures need].",
-)
-@click.option(
-    "-T",
-    "--Results_format",
-    "run_format",
-    type=click.Choice(list(RUN_FORMATS)),
-    help="How RUN is written [recognised].",
-)
 @click.option("-Z", "--Zscore", "norms", metavar="FILE", help="Print z-scores by FILE: qid measure mean deviation.")
-@click.option(
-    "--profile",
-    metavar="NAME",
-    help=f"Conventions of ranking and averaging: {', '.join(PROFILES)} [{DEFAULT_PROFILE}].",
-)
 @click.option(
     "--judged-ranking",
     "judged_rankings",
@@ -118,31 +78,11 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 )
 @flag("--signature", help="Say how each number was made, in one line that --repeat takes.")
 @flag("--long-signature", help="The same with every parameter and convention spelled out.")
-@click.option(
-    "--repeat",
-    "signatures",
-    multiple=True,
-    metavar="SIGNATURE",
-    help="Compute what a signature says, in place of measures and a profile; may be repeated.",
-)
 @flag("--ties", help="Print the lowest, expected and highest value over all orders of documents with equal scores.")
 @flag("--unjudged", help="Print the lowest and highest value over all labels of unjudged retrieved documents.")
-@click.option(
-    "--plugin",
-    "plugins",
-    multiple=True,
-    metavar="MODULE",
-    help="Import measures of your own from a Python module or .py file; may be repeated.",
-)
 @format_option(None, RESULT_FORMATS, "trec for one run, table for several")
 @digits_option
 @output_option
-@number(
-    "--threads",
-    least=1,
-    most=MOST_THREADS,
-    help="Read a run with N threads [the cores that this process may use; the Python reader has one].",
-)
 @click.option(
     "-v",
     "--version",
@@ -155,63 +95,39 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 def score(
     qrels: str | None,
     runs: tuple[str, ...],
-    measures: tuple[str, ...],
+    scoring: Scoring,
+    reading: Reading,
     per_query: bool,
     no_summary: bool,
-    complete: bool,
-    level: int | None,
-    depth: int | None,
-    judged_only: bool,
-    collection_size: int | None,
-    judgment_format: str | None,
-    run_format: str | None,
     norms: str | None,
-    profile: str | None,
     judged_rankings: tuple[str, ...],
     signature: bool,
     long_signature: bool,
-    signatures: tuple[str, ...],
     ties: bool,
     unjudged: bool,
-    plugins: tuple[str, ...],
     output_format: str | None,
     digits: int | None,
     output: str | None,
-    threads: int | None,
 ) -> None:
     """Score runs: read, evaluate, print."""
     _check_arguments(qrels, runs, judged_rankings)
-    for plugin in plugins:
-        from treceval_py.measures.plugins import load_plugin
-
-        load_plugin(plugin)
-    given = {
-        "-m": bool(measures),
-        "-c": complete,
-        "-l": level is not None,
-        "-M": depth is not None,
-        "-J": judged_only,
-        "-N": collection_size is not None,
-        "--profile": profile is not None,
-        "-Z": norms is not None,
-        "-R": judgment_format is not None,
-        "-T": run_format is not None,
-        "--judged-ranking": bool(judged_rankings),
-        "--repeat": bool(signatures),
-        "--signature": signature or long_signature,
-    }
-    _check_together({name for name, there in given.items() if there}, ranges=ties or unjudged)
+    ranges = ties or unjudged
+    if norms is not None and (scoring.signatures or signature or long_signature):
+        raise click.UsageError("Signatures are those of values, not of z-scores; leave out -Z.")
+    if judged_rankings and (reading.judgment_format or reading.run_format):
+        option = "-R" if reading.judgment_format else "-T"
+        raise click.UsageError(f"--judged-ranking has a format of its own; leave out {option}.")
+    for option, there in (
+        ("-Z", norms),
+        ("--signature", signature or long_signature),
+        ("--judged-ranking", judged_rankings),
+    ):
+        if ranges and there:
+            raise click.UsageError(f"--ties and --unjudged print ranges of values; leave out {option}.")
     if output is not None:
         check_targets([output], [qrels, *runs, *judged_rankings, norms])
-    if profile is None and judged_rankings:
-        profile = "coursework"
-    named = profile_of(profile)
-    usual = RANGED if (ties or unjudged) and named.measures == DEFAULT_MEASURES else named.measures
-    wanted = in_print_order(parse_measures(measures or usual, leaves_out=named.leaves_out))
-    scoring = Scoring(wanted, named, level, complete or None, depth, judged_only, collection_size)
-    if signatures:
-        scoring = Scoring(signatures=signatures)
-    reading = Reading(run_format, judgment_format, threads)
+    if scoring.signatures is None:
+        scoring = _resolved(scoring, "coursework" if judged_rankings else None, RANGED if ranges else None)
     style = style_for(output, digits)
     form = "long" if long_signature else "short" if signature else ""
     # Each judged ranking has judgments of its own.
@@ -256,23 +172,11 @@ def _check_arguments(qrels: str | None, runs: tuple[str, ...], judged_rankings: 
         raise click.UsageError("Standard input (-) can be read only once.")
 
 
-def _check_together(given: set[str], *, ranges: bool) -> None:
-    """Refuse options that do not go together."""
-
-    def refuse(others: Sequence[str], why: str) -> None:
-        for option in others:
-            if option in given:
-                raise click.UsageError(why.format(option))
-
-    if "--repeat" in given:
-        refuse(["-m", "-c", "-l", "-M", "-J", "-N", "--profile"], "--repeat says how to score; leave out {}.")
-    if "-Z" in given:
-        refuse(["--repeat", "--signature"], "Signatures are those of values, not of z-scores; leave out -Z.")
-    if "--judged-ranking" in given:
-        refuse(["-R", "-T"], "--judged-ranking has a format of its own; leave out {}.")
-    if ranges:
-        others = ["-Z", "--signature", "--judged-ranking"]
-        refuse(others, "--ties and --unjudged go with measures and a profile only; leave out {}.")
+def _resolved(scoring: Scoring, profile: str | None, usual: Sequence[str] | None) -> Scoring:
+    """Return scoring with its profile and its measures in the order of output; defaults are this command's."""
+    named = profile_of(scoring.profile or profile)
+    asked = scoring.measures or (usual if usual and named.measures == DEFAULT_MEASURES else named.measures)
+    return scoring._replace(profile=named, measures=in_print_order(parse_measures(asked, leaves_out=named.leaves_out)))
 
 
 def _of_judged_ranking(file: str, scoring: Scoring) -> Results:

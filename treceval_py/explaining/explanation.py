@@ -192,6 +192,7 @@ def explain(
     scoring: Scoring | None = None,
     run_format: str | None = None,
     judgment_format: str | None = None,
+    threads: int | None = None,
 ) -> Explanation:
     """Explain numbers of a run: what every profile makes of it, and who could have made a claimed number how.
 
@@ -215,7 +216,7 @@ def explain(
         As of `evaluate`, under every profile.
     scoring : Scoring, optional
         All these options as one value, but for signatures.
-    run_format, judgment_format : str, optional
+    run_format, judgment_format, threads
         As of `evaluate`.
 
     Raises
@@ -232,7 +233,9 @@ def explain(
     options = Scoring(measures or None, profile, level, complete or None, depth, judged_only, collection_size)
     options = options.beside(scoring)
     if options.signatures is not None:
-        raise MeasureError("explanations begin from a profile, not from a signature", "Give arithmetic the signature.")
+        raise MeasureError(
+            "an explanation begins from a profile, not from a signature", "Explain one query by it (--query)."
+        )
     asked = parse_measures(options.measures) if options.measures else []
     wanted: list[tuple[Measure, Claim | None]] = []
     for claim in claims:
@@ -246,7 +249,7 @@ def explain(
             raise MeasureError(f"measure {measure.name} has no number to explain", "Choose another one.")
     others = [profile_of(each) for each in against]
     options = options._replace(measures=[measure for measure, _ in wanted], profile=profile_of(options.profile))
-    evaluator = Evaluator(qrels, options, Reading(run_format, judgment_format))
+    evaluator = Evaluator(qrels, options, Reading(run_format, judgment_format, threads))
     scorer = Scorer(qrels_of(evaluator), evaluator.table(run))
     name = f"{evaluator.profile.name} -c" if options.complete else evaluator.profile.name
     both = len(set(scorer.qrels.qids) & set(scorer.run.qids))

@@ -150,6 +150,7 @@ def arithmetic(
     scoring: Scoring | None = None,
     run_format: str | None = None,
     judgment_format: str | None = None,
+    threads: int | None = None,
 ) -> Arithmetic:
     """Return how the value of a query comes about, document by document.
 
@@ -161,8 +162,10 @@ def arithmetic(
         One measure; None with a signature, or with `scoring`.
     qid : str
         The query.
-    profile, level, complete, depth, judged_only, collection_size, signature, scoring, run_format, judgment_format
+    profile, level, complete, depth, judged_only, collection_size, signature, scoring
         As of `evaluate`. The query has a value also where it is left out of the mean.
+    run_format, judgment_format, threads
+        As of `evaluate`.
 
     Raises
     ------
@@ -187,7 +190,7 @@ def arithmetic(
         )
     for each in measures:
         _check_number(each)
-    evaluator = Evaluator(qrels, options, Reading(run_format, judgment_format))
+    evaluator = Evaluator(qrels, options, Reading(run_format, judgment_format, threads))
     return dissected(evaluator.plan.tasks[0], qrels_of(evaluator), evaluator.table(run), qid).arithmetic
 
 
