@@ -79,10 +79,12 @@ def _ways(qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]) ->
 
     theirs = package.RelevanceEvaluator(qrels, MEASURES)
     ours = te.RelevanceEvaluator(qrels, MEASURES)
-    prepared = te.Qrels(qrels)
+    prepared, evaluator = te.Qrels(qrels), te.Evaluator(qrels, te.Scoring(MEASURES))
     return {
         "treceval_py.RelevanceEvaluator": lambda: ours.evaluate(run),
+        "treceval_py.Evaluator": lambda: evaluator.score(run),
         "treceval_py.evaluate": lambda: te.evaluate(prepared, run, MEASURES),
+        "treceval_py.evaluate, dictionaries": lambda: te.evaluate(qrels, run, MEASURES),
         "pytrec_eval.RelevanceEvaluator": lambda: theirs.evaluate(run),
     }
 

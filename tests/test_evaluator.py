@@ -12,7 +12,7 @@ import pytest
 
 import treceval_py as te
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.scoring import evaluation
+from treceval_py.judging.streaming import judge_file
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.evaluation import JudgedOnce
 from treceval_py.scoring.planning import Reading, Scoring
@@ -202,13 +202,12 @@ def test_ranges_are_computed_with_the_threads_that_were_asked_for(
     run_file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[int | None] = []
-    judge_file = evaluation.judge_file
 
     def watched(*arguments: Any, **options: Any) -> Any:
         seen.append(options["threads"])
         return judge_file(*arguments, **options)
 
-    monkeypatch.setattr(evaluation, "judge_file", watched)
+    monkeypatch.setattr("treceval_py.scoring.evaluation.judge_file", watched)
     assert te.assess(QRELS, run_file, "map", threads=3).ties["map"].expected_mean == 0.75
     assert seen
     assert set(seen) == {3}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -72,7 +73,7 @@ def _logarithms(values: FloatArray) -> FloatArray:
     return np.array([math.log(max(value, LEAST_GEOMETRIC)) for value in values.tolist()], dtype=np.float64)
 
 
-MEAN = Average("mean", lambda values: values, lambda total, count: total / count)
+MEAN = Average("mean", np.asarray, operator.truediv)
 SUM = Average("sum", lambda values: values, lambda total, _: total)
 GEOMETRIC = Average("geometric mean", _logarithms, lambda total, count: math.exp(total / count))
 NO_AVERAGE = Average("none", lambda values: values, lambda _, __: 0.0)

@@ -198,6 +198,7 @@ class Evaluator:
         self.fingerprint = Fingerprint(self.judgments)
         self.profile: Profile = checked.profile
         self.plan: Plan = checked.plan(self.judgments.max_rel, self.fingerprint)
+        self._several = len(self.plan.rankings) > 1
         check_kinds([task.asked for task in self.plan.tasks], self.judgments)
 
     def score(self, run: AnyRun, watch: Watch | None = None) -> Results:
@@ -214,10 +215,12 @@ class Evaluator:
         keep : bool
             Whether judged rankings are kept, for several computations that share some.
         """
-        plan = self.plan
-        again = keep or (len(plan.tasks) > 1 and len(plan.rankings) > 1)
         return JudgedOnce(
-            self.judgments, run, self._reading, duplicates=plan.duplicates, again=again, keep=keep, watch=watch
+            *(self.judgments, run, self._reading),
+            duplicates=self.plan.duplicates,
+            again=keep or self._several,
+            keep=keep,
+            watch=watch,
         )
 
     def table(self, run: AnyRun) -> Run:
