@@ -15,7 +15,7 @@ import pytest
 from treceval_py.comparing.comparison import Comparison
 from treceval_py.comparing.outcome import Compared, Difference, Settings
 from treceval_py.comparing.outcome import Tested as Outcome
-from treceval_py.comparing.show.layout import methods, notes, sentences
+from treceval_py.comparing.show.sentences import methods, notes, sentences
 from treceval_py.comparing.show.tables import records
 from treceval_py.comparing.variance import Anova
 from treceval_py.rendering import FORMATS

@@ -427,7 +427,7 @@ def test_a_table_wider_than_a_page_is_cut_or_squeezed_in_latex() -> None:
     squeezed = table._replace(columns=(*columns[:-1], spare), tight=True)
     tight = render(Document("x", [squeezed], lambda _: Made()), "latex", Style())
     assert tight.count("\nrun & measure0") == 1
-    assert "\\scriptsize\\setlength{\\tabcolsep}{3pt}" in tight
+    assert "\\scriptsize\n\\setlength{\\tabcolsep}{3pt}" in tight
     assert ("measure11" in tight, "Judged." in tight, "Said." in tight) == (False, False, True)
 
 

@@ -20,7 +20,7 @@ from treceval_py import Qrels, Run, Signature, judge
 from treceval_py.comparing.comparison import Comparison
 from treceval_py.comparing.outcome import Compared, Difference, Settings
 from treceval_py.comparing.outcome import Tested as Found  # pytest takes names that begin with Test for tests
-from treceval_py.comparing.show import layout, tables
+from treceval_py.comparing.show import sentences, tables
 from treceval_py.errors import DataError, EvaluationError, OutputError
 from treceval_py.report import report_payload, write_report
 from treceval_py.report.curves import basis_of, curves_of
@@ -45,7 +45,7 @@ KEYS = (
 def _words(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the sentences and the table, which have tests of their own, be told from the rest."""
     said = {"queries": "Paired over 2 queries.", "interval": "Of differences.", "test": "Student's t-test."}
-    monkeypatch.setattr(layout, "methods", lambda comparison: said)
+    monkeypatch.setattr(sentences, "methods", lambda comparison: said)
     monkeypatch.setattr(tables, "differences_html", lambda comparison: "<section>\udcff</section>")
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from treceval_py.comparing.show.layout import noted, shortened
+from treceval_py.comparing.show.sentences import noted, shortened
 from treceval_py.errors import visible
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain

@@ -86,7 +86,7 @@ def report_payload(
     DataError
         A run is to be ranked by ranks that it has not.
     """
-    from treceval_py.comparing.show.layout import methods, notes
+    from treceval_py.comparing.show.sentences import methods, notes
     from treceval_py.comparing.show.tables import differences_html
 
     if runs is not None and len(runs) != len(comparison.runs):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from treceval_py.comparing.show.layout import (
+from treceval_py.comparing.show.sentences import (
     ABOVE,
     BELOW,
     analyses,
@@ -18,7 +18,7 @@ from treceval_py.comparing.show.layout import (
 )
 from treceval_py.errors import visible
 from treceval_py.rendering import render
-from treceval_py.rendering.envelope import Made, plain, signature_forms
+from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.numbers import NONE, number, p_value, percent
 from treceval_py.rendering.tables import DIGITS, Column, Document, Style, Table, records_table
 
@@ -281,7 +281,7 @@ def _measure(comparison: Outcome, compared: Compared, digits: int | None) -> dic
     said_above = {"measure", "interval", "confidence", "correction", "queries"}
     return {
         "measure": compared.measure,
-        "signature": None if signature is None else signature_forms({"": signature})[""],
+        "signature": None if signature is None else {"short": signature.short, "long": signature.long},
         "queries": compared.qids,
         "left_out": compared.left_out,
         "best": [runs[run] for run in compared.best],

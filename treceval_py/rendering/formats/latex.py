@@ -105,17 +105,18 @@ def _float(table: Table, style: Style) -> list[str]:
     form = "".join(map(_form, shown[max(range(len(shown)), key=lambda at: len(shown[at]))]))
     said = [line for line in table.caption or (table.title, *table.sentences()) if line and line not in left_out]
     caption = f"\\caption{{{typeset(' '.join(said))}}}"
+    setting = [size] if size else []
     if table.tight:
-        size += f"\\setlength{{\\tabcolsep}}{{{gap:g}pt}}"
+        setting.append(f"\\setlength{{\\tabcolsep}}{{{gap:g}pt}}")
         form = f"@{{}}{form}@{{}}"
     bodies = [_body(table, each) for each in shown]
     label = f"\\label{{{table.label}}}"
     if table.rows > MOST_ROWS:
-        return _pages(f"{caption}{label}", size, form, bodies)
+        return _pages(f"{caption}{label}", "".join(setting), form, bodies)
     body = [line for lines in bodies for line in ["\\midrule", *lines[1:-1]]]
     return [
         *("\\begin{table}", "\\centering", caption, label, "\\smallskip"),
-        *([size] if size else []),
+        *setting,
         *(f"\\begin{{tabular}}{{{form}}}", "\\toprule", *body[1:], "\\bottomrule"),
         *("\\end{tabular}", "\\end{table}"),
     ]
