@@ -331,7 +331,7 @@ def test_queries_of_ms_marco_may_be_scattered(reader: str) -> None:
     [
         (b"1 a 1\n1 b 0\n", "<file>:2: rank '0' is not 1 or more. Ranks count from 1."),
         (b"1 a 1\n1 b -3\n", "<file>:2: rank '-3' is not 1 or more. Ranks count from 1."),
-        (b"1 a 1\n1 b 1.5\n", "<file>:2: rank '1.5' is no whole number. Ranks are integers, from 1."),
+        (b"1 a 1\n1 b 1.5\n", "<file>:2: rank '1.5' is not a whole number. Ranks are integers, from 1."),
         (b"1 a 9223372036854775808\n", "<file>:1: rank '9223372036854775808' is beyond 64 bits. Use smaller ranks."),
         (
             b"1 a 1\n1 b\n",
@@ -392,7 +392,7 @@ def test_ids_of_beir_may_have_spaces_in_them(reader: str) -> None:
         ),
         (
             BEIR_QRELS + b"1\td\t1.0\n",
-            "<file>:5: judgment '1.0' is no whole number. Grades are integers, such as 0, 1, 2.",
+            "<file>:5: judgment '1.0' is not a whole number. Grades are integers, such as 0, 1, 2.",
         ),
         (
             b"# v2\n" + BEIR_QRELS + b"1\ta\t1\n",
@@ -422,15 +422,15 @@ def test_judgments_of_beir_are_no_trec_judgments() -> None:
     ("data", "message"),
     [
         (b'{"1": {"a": NaN}}', "the score of document 'a' of query '1' is NaN, so it has no place in an order. Find out where it comes from."),
-        (b'{"1": {"a": true}}', "the score of document 'a' of query '1' is true, which is no number. Write it as 12, 12.5 or 1.25e1."),
-        (b'{"1": {"a": 1, "b": null}}', "the score of document 'b' of query '1' is null, which is no number. Write it as 12, 12.5 or 1.25e1."),
-        (b'{"1": {"a": "0.5"}}', "the score of document 'a' of query '1' is \"0.5\", which is no number. Write it as 12, 12.5 or 1.25e1."),
-        (b'{"1": {"a": {}}}', "the score of document 'a' of query '1' is an object, which is no number. Write it as 12, 12.5 or 1.25e1."),
-        (b'{"1": {"a": [1]}}', "the score of document 'a' of query '1' is a list, which is no number. Write it as 12, 12.5 or 1.25e1."),
+        (b'{"1": {"a": true}}', "the score of document 'a' of query '1' is true, which is not a number. Write it as 12, 12.5 or 1.25e1."),
+        (b'{"1": {"a": 1, "b": null}}', "the score of document 'b' of query '1' is null, which is not a number. Write it as 12, 12.5 or 1.25e1."),
+        (b'{"1": {"a": "0.5"}}', "the score of document 'a' of query '1' is \"0.5\", which is not a number. Write it as 12, 12.5 or 1.25e1."),
+        (b'{"1": {"a": {}}}', "the score of document 'a' of query '1' is an object, which is not a number. Write it as 12, 12.5 or 1.25e1."),
+        (b'{"1": {"a": [1]}}', "the score of document 'a' of query '1' is a list, which is not a number. Write it as 12, 12.5 or 1.25e1."),
         (b'{"1": {"a": 1e999}}', "the score of document 'a' of query '1' is too large for a 64-bit float. Use smaller numbers."),
         (b'{"1": {"a": 1' + b"0" * 400 + b"}}", "the score of document 'a' of query '1' is too large for a 64-bit float. Use smaller numbers."),
         (b'{"1": {"a": 1, "b": 2, "a": 3}}', "document 'a' occurs twice in query '1'. Keep one of the two."),
-        (b'{"1": {"a": 1}, "1": {"b": 1}}', "query '1' stands twice in the object. Keep one of them."),
+        (b'{"1": {"a": 1}, "1": {"b": 1}}', "query '1' occurs twice in the object. Keep one of them."),
         (b'{"1": 5}', "query '1' has 5 instead of an object {docid: value}. Write {qid: {docid: value}}."),
         (b'{"1": {"": 1}}', "the id of document '' of query '1' is empty. Give every document an id."),
         (b'{"": {"a": 1}}', "a query id is empty. Give every query an id."),
@@ -448,9 +448,9 @@ def test_what_is_no_run_in_json_is_refused(data: bytes, message: str) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b'{"1":\n {"a": x}}', "<file>:2: this is no JSON: expecting value (column 8). Mend it."),
+        (b'{"1":\n {"a": x}}', "<file>:2: this is not JSON: expecting value (column 8). Fix the syntax."),
         (b'{"1": {"a": 1}}\n\n,', "<file>:3: something follows the end of the JSON object. Is this JSON Lines, whose format is jsonl?"),
-        (b'{"1":\n\n {"\xff": 1}}', "<file>:3: the byte 0xff is no UTF-8, which JSON is written in. Save the file as UTF-8."),
+        (b'{"1":\n\n {"\xff": 1}}', "<file>:3: the byte 0xff is not UTF-8, and JSON is written in UTF-8. Save the file as UTF-8."),
     ],
 )  # fmt: skip
 def test_a_syntax_error_in_json_is_named_with_its_line(data: bytes, message: str) -> None:
@@ -460,11 +460,11 @@ def test_a_syntax_error_in_json_is_named_with_its_line(data: bytes, message: str
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("1.0", "is 1.0, which is no whole number. Grades are integers, such as 0, 1, 2."),
-        ("true", "is true, which is no whole number. Grades are integers, such as 0, 1, 2."),
-        ('"1"', 'is "1", which is no whole number. Grades are integers, such as 0, 1, 2.'),
+        ("1.0", "is 1.0, which is not a whole number. Grades are integers, such as 0, 1, 2."),
+        ("true", "is true, which is not a whole number. Grades are integers, such as 0, 1, 2."),
+        ('"1"', 'is "1", which is not a whole number. Grades are integers, such as 0, 1, 2.'),
         ("9223372036854775808", "is beyond 64 bits. Use smaller grades."),
-        ("Infinity", "is Infinity, which is no whole number. Grades are integers, such as 0, 1, 2."),
+        ("Infinity", "is Infinity, which is not a whole number. Grades are integers, such as 0, 1, 2."),
     ],
 )
 def test_what_is_no_judgment_in_json_is_refused(value: str, message: str) -> None:
@@ -505,13 +505,13 @@ def test_damaged_compressed_json_is_refused() -> None:
         (b'{"qid": "7", "docid": null, "score": 1}', "the document id is null, not text. Write ids in quotes: \"7\"."),
         (b'{"qid": "1", "docid": "a", "score": NaN}', "the score of document 'a' of query '1' is NaN, so it has no place in an order. Find out where it comes from."),
         (b'{"qid": "1", "docid": "a", "rel": 1}', "the object has no field 'score'; its fields are: 'qid', 'docid', 'rel'. Add it."),
-        (b'{"qid": "1", "qid": "2", "score": 1}', "the field 'qid' stands twice in the object. Keep one of them."),
+        (b'{"qid": "1", "qid": "2", "score": 1}', "the field 'qid' occurs twice in the object. Keep one of them."),
         (b"{}", "the object has no field 'qid' (or query_id, query-id, query); its fields are: none. Add it."),
         (b'{"1": {"a": 1}} {}', "something follows the end of the JSON object. Put one object on a line."),
-        (b'{"1": {"a":', "this is no JSON: expecting value (column 12). Mend it."),
+        (b'{"1": {"a":', "this is not JSON: expecting value (column 12). Fix the syntax."),
         (b"[]", 'this is a list, not a JSON object. Write {"qid": …, "docid": …, …} or {qid: {docid: value}}.'),
         (b'{"qid": "0", "docid": "z", "score": 1}', "document 'z' occurs twice in query '0' (first on line 1). Keep one of the two."),
-        (b'{"qid": "1", "docid": "\xff", "score": 1}', "the byte 0xff is no UTF-8, which JSON is written in. Save the file as UTF-8."),
+        (b'{"qid": "1", "docid": "\xff", "score": 1}', "the byte 0xff is not UTF-8, and JSON is written in UTF-8. Save the file as UTF-8."),
     ],
 )  # fmt: skip
 def test_what_is_no_line_of_json_is_refused_with_its_line(data: bytes, message: str) -> None:
@@ -536,8 +536,8 @@ def test_queries_in_json_lines_may_be_scattered() -> None:
     [
         ({"qid": ["1"], "doc": ["a"], "score": [1.0]}, "no column 'docid' (or doc_id, doc-id, corpus-id, corpus_id, pid, docno); its columns are: 'qid', 'doc', 'score'. Name it so."),
         ({"qid": ["1"], "docid": ["a"], "rel": [1]}, "no column 'score'; its columns are: 'qid', 'docid', 'rel'. Name it so."),
-        ({"qid": [1.0], "docid": ["a"], "score": [1.0]}, "column 'qid' holds double, not text, so it is no query id. Convert the column."),
-        ({"qid": ["1"], "docid": [b"a"], "score": [1.0]}, "column 'docid' holds binary, not text, so it is no document id. Convert the column."),
+        ({"qid": [1.0], "docid": ["a"], "score": [1.0]}, "column 'qid' holds double, not text, so it is not a query id. Convert the column."),
+        ({"qid": ["1"], "docid": [b"a"], "score": [1.0]}, "column 'docid' holds binary, not text, so it is not a document id. Convert the column."),
         ({"qid": ["1"], "docid": ["a"], "score": ["x"]}, "column 'score' holds string, not numbers. Convert the column."),
         ({"qid": ["1"], "docid": ["a"], "score": [True]}, "column 'score' holds bool, not numbers. Convert the column."),
         ({"qid": ["1", None], "docid": ["a", "b"], "score": [1.0, 2.0]}, "the query id in row 2 is missing. Fill it in, or leave out the row."),
@@ -618,12 +618,12 @@ def test_a_damaged_parquet_file_is_refused_in_one_line(length: int) -> None:
 
 def test_a_parquet_file_compressed_as_a_whole_is_refused() -> None:
     packed = gzip.compress(parquet(qid=["1"], docid=["a"], score=[1.0]))
-    message = "<file>: this is no Parquet file. Is it compressed as a whole? Unpack it first."
+    message = "<file>: this is not a Parquet file. Is it compressed as a whole? Unpack it first."
     assert refusal(read_run, packed) == message
 
 
 def test_a_file_that_is_no_parquet_is_refused() -> None:
-    assert refusal(read_run, TREC_RUN, "parquet") == "<file>: this is no Parquet file. Is it the right file?"
+    assert refusal(read_run, TREC_RUN, "parquet") == "<file>: this is not a Parquet file. Is it the right file?"
     assert refusal(read_run, b"", "parquet") == "<file>: the file is empty. Is it the right file?"
 
 
@@ -695,9 +695,9 @@ def test_judgments_of_a_data_set_are_read(datasets: dict[str, DataSet]) -> None:
         ([], "the data set has no judgments. Name one that has, such as a part of it."),
         (OSError("no route\nto host."), "the data set cannot be loaded: no route to host. Check the connection and try again."),
         (RuntimeError(), "the data set cannot be loaded: RuntimeError. Check the connection and try again."),
-        ([("1", "a", 1)], "the judgments of the data set are no relevance judgments. Write them to a file and name its format."),
+        ([("1", "a", 1)], "the judgments of the data set are not relevance judgments. Write them to a file and name its format."),
         ([Judged("1", "a", 1), Judged("1", "a", 2)], "document 'a' occurs twice in query '1'. Keep one of the two."),
-        ([Judged("1", "a", 0.5)], "the judgment of document 'a' of query '1' is '0.5', which is no whole number."),
+        ([Judged("1", "a", 0.5)], "the judgment of document 'a' of query '1' is '0.5', which is not a whole number."),
     ],
 )  # fmt: skip
 def test_a_data_set_that_cannot_be_used_is_refused(
@@ -769,10 +769,10 @@ def test_tables_are_written(table: Run | Qrels, format: str, text: bytes, tmp_pa
 @pytest.mark.parametrize(
     ("table", "format", "message"),
     [
-        (Run({"1": {"a b": 1}}), "msmarco", "docid 'a b' is empty or has white space in it, so it cannot stand in an MS MARCO file. Use another one."),
-        (Qrels({"1": {"a\tb": 1}}), "beir", "docid 'a\\tb' is empty or has a tab or the end of a line in it, so it cannot stand in a BEIR file. Use another one."),
+        (Run({"1": {"a b": 1}}), "msmarco", "docid 'a b' is empty or has white space in it, so it cannot be written to an MS MARCO file. Use another one."),
+        (Qrels({"1": {"a\tb": 1}}), "beir", "docid 'a\\tb' is empty or has a tab or the end of a line in it, so it cannot be written to a BEIR file. Use another one."),
         (Qrels({"#1": {"a": 1}}), "beir", "query id '#1' would make its lines comments. Let it begin with another character."),
-        (Run({"1": {"\udcff": 1}}), "parquet", "docid '\\xff' is no UTF-8, so it cannot stand in a Parquet file. Use another one."),
+        (Run({"1": {"\udcff": 1}}), "parquet", "docid '\\xff' is not UTF-8, so it cannot be written to a Parquet file. Use another one."),
         (Run({"1": {"a": 1}}), "beir", "a run cannot be written as 'beir'. Its formats are trec_results, msmarco, json, jsonl, parquet."),
         (Qrels({"1": {"a": 1}}), "prefs", "judgments cannot be written as 'prefs'. Their formats are qrels, msmarco, beir, json, jsonl, parquet."),
     ],
@@ -952,12 +952,12 @@ def test_the_kind_of_a_file_is_told(
     [
         (TREC_RUN, {"target_format": "beir"}, "a run cannot be written as 'beir'. Its formats are trec_results, msmarco, json, jsonl, parquet."),
         (TREC_QRELS, {"target_format": "trec_results"}, "judgments cannot be written as 'trec_results'. Their formats are qrels, msmarco, beir, json, jsonl, parquet."),
-        (TREC_QRELS, {"tag": "t"}, "judgments have no tag. Leave out the tag, or say that this is a run."),
+        (TREC_QRELS, {"tag": "t"}, "judgments have no tag. Leave out the tag, or choose the kind run."),
         (TREC_QRELS, {"source_format": "beir", "kind": "run"}, "unknown format 'beir' of runs. There are trec_results, msmarco, json, jsonl, parquet."),
         (TREC_QRELS, {"source_format": "prefs"}, "unknown format 'prefs'. There are trec_results, msmarco, json, jsonl, parquet, qrels, beir, ir_datasets."),
         (b"1 2 3 4 5\n", {}, "<file>: a line of 5 fields is of no format that can be converted. A run has 6 or 3 fields, judgments have 4, or 3 with a header."),
         (b"", {}, "<file>: the file is empty. Is it the right file?"),
-        (b'{"a b": {"c": 1.5}}', {}, "query id 'a b' is empty or has white space in it, so it cannot stand in a TREC file. Use another one."),
+        (b'{"a b": {"c": 1.5}}', {}, "query id 'a b' is empty or has white space in it, so it cannot be written to a TREC file. Use another one."),
     ],
 )  # fmt: skip
 def test_what_cannot_be_converted_is_refused(

@@ -165,10 +165,10 @@ def test_ndcg_of_another_profile_is_another_one(folder: Path) -> None:
 
 REFUSED = [
     ("1 0 a 1\n1 0 b 0\n2 0 a 1\n1 0 a 0\n", "bad:4: document 'a' occurs twice in query '1' (first on line 1). Keep one of the two lines."),
-    ("# comment\n1 0 a x\n", "bad:2: judgment 'x' is no whole number. Grades are integers, such as 0, 1, 2."),
+    ("# comment\n1 0 a x\n", "bad:2: judgment 'x' is not a whole number. Grades are integers, such as 0, 1, 2."),
     ("1 0 a 1\n1 a 1\n", "bad:2: 3 fields, but a judgment has 4 (qid iteration docid rel). Is the iteration column (a 0 after the qid) missing?"),
     ("", "bad: the file is empty. Is it the right file?"),
-    ("1 0 a\0 1\n", "bad:1: a NUL byte, so this is a binary file and no text. Give a text file of judgments or of a run."),
+    ("1 0 a\0 1\n", "bad:1: a NUL byte, so this is a binary file, not text. Give a text file of judgments or of a run."),
 ]  # fmt: skip
 
 

@@ -73,7 +73,7 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
-# --- files that are no text ---
+# --- files that are not text ---
 
 
 def test_utf_16_with_a_mark_is_named_as_such(folder: Folder) -> None:
@@ -100,7 +100,7 @@ def test_compressed_utf_16_is_named_as_such(folder: Folder) -> None:
     assert folder.refused(run=run) == "run: this is UTF-16 text: save it as UTF-8."
 
 
-NUL = "a NUL byte, so this is a binary file and no text. Give a text file of judgments or of a run."
+NUL = "a NUL byte, so this is a binary file, not text. Give a text file of judgments or of a run."
 
 
 def test_a_nul_byte_is_refused_on_its_line(folder: Folder) -> None:
@@ -161,7 +161,7 @@ def test_nan_is_refused_as_a_score(text: str, folder: Folder) -> None:
 @pytest.mark.parametrize("text", ["high", "0x10", "1.2.3", "1e", "--1", "1f", "nan(0)", "٣", "None"])
 def test_a_score_that_is_no_number_is_refused(text: str, folder: Folder) -> None:
     assert folder.refused(run=RUN.replace(b"2.5", text.encode())) == (
-        f"run:2: score '{text}' is no number. Write it as 12, 12.5 or 1.25e1."
+        f"run:2: score '{text}' is not a number. Write it as 12, 12.5 or 1.25e1."
     )
 
 
@@ -175,7 +175,7 @@ def test_a_decimal_comma_is_named_as_such(text: str, better: str, folder: Folder
 @pytest.mark.parametrize("text", ["1_0", "1_000.5"])
 def test_underscores_in_scores_are_refused(text: str, folder: Folder) -> None:
     assert folder.refused(run=RUN.replace(b"2.5", text.encode())) == (
-        f"run:2: score '{text}' is no number. Write it without underscores."
+        f"run:2: score '{text}' is not a number. Write it without underscores."
     )
 
 
@@ -189,7 +189,7 @@ def test_a_score_too_large_for_its_type_is_refused(text: str, folder: Folder) ->
 @pytest.mark.parametrize("text", ["0.5", "1.0", "x", "yes", "1e0", "0x1", "1_0", "1,0", "+", "nan", "inf", "٣"])
 def test_a_judgment_that_is_no_integer_is_refused(text: str, folder: Folder) -> None:
     assert folder.refused(qrels=QRELS.replace(b"b 0", b"b " + text.encode())) == (
-        f"qrels:2: judgment '{text}' is no whole number. Grades are integers, such as 0, 1, 2."
+        f"qrels:2: judgment '{text}' is not a whole number. Grades are integers, such as 0, 1, 2."
     )
 
 
@@ -208,7 +208,7 @@ def test_a_judgment_of_thousands_of_digits_is_refused(folder: Folder) -> None:
 
 def test_a_judgment_with_leading_zeros_is_not_blamed_for_another_one(folder: Folder) -> None:
     assert folder.refused(qrels=b"1 0 a 0000000000000000000000001\n1 0 b x\n") == (
-        "qrels:2: judgment 'x' is no whole number. Grades are integers, such as 0, 1, 2."
+        "qrels:2: judgment 'x' is not a whole number. Grades are integers, such as 0, 1, 2."
     )
 
 
@@ -242,32 +242,32 @@ def test_no_line_after_the_first_that_is_wrong_is_named(folder: Folder) -> None:
 
 def test_a_header_line_of_a_run_is_named_as_such(folder: Folder) -> None:
     assert folder.refused(run=b"qid Q0 docid rank score tag\n" + RUN) == (
-        "run:1: score 'score' is no number; this looks like a header line. Delete the header."
+        "run:1: score 'score' is not a number; this looks like a header line. Delete the header."
     )
 
 
 def test_a_header_line_of_judgments_is_named_as_such(folder: Folder) -> None:
     assert folder.refused(qrels=b"qid iteration docid rel\n" + QRELS) == (
-        "qrels:1: judgment 'rel' is no whole number; this looks like a header line. Delete the header."
+        "qrels:1: judgment 'rel' is not a whole number; this looks like a header line. Delete the header."
     )
 
 
 def test_a_header_line_after_a_byte_order_mark_is_named_as_such(folder: Folder) -> None:
     assert folder.refused(qrels=b"\xef\xbb\xbfqid iteration docid rel\n" + QRELS) == (
-        "qrels:1: judgment 'rel' is no whole number; this looks like a header line. Delete the header."
+        "qrels:1: judgment 'rel' is not a whole number; this looks like a header line. Delete the header."
     )
 
 
 def test_a_first_line_with_a_bad_score_is_not_taken_for_a_header(folder: Folder) -> None:
     """Its rank is a number, so deleting the line would lose a document."""
     assert folder.refused(run=RUN.replace(b"3.5", b"high")) == (
-        "run:1: score 'high' is no number. Write it as 12, 12.5 or 1.25e1."
+        "run:1: score 'high' is not a number. Write it as 12, 12.5 or 1.25e1."
     )
 
 
 def test_a_first_line_with_a_bad_judgment_is_not_taken_for_a_header(folder: Folder) -> None:
     assert folder.refused(qrels=b"1 0 a yes\n") == (
-        "qrels:1: judgment 'yes' is no whole number. Grades are integers, such as 0, 1, 2."
+        "qrels:1: judgment 'yes' is not a whole number. Grades are integers, such as 0, 1, 2."
     )
 
 
@@ -607,7 +607,7 @@ def test_the_default_measures_need_relevance_judgments(folder: Folder) -> None:
 
 def test_a_norm_that_is_no_number_is_refused(folder: Folder) -> None:
     assert folder.refused("-Z", "norms", "qrels", "run", norms=b"1 map 0.25 0.1\n1 P_5 x 1\n") == (
-        "norms:2: mean 'x' is no number. Write it as 12, 12.5 or 1.25e1."
+        "norms:2: mean 'x' is not a number. Write it as 12, 12.5 or 1.25e1."
     )
 
 
@@ -660,12 +660,12 @@ USAGE: dict[str, str] = {
     ),
     "--profile foo qrels run": "unknown profile 'foo'. There are " + ", ".join(PROFILES) + ".",
     "--profile trec_eval-8 qrels run": "unknown profile 'trec_eval-8'. Did you mean trec_eval-9?",
-    "-l abc qrels run": f"Invalid value for '-l' / '--level_for_rel': 'abc' is no whole number. {SEE}",
+    "-l abc qrels run": f"Invalid value for '-l' / '--level_for_rel': 'abc' is not a whole number. {SEE}",
     "-l -1 qrels run": f"Invalid value for '-l' / '--level_for_rel': -1 is not 0 or more. {SEE}",
-    "-M 1.5 qrels run": f"Invalid value for '-M' / '--Max_retrieved_per_topic': '1.5' is no whole number. {SEE}",
+    "-M 1.5 qrels run": f"Invalid value for '-M' / '--Max_retrieved_per_topic': '1.5' is not a whole number. {SEE}",
     "-M -3 qrels run": f"Invalid value for '-M' / '--Max_retrieved_per_topic': -3 is not 0 or more. {SEE}",
-    "-N 1e6 qrels run": f"Invalid value for '-N' / '--Number_docs_in_coll': '1e6' is no whole number. {SEE}",
-    "--digits x qrels run": f"Invalid value for '--digits': 'x' is no whole number. {SEE}",
+    "-N 1e6 qrels run": f"Invalid value for '-N' / '--Number_docs_in_coll': '1e6' is not a whole number. {SEE}",
+    "--digits x qrels run": f"Invalid value for '--digits': 'x' is not a whole number. {SEE}",
     "-m bad qrels run": f"unknown measure 'bad'. {LISTS}",
     "-m bad.5 qrels run": f"unknown measure 'bad.5'. {LISTS}",
     "-m .5 qrels run": f"unknown measure '.5'. {LISTS}",
@@ -685,23 +685,23 @@ USAGE: dict[str, str] = {
     "-m nDCG@0 qrels run": f"measure 'nDCG@0': cutoff must be 1 or more, not 0. {PARAMETERS}",
     "-m P.5,5 qrels run": f"measure 'P.5,5': a cutoff is given twice. {PARAMETERS}",
     "-m P.5,05 qrels run": f"measure 'P.5,05': a cutoff is given twice. {PARAMETERS}",
-    "-m P.abc qrels run": f"measure 'P.abc': 'abc' is no whole number. {PARAMETERS}",
-    "-m P.5, qrels run": f"measure 'P.5,': '' is no whole number. {PARAMETERS}",
-    "-m P.23.4 qrels run": f"measure 'P.23.4': '23.4' is no whole number. {PARAMETERS}",
-    "-m P.1e3 qrels run": f"measure 'P.1e3': '1e3' is no whole number. {PARAMETERS}",
-    "-m P.0x10 qrels run": f"measure 'P.0x10': '0x10' is no whole number. {PARAMETERS}",
+    "-m P.abc qrels run": f"measure 'P.abc': 'abc' is not a whole number. {PARAMETERS}",
+    "-m P.5, qrels run": f"measure 'P.5,': '' is not a whole number. {PARAMETERS}",
+    "-m P.23.4 qrels run": f"measure 'P.23.4': '23.4' is not a whole number. {PARAMETERS}",
+    "-m P.1e3 qrels run": f"measure 'P.1e3': '1e3' is not a whole number. {PARAMETERS}",
+    "-m P.0x10 qrels run": f"measure 'P.0x10': '0x10' is not a whole number. {PARAMETERS}",
     "-m iprec_at_recall.-1 qrels run": f"measure 'iprec_at_recall.-1': recall must be 0 or more, not -1. {PARAMETERS}",
     "-m rbp.p=2 qrels run": f"measure 'rbp.p=2': p must be between 0 and 1, not 2. {PARAMETERS}",
-    "-m rbp.p=x qrels run": f"measure 'rbp.p=x': 'x' is no number. {PARAMETERS}",
-    "-m rbp.p=nan qrels run": f"measure 'rbp.p=nan': 'nan' is no number. {PARAMETERS}",
+    "-m rbp.p=x qrels run": f"measure 'rbp.p=x': 'x' is not a number. {PARAMETERS}",
+    "-m rbp.p=nan qrels run": f"measure 'rbp.p=nan': 'nan' is not a number. {PARAMETERS}",
     "-m rbp.0.5 qrels run": f"measure 'rbp.0.5': '0.5' is not of the form name=value. {PARAMETERS}",
     "-m set_F.-1 qrels run": f"measure 'set_F.-1': beta must be 0 or more, not -1. {PARAMETERS}",
-    "-m set_F.1e999 qrels run": f"measure 'set_F.1e999': '1e999' is no number. {PARAMETERS}",
+    "-m set_F.1e999 qrels run": f"measure 'set_F.1e999': '1e999' is not a number. {PARAMETERS}",
     "-m utility.1,2 qrels run": f"measure 'utility.1,2': coefficients must be four numbers, not 1,2. {PARAMETERS}",
     "-m ndcg.5 qrels run": f"measure 'ndcg.5': '5' is not of the form name=value. {PARAMETERS}",
     "-m ndcg.1=3=4 qrels run": f"measure 'ndcg.1=3=4': '1=3=4' is not of the form name=value. {PARAMETERS}",
-    "-m ndcg.1=x qrels run": f"measure 'ndcg.1=x': 'x' is no number. {PARAMETERS}",
-    "-m AP(rel=x) qrels run": f"measure 'AP(rel=x)': 'x' is no whole number. {PARAMETERS}",
+    "-m ndcg.1=x qrels run": f"measure 'ndcg.1=x': 'x' is not a number. {PARAMETERS}",
+    "-m AP(rel=x) qrels run": f"measure 'AP(rel=x)': 'x' is not a whole number. {PARAMETERS}",
     "-m AP(rel=-1) qrels run": f"measure 'AP(rel=-1)': rel must be 0 or more, not -1. {PARAMETERS}",
     "-m AP(foo=1) qrels run": "measure 'AP(foo=1)': map has no parameter 'foo'. It has rel, norm, ties.",
     "-m P(rel=2) qrels run": "measure 'P(rel=2)': P needs a cutoff. Write P@10, for example.",
@@ -754,12 +754,12 @@ def test_control_characters_of_ids_are_made_visible(folder: Folder) -> None:
 
 def test_control_characters_of_other_alphabets_are_made_visible(folder: Folder) -> None:
     run = "1 Q0 a 1 \u202e5\u200b t\n".encode()
-    assert folder.refused(run=b"# x\n" + run).startswith("run:2: score '\\u202e5\\u200b' is no number")
+    assert folder.refused(run=b"# x\n" + run).startswith("run:2: score '\\u202e5\\u200b' is not a number")
 
 
 def test_bytes_that_are_not_utf_8_are_made_visible(folder: Folder) -> None:
     assert folder.refused(run=b"1 Q0 a 1 1 t\nq\xff Q0 a 1 \xe9 t\n") == (
-        "run:2: score '\\xe9' is no number. Write it as 12, 12.5 or 1.25e1."
+        "run:2: score '\\xe9' is not a number. Write it as 12, 12.5 or 1.25e1."
     )
 
 

@@ -558,8 +558,8 @@ class TestMsmarco:
         [
             (b"1\tb\t0", b"rank '0' is not 1 or more. Ranks count from 1."),
             (b"1\tb\t-1", b"rank '-1' is not 1 or more. Ranks count from 1."),
-            (b"1\tb\tx", b"rank 'x' is no whole number"),
-            (b"1\tb\t1.5", b"rank '1.5' is no whole number"),
+            (b"1\tb\tx", b"rank 'x' is not a whole number"),
+            (b"1\tb\t1.5", b"rank '1.5' is not a whole number"),
         ],
     )
     def test_other_ranks_are_refused_with_file_and_line(

@@ -83,7 +83,7 @@ def test_any_number_of_threads_gives_the_same(threads: str, folder: Path) -> Non
 
 @pytest.mark.parametrize(
     ("threads", "what"),
-    [("0", "0 is not 1 or more."), ("257", "257 is more than 256."), ("two", "'two' is no whole number.")],
+    [("0", "0 is not 1 or more."), ("257", "257 is more than 256."), ("two", "'two' is not a whole number.")],
 )
 def test_threads_are_a_number_from_1_to_256(threads: str, what: str, folder: Path) -> None:
     done = treceval(["--threads", threads, "qrels", "run"], folder=folder)

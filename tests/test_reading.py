@@ -338,7 +338,7 @@ def test_compressed_data_of_several_members_is_read_to_its_end(pack: Callable[[b
 @packers
 def test_compressed_lines_have_the_numbers_of_the_text(pack: Callable[[bytes], bytes]) -> None:
     assert refusal(read_qrels, pack(b"# head\n\n1 0 a x\n")) == (
-        "<file>:3: judgment 'x' is no whole number. Grades are integers, such as 0, 1, 2."
+        "<file>:3: judgment 'x' is not a whole number. Grades are integers, such as 0, 1, 2."
     )
 
 
@@ -480,7 +480,7 @@ def test_a_dash_is_standard_input(pack: Callable[[bytes], bytes], monkeypatch: p
 def test_messages_call_standard_input_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1 0 a 0.5\n")))
     assert refusal(read_qrels, "-") == (
-        "<stdin>:1: judgment '0.5' is no whole number. Grades are integers, such as 0, 1, 2."
+        "<stdin>:1: judgment '0.5' is not a whole number. Grades are integers, such as 0, 1, 2."
     )
 
 
@@ -872,7 +872,7 @@ def test_ids_that_cannot_stand_in_a_file_are_refused(
 ) -> None:
     with pytest.raises(DataError) as caught:
         write_run(run, tmp_path / "run", tag=tag)
-    assert str(caught.value) == message + ", so it cannot stand in a TREC file. Use another one."
+    assert str(caught.value) == message + ", so it cannot be written to a TREC file. Use another one."
 
 
 def test_a_query_that_would_be_a_comment_is_refused(tmp_path: Path) -> None:

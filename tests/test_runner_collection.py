@@ -552,7 +552,7 @@ def test_an_id_that_is_no_whole_number_is_refused(datasets: Any, tmp_path: Path)
     found = open_collection(folder, corpus=f"datasets:{folder}/c")
     with pytest.raises(InputError) as caught:
         survey(found.corpus, 10)
-    message = "the value of column 'id' is '1.5', which is no text (row 1). Fill it, or leave the row out."
+    message = "the value of column 'id' is '1.5', which is not text (row 1). Fill it, or leave the row out."
     assert str(caught.value) == f"datasets:{folder}/c: {message}"
 
 

@@ -100,7 +100,7 @@ def test_a_line_without_a_tab_is_refused(tmp_path: Path) -> None:
 
 
 def test_bytes_that_are_no_utf_8_are_refused_with_their_line(tmp_path: Path) -> None:
-    message = "t.tsv:3: byte 4 of the line (0xe9) is no UTF-8. Save the file as UTF-8."
+    message = "t.tsv:3: byte 4 of the line (0xe9) is not UTF-8. Save the file as UTF-8."
     assert refused(tabbed(tmp_path, b"7\tone\n\n8\tx\xe9\n")) == message
 
 
@@ -137,7 +137,7 @@ def test_an_empty_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_of_blank_lines_has_no_text(tmp_path: Path) -> None:
-    assert refused(tabbed(tmp_path, b"\n\n")) == "t.tsv: there is no text in it. Is it the right one?"
+    assert refused(tabbed(tmp_path, b"\n\n")) == "t.tsv: it has no texts. Is it the right one?"
 
 
 # JSON.
@@ -170,23 +170,23 @@ def test_the_id_of_flagembedding_is_taken(tmp_path: Path) -> None:
         (b'{"text": "x"}', "the object has no field '_id' (it has 'text'). Name the fields as BEIR does."),
         (b'{"_id": "a"}', "the object has no field 'text' (it has '_id'). Name the fields as BEIR does."),
         (b"{}", "the object has no field '_id' (it has none). Name the fields as BEIR does."),
-        (b'{"_id": 7, "text": "x"}', "the field '_id' is '7', which is no text. Write ids and texts in quotes: \"7\"."),
+        (b'{"_id": 7, "text": "x"}', "the field '_id' is '7', which is not text. Write ids and texts in quotes: \"7\"."),
         (
             b'{"_id": "a", "text": null}',
-            "the field 'text' is 'null', which is no text. Write ids and texts in quotes: \"7\".",
+            "the field 'text' is 'null', which is not text. Write ids and texts in quotes: \"7\".",
         ),
         (
             b'{"_id": "a", "title": 7, "text": "x"}',
-            "the field 'title' is '7', which is no text. Write ids and texts in quotes: \"7\".",
+            "the field 'title' is '7', which is not text. Write ids and texts in quotes: \"7\".",
         ),
-        (b'{"_id": "a\xe9"}', "byte 11 of the line (0xe9) is no UTF-8. Save the file as UTF-8."),
+        (b'{"_id": "a\xe9"}', "byte 11 of the line (0xe9) is not UTF-8. Save the file as UTF-8."),
         (
             b'{"_id": "a", "text": "\\ud83d"}',
-            "the text is no valid Unicode: it has half a surrogate pair (U+D83D). Write the character whole.",
+            "the text is not valid Unicode: it has half a surrogate pair (U+D83D). Write the character whole.",
         ),
         (
             b'{"_id": "\\udc00", "text": "x"}',
-            "the id is no valid Unicode: it has half a surrogate pair (U+DC00). Write the character whole.",
+            "the id is not valid Unicode: it has half a surrogate pair (U+DC00). Write the character whole.",
         ),
     ],
 )  # fmt: skip
@@ -233,12 +233,12 @@ def test_the_id_of_a_document_may_begin_with_a_hash(tmp_path: Path) -> None:
 
 
 def test_an_id_that_comes_twice_is_refused_with_both_lines(tmp_path: Path) -> None:
-    message = "t.tsv:5: the id '7' comes twice (first on line 1). Keep one of the two."
+    message = "t.tsv:5: the id '7' occurs twice (first on line 1). Keep one of the two."
     assert refused(tabbed(tmp_path, b"7\tone\n8\ttwo\n\n9\tthree\n7\tfour\n")) == message
 
 
 def test_an_id_that_comes_twice_in_a_table_is_refused_with_both_rows() -> None:
-    message = "here: the id '7' comes twice (rows 1 and 3). Keep one of the two."
+    message = "here: the id '7' occurs twice (rows 1 and 3). Keep one of the two."
     assert refused(listed(("7", "one"), ("8", "two"), ("7", "one"))) == message
 
 
@@ -255,7 +255,7 @@ def test_an_id_that_comes_twice_is_found_among_more_suspects_than_are_held(monke
     monkeypatch.setattr(module, "SUSPECTS", 1)
     monkeypatch.setattr(module, "hash", len, raising=False)
     texts = listed(("a", "x"), ("b", "x"), ("aa", "x"), ("bb", "x"), ("bbb", "x"), ("bbb", "x"))
-    assert refused(texts) == "here: the id 'bbb' comes twice (rows 5 and 6). Keep one of the two."
+    assert refused(texts) == "here: the id 'bbb' occurs twice (rows 5 and 6). Keep one of the two."
 
 
 # Surveys and chunks.
@@ -358,7 +358,7 @@ def test_a_survey_tells_how_far_it_is() -> None:
 
 @pytest.mark.parametrize("function", [survey, lambda texts, size: list(chunks(texts, size))])
 def test_chunks_of_nothing_are_refused(function: object) -> None:
-    with pytest.raises(RunnerError, match=r"^0 texts are no chunk\. Ask for 1 or more\.$"):
+    with pytest.raises(RunnerError, match=r"^0 texts do not make a chunk\. Ask for 1 or more\.$"):
         function(listed(*THREE), 0)  # type: ignore[operator]
 
 
@@ -374,7 +374,7 @@ def test_any_texts_that_can_be_read_again_can_be_surveyed() -> None:
 
     with pytest.raises(InputError) as caught:
         survey(Own(), 1)
-    assert str(caught.value) == "own: the id 'a' comes twice (rows 1 and 2). Keep one of the two."
+    assert str(caught.value) == "own: the id 'a' occurs twice (rows 1 and 2). Keep one of the two."
 
 
 # Selections.

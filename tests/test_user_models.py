@@ -169,7 +169,7 @@ def test_a_scale_that_begins_at_its_end_is_refused(name: str) -> None:
     with pytest.raises(EvaluationError) as caught:
         measure.with_defaults({"max_rel": 2, "min_rel": 2})(ranked_labels("1 0"))
     assert str(caught.value) == (
-        "the scale of grades ends at max_rel=2, and is to begin at min_rel=2. Give the top of the scale, such as "
+        "the scale of grades ends at max_rel=2, which is not above min_rel=2. Give the top of the scale, such as "
         "max_rel=3, or a lower min_rel."
     )
 

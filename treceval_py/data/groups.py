@@ -14,7 +14,7 @@ __all__ = [
 
 
 class JudgmentGroups:
-    """Judgments by several assessors or groups: for each query one set of judgments a group.
+    """Judgments by several assessors or groups: one set of judgments per query and group.
 
     Attributes
     ----------
@@ -37,12 +37,12 @@ class JudgmentGroups:
 
     @classmethod
     def from_dict(cls, judgments: Mapping[str, Mapping[str, Mapping[str, int]]]) -> JudgmentGroups:
-        """Build from ``{qid: {group: {docid: rel}}}`` with ids as str, as of subtopics or of assessors.
+        """Build from ``{qid: {group: {docid: rel}}}`` with ids as str; groups may be subtopics or assessors.
 
         Raises
         ------
         DataError
-            An identifier that is not text, a judgment that is no integer.
+            An identifier that is not text, a judgment that is not an integer.
 
         Examples
         --------
@@ -74,7 +74,7 @@ class JudgmentGroups:
 
     @property
     def max_rel(self) -> int:
-        """The highest judgment of any query, at least 1: the top of the scale as far as it can be seen."""
+        """The highest judgment of any query, at least 1: the top of the scale, as far as the judgments show it."""
         labels = (sets.values() for groups in self.groups.values() for sets in groups.values())
         return max(1, max((max(each, default=1) for each in labels), default=1))
 

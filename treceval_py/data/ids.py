@@ -29,10 +29,10 @@ __all__ = [
 ]
 
 LONGEST_SHOWN = 80
-"""Bytes of a field that a message shows."""
+"""Most bytes of a field that a message shows."""
 
 PORTION = 1 << 17
-"""Rows that are put in another order at a time."""
+"""Rows that are reordered at a time."""
 
 
 def encode(text: str) -> bytes:
@@ -49,7 +49,7 @@ def decode(raw: bytes) -> str:
 
 
 def shortened(text: bytes) -> str:
-    """Return an id or a field as text for a message, which that of a damaged file would fill with a million letters."""
+    """Shorten an id or a field for a message; damaged files can have huge ones."""
     return decode(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN]) + "…" * (len(text) > LONGEST_SHOWN)
 
 
@@ -102,7 +102,7 @@ class Ids(Sequence[str]):
         np.cumsum(np.diff(self.offsets)[order], out=offsets[1:])
         raw: ByteArray = np.frombuffer(self.buffer, dtype=np.uint8)
         parts = []
-        # A portion at a time, as there is a number of 8 bytes for each byte.
+        # A portion at a time, because each byte needs an index of 8 bytes.
         for start in range(0, len(order), PORTION):
             cuts = offsets[start : start + PORTION + 1]
             shifts = self.offsets[order[start : start + PORTION]] - cuts[:-1]
@@ -138,7 +138,7 @@ class Ids(Sequence[str]):
 
 
 def repeated(docids: Ids, offsets: IntArray) -> tuple[int, int, int] | None:
-    """Find the first document that comes twice in a query.
+    """Find the first document that occurs twice in a query.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def repeated(docids: Ids, offsets: IntArray) -> tuple[int, int, int] | None:
     Returns
     -------
     tuple or None
-        The number of the query and the two rows; None where no document comes twice.
+        The number of the query and the two rows; None if no document occurs twice.
     """
     compiled = scanner()
     if compiled is not None and compiled.repeated(docids.buffer, docids.offsets, offsets.astype(np.int64)) < 0:

@@ -12,7 +12,7 @@ __all__ = [
 
 
 class Preference(NamedTuple):
-    """One line of preference judgments: in a sub-group of a group a document was given a level."""
+    """One line of preference judgments: the level of a document in a sub-group of a group."""
 
     group: bytes
     subgroup: bytes
@@ -31,9 +31,9 @@ class Preferences:
     qids : tuple of str, length Q
         The queries, in the order of their first line.
     rows : dict
-        For each query its lines in the order of the file.
+        The lines of each query, in the order of the file.
     name : str
-        Where the judgments come from, for messages.
+        The judgments' origin, for messages.
     """
 
     __slots__ = ("name", "qids", "rows")
@@ -45,7 +45,7 @@ class Preferences:
 
     @property
     def max_rel(self) -> int:
-        """1: levels of preferences are no scale."""
+        """1: levels of preferences are not a scale."""
         return 1
 
     def __repr__(self) -> str:

@@ -55,7 +55,7 @@ class Qrels(Table[int]):
     Raises
     ------
     DataError
-        An identifier that is not text, a judgment that is no integer.
+        An identifier that is not text, a judgment that is not an integer.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Qrels(Table[int]):
     def _set(self, qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, *, name: str) -> None:
         super().__init__(qids, offsets, docids, name=name)
         self.rels = np.ascontiguousarray(rels, dtype=np.int64)
-        # Made when they are asked for, once for all the runs that are scored.
+        # Made on first use, once for all the runs that are scored.
         self._judgments: dict[int, dict[bytes, int]] = {}
         self._by_text = None
         self._ideal: Ideal | None = None
@@ -99,19 +99,20 @@ class Qrels(Table[int]):
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, qid: str = "qid", docid: str = "docid", rel: str = "rel") -> Qrels:
-        """Build from a DataFrame with a row a judgment.
+        """Build from a DataFrame with one row per judgment.
 
         Parameters
         ----------
         frame : DataFrame
-            One row a judgment.
+            One row per judgment.
         qid, docid, rel : str
             The names of its columns. Ids must be text: read files with ``dtype=str`` for them.
 
         Raises
         ------
         DataError
-            A column is missing, an id is not text, a judgment is no integer, a document is judged twice for a query.
+            A column is missing, an id is not text, a judgment is not an integer, or a document is judged twice for a
+            query.
         """
         qids, offsets, docids, order = from_flat(frame_column(frame, qid), frame_column(frame, docid), "judgments")
         values = integers(taken(frame_column(frame, rel), order), "judgment")
@@ -119,7 +120,7 @@ class Qrels(Table[int]):
 
     @classmethod
     def from_arrays(cls, qids: Sequence[str], docids: Sequence[str], rels: AnyArray) -> Qrels:
-        """Build from three columns, a row a judgment.
+        """Build from three columns, one row per judgment.
 
         Parameters
         ----------
@@ -131,7 +132,7 @@ class Qrels(Table[int]):
         Raises
         ------
         DataError
-            Lengths differ, an id is not text, a judgment is no integer, a document is judged twice for a query.
+            Lengths differ, an id is not text, a judgment is not an integer, a document is judged twice for a query.
         """
         if not len(qids) == len(docids) == len(rels):
             raise DataError(
@@ -142,7 +143,7 @@ class Qrels(Table[int]):
         return cls.from_columns(names, offsets, column, values)
 
     def to_arrays(self) -> tuple[AnyArray, AnyArray, IntArray]:
-        """Return three columns, a row a judgment: qids and docids, (D,) arrays of str objects, and rels, (D,)."""
+        """Return three columns, one row per judgment: qids and docids, (D,) arrays of str objects, and rels, (D,)."""
         qids = np.repeat(np.array(self.qids, dtype=object), np.diff(self.offsets))
         return qids, np.array(self.docids.text(), dtype=object), self.rels
 
@@ -166,7 +167,7 @@ class Qrels(Table[int]):
 
     @property
     def max_rel(self) -> int:
-        """The highest judgment of any query, at least 1: the top of the scale as far as it can be seen."""
+        """The highest judgment of any query, at least 1: the top of the scale, as far as the judgments show it."""
         return max(1, int(self.rels.max(initial=1)))
 
     @property
@@ -179,7 +180,7 @@ class Qrels(Table[int]):
             place[rows] = np.arange(len(qids))
             lengths = np.diff(self.offsets)
             query = np.repeat(np.arange(len(qids)), lengths)
-            # ~rel falls as rel grows, and unlike -rel there is one for the least of all.
+            # ~rel falls as rel grows and, unlike -rel, exists for the lowest 64-bit integer.
             order = np.lexsort((~self.rels, place[query]))
             starts = np.cumsum(lengths[rows]) - lengths[rows]
             rank = np.arange(1, len(order) + 1) - np.repeat(starts, lengths[rows])

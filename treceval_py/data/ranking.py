@@ -1,6 +1,6 @@
-"""How documents are ranked: by which column, in which width, and which of two with equal scores stands first.
+"""How documents are ranked: by which column, in which width, and in which order if scores are equal.
 
-Within a query documents are ordered by descending score; documents with equal scores stand in descending order of the
+Within a query documents are ordered by descending score; documents with equal scores are in descending order of the
 bytes of their ids, which is trec_eval's rule. Every other rule is brought down to that one: a run is given scores that
 rank its documents as the rule does, and of which no two are equal.
 """
@@ -67,9 +67,9 @@ class Rules(NamedTuple):
     order : {"score", "rank", "line"}
         By what documents are ranked.
     ties : {"docid-desc", "docid-asc", "line"}
-        Which of two documents with equal scores stands first.
+        Which of two documents with equal scores is ranked first.
     tied : bool
-        Whether it is kept where documents could stand if equal scores were ordered otherwise.
+        Whether to keep the ranks that documents could have if ties were broken differently.
     drop_self : bool
         Whether documents whose id is that of the query are taken out.
     """
@@ -116,7 +116,7 @@ def ranking(docids: Sequence[bytes], scores: FloatArray, *, later_first: bool = 
     scores : (N,) float array
         Their scores, without NaN.
     later_first : bool
-        Whether of documents with equal scores the one with the larger id (by bytes) stands first.
+        Whether of documents with equal scores the one with the larger id (by bytes) is first.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def documents(run: Run, row: int, score_type: str) -> tuple[list[bytes], FloatAr
 
 
 class Arranged(NamedTuple):
-    """A run whose scores say how any rules rank it: no two documents of a query have the same one.
+    """A run with scores that rank it as given rules do: no two documents of a query have equal scores.
 
     Attributes
     ----------
@@ -229,9 +229,7 @@ def without_self(run: Run) -> Run:
 def _arranged_by_rank(run: Run, query: IntArray) -> Arranged:
     """Rank by the rank column; of several lines with one rank the last one counts, as in MS MARCO's script."""
     if run.ranks is None:
-        raise DataError(
-            f"{run.name} has no rank column of whole numbers, by which it is to be ranked", "Use another profile."
-        )
+        raise DataError(f"{run.name} has no rank column of whole numbers to rank it by", "Use another profile.")
     if len(run.ranks) and int(run.ranks.min()) < 1:
         row = int(np.flatnonzero(run.ranks < 1)[0])
         what = f"document {run.docids[row]!r} of query {run.qids[int(query[row])]!r} has the rank {run.ranks[row]}"
@@ -293,7 +291,7 @@ def rank_contradictions(run: Run) -> RankContradictions:
     Parameters
     ----------
     run : Run
-        The run. Without a rank column there is nothing to find; equal ranks say nothing.
+        The run. Without a rank column nothing is found; equal ranks contradict nothing.
     """
     if run.ranks is None:
         return RankContradictions()

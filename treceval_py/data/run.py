@@ -34,7 +34,7 @@ DEFAULT_TAG = "run"
 """The tag of a run that has none."""
 
 RUN_NAME = "<run>"
-"""How messages call a run that comes from no file."""
+"""The name in messages of a run that is not from a file."""
 
 
 class Run(Table[float]):
@@ -50,16 +50,16 @@ class Run(Table[float]):
     Attributes
     ----------
     scores : (D,) float64 array
-        The score of each row; more is better.
+        The score of each row; higher is better.
     tag : str
         The tag of the file's last line, or as given.
     ranks : (D,) int array or None
-        The rank column of the file, where it holds whole numbers. Scores decide; this is only compared with them.
+        The rank column of the file, if it holds whole numbers. Scores decide; ranks are only compared with them.
 
     Raises
     ------
     DataError
-        An identifier that is not text, a score that is no number.
+        An identifier that is not text, a score that is not a number.
 
     Examples
     --------
@@ -112,12 +112,12 @@ class Run(Table[float]):
         score: str = "score",
         tag: str = DEFAULT_TAG,
     ) -> Run:
-        """Build from a DataFrame with a row a retrieved document.
+        """Build from a DataFrame with one row per retrieved document.
 
         Parameters
         ----------
         frame : DataFrame
-            One row a document of a query; the order of rows does not matter.
+            One row per document of a query; the order of rows does not matter.
         qid, docid, score : str
             The names of its columns. Ids must be text: read files with ``dtype=str`` for them.
         tag : str
@@ -126,7 +126,7 @@ class Run(Table[float]):
         Raises
         ------
         DataError
-            A column is missing, an id is not text, a score is no number, a document occurs twice in a query.
+            A column is missing, an id is not text, a score is not a number, a document occurs twice in a query.
         """
         qids, offsets, docids, order = from_flat(frame_column(frame, qid), frame_column(frame, docid), "run")
         values = taken(frame_column(frame, score), order)
@@ -142,7 +142,7 @@ class Run(Table[float]):
         docids: Sequence[str] | None = None,
         tag: str = DEFAULT_TAG,
     ) -> Run:
-        """Build from what a vector index returns for a batch of queries.
+        """Build from the results of a vector index for a batch of queries.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class Run(Table[float]):
             The documents found. Integers are positions in `docids`, or, without it, are written in decimal. A
             negative integer (Faiss fills up with -1) or an empty text means that nothing was found and is left out.
         scores : (Q, k) array
-            Their scores, more is better. For a distance, give its negative.
+            Their scores, higher is better. For a distance, give its negative.
         docids : sequence of str, optional
             The identifier of each position of the index.
         tag : str
@@ -197,7 +197,7 @@ class Run(Table[float]):
         return cls.from_columns(kept, offsets, column, _numbers(scores[there], kept, offsets, column), tag=tag)
 
     def where(self, keep: BoolArray) -> Run:
-        """Return the run with those rows that ``keep`` (D,) has; a query may be left without documents."""
+        """Return the run with the rows where ``keep`` (D,) is true; a query may be left without documents."""
         before = np.concatenate([[0], np.cumsum(keep)]).astype(np.int64)
         return Run.from_columns(
             self.qids,
@@ -210,7 +210,7 @@ class Run(Table[float]):
         )
 
     def to_arrays(self) -> tuple[list[str], AnyArray, FloatArray]:
-        """Return what a vector index would: for each query its k best documents, best first.
+        """Return the run as a vector index would: for each query its k best documents, best first.
 
         Returns
         -------

@@ -46,7 +46,7 @@ class Table(Mapping[str, dict[str, Value]]):
     docids : Ids, length D
         The documents, in the order of the file within a query.
     name : str
-        Where the table comes from, for messages.
+        The table's origin, for messages.
     """
 
     __slots__ = ("_rows", "docids", "name", "offsets", "qids")
@@ -61,11 +61,11 @@ class Table(Mapping[str, dict[str, Value]]):
         self._rows = {qid: row for row, qid in enumerate(self.qids)}
 
     def row_of(self, qid: str) -> int | None:
-        """Return the position of a query in `qids`, None when it is not there."""
+        """Return the position of a query in `qids`, None if it is not there."""
         return self._rows.get(qid)
 
     def span(self, row: int) -> tuple[int, int]:
-        """Return the first row of query number ``row`` and the one after its last."""
+        """Return the first row of query number ``row``, and the row after its last."""
         return int(self.offsets[row]), int(self.offsets[row + 1])
 
     def _column(self) -> AnyArray:
@@ -142,7 +142,7 @@ def _encoded(qids: Sequence[str], cuts: Sequence[int], docids: list[Any]) -> Ids
 
 
 def from_flat(qids: Sequence[Any], docids: Sequence[Any], what: str) -> tuple[list[str], IntArray, Ids, IntArray]:
-    """Turn a row a document into columns grouped by query; also return the order in which rows were taken."""
+    """Turn one row per document into columns grouped by query; also return the order in which rows were taken."""
     first: dict[str, int] = {}
     for qid in qids:
         if qid not in first:
@@ -167,11 +167,11 @@ def check_no_duplicates(qids: Sequence[str], offsets: IntArray, docids: Ids, wha
 
 
 def encode_all(docids: Iterable[Any]) -> list[bytes]:
-    """Return document ids as bytes, and refuse what is no text."""
+    """Return document ids as bytes; refuse any that is not text."""
     docids = list(docids)
     try:
         return list(map(str.encode, docids))
-    except (TypeError, UnicodeEncodeError):  # no text, or bytes that came from a file and were no UTF-8
+    except (TypeError, UnicodeEncodeError):  # no text, or bytes that came from a file and were not UTF-8
         for docid in docids:
             check_id(docid, "document")
         return list(map(encode, docids))

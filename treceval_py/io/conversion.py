@@ -77,9 +77,9 @@ def convert(
     target : path or binary file
         Where to write. A file is written whole or not at all, compressed as its name says.
     kind : "run" or "qrels", optional
-        What the source is. By default its format, its columns or its values say it: values in JSON or Parquet that are
-        whole numbers, all of them, under no name but ``score``, could be either; the target format decides then, and if
-        it can be either too, they are judgments.
+        Whether the source is judgments or a run. By default its format, its columns or its values decide. If all values
+        in JSON or Parquet are whole numbers without a name other than ``score``, it could be either: then the target
+        format decides, and if that can be either too, they are judgments.
     source_format : str, optional
         A name of `RUN_FORMATS` or `QRELS_FORMATS`; by default it is recognised.
     target_format : str, optional
@@ -96,9 +96,9 @@ def convert(
     Raises
     ------
     InputError
-        The source cannot be read, or it is not clear what it is.
+        The source cannot be read, or cannot be recognised as judgments or a run.
     DataError
-        The formats do not fit what is converted, or an id cannot stand in the target.
+        The formats do not fit what is converted, or an id cannot be written to the target.
     OutputError
         The target cannot be written.
     """
@@ -116,7 +116,7 @@ def convert(
             target.writelines(run_as(table, to, written))
         return Conversion(table, to, guessed, _lost(table, to, written))
     if tag is not None:
-        raise DataError("judgments have no tag", "Leave out the tag, or say that this is a run.")
+        raise DataError("judgments have no tag", "Leave out the tag, or choose the kind run.")
     if isinstance(target, (str, os.PathLike)):
         write_qrels(table, target, format=to)
     else:
@@ -143,7 +143,7 @@ def _having(format: str, runs: Mapping[str, Any], judgments: Mapping[str, Any]) 
 
 
 def _kinds(kind: Kind | None, source_format: str | None, sight: Sight, name: str) -> frozenset[Kind]:
-    """Return what the source can be, by what is said of it and how it begins."""
+    """Return what the source can be, by the caller's options and its beginning."""
     if source_format is None:
         return _kinds_of_sight(sight, name) if kind is None else frozenset([kind])
     kinds = _having(source_format, RUN_FORMATS, QRELS_FORMATS)
@@ -171,7 +171,7 @@ def _kinds_of_sight(sight: Sight, name: str) -> frozenset[Kind]:
 
 
 def _read(source: Source, kinds: frozenset[Kind], format: str) -> tuple[Run | Qrels, bool]:
-    """Read the source; also tell whether it was only guessed what it is."""
+    """Read the source; also return whether its kind was only guessed."""
     if kinds == {"run"}:
         return read_run(source, format or None), False
     if kinds == {"qrels"}:
@@ -203,7 +203,7 @@ def _format_of(target: str | os.PathLike[str] | BinaryIO, kind: Kind) -> str:
 
 
 def _lost(table: Run | Qrels, format: str, tag: str) -> tuple[str, ...]:
-    """Say what a format does not hold of a table."""
+    """Return a note on the parts of a table that a format cannot hold."""
     lost = []
     if isinstance(table, Run):
         ranked = table.ranks is not None and np.array_equal(table.scores, -table.ranks)

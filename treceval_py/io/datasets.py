@@ -16,7 +16,7 @@ from treceval_py.io.records import Records, encoded
 __all__ = ["PREFIX", "read_dataset"]
 
 PREFIX = "ir_datasets:"
-"""What stands before the name of a data set in place of a file."""
+"""Prefix of the name of a data set that is given in place of a file."""
 
 
 def read_dataset(source: Source) -> Qrels:
@@ -49,7 +49,7 @@ def read_dataset(source: Source) -> Qrels:
     try:
         rows = [(row.query_id, row.doc_id, row.relevance) for row in found.qrels_iter()]
     except AttributeError:
-        what = "the judgments of the data set are no relevance judgments"
+        what = "the judgments of the data set are not relevance judgments"
         raise InputError(what, "Write them to a file and name its format.", file=name) from None
     except Exception as error:  # noqa: BLE001 - as above
         raise _unloadable(error, name) from None
@@ -67,7 +67,7 @@ def _qrels(rows: list[tuple[Any, Any, Any]], name: str) -> Qrels:
     numbers: dict[str, int] = {}
     for qid, docid, _ in rows:
         if not (isinstance(qid, str) and isinstance(docid, str)):
-            what = f"the ids of the data set are no text ({qid!r}, {docid!r})"
+            what = f"the ids of the data set are not text ({qid!r}, {docid!r})"
             raise InputError(what, "Write the judgments to a file.", file=name)
         numbers.setdefault(qid, len(numbers))
     records = Records(
@@ -79,7 +79,7 @@ def _qrels(rows: list[tuple[Any, Any, Any]], name: str) -> Qrels:
     )
     for row, (_, _, rel) in enumerate(rows):
         if isinstance(rel, bool) or not isinstance(rel, (int, np.integer)):
-            raise records.error(row, "judgment", f"is {quoted(encode(str(rel)))}, which is no whole number", "")
+            raise records.error(row, "judgment", f"is {quoted(encode(str(rel)))}, which is not a whole number", "")
         if not -(2**63) <= rel < 2**63:
             raise records.error(row, "judgment", "is beyond 64 bits", "")
     return records.qrels(np.array([rel for _, _, rel in rows], dtype=np.int64))

@@ -2,8 +2,8 @@
 
 A line of JSON Lines is a record, ``{"qid": "1", "docid": "a", "score": 0.5}``, or a dictionary of queries like the one
 document. Fields may have the names of `QUERY_NAMES` and its neighbours in `lines`; other fields are not looked at.
-Nothing is overwritten in silence: what stands twice in an object is refused. ``Infinity`` is a score, as ``inf`` is in
-TREC's files.
+Nothing is overwritten silently: a key that occurs twice in an object is refused. ``Infinity`` is a score, as is ``inf``
+in TREC's files.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=tuple, parse_constant=_constant)
 
 
 class Dictionary(NamedTuple):
-    """What JSON holds, before it is known to be judgments or a run.
+    """The contents of a JSON file, before they are taken as judgments or as a run.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Dictionary(NamedTuple):
     values : list, length D
         The value of each row, of any type that JSON has.
     named : frozenset of str
-        The names of the fields from which values came, where there were names.
+        The names of the fields from which values came, if they had names.
     """
 
     records: Records
@@ -71,7 +71,7 @@ class Dictionary(NamedTuple):
         Raises
         ------
         InputError
-            One is no number, or a document occurs twice in a query.
+            One is not a number, or a document occurs twice in a query.
         """
         return self.records.run(self._scores())
 
@@ -81,7 +81,7 @@ class Dictionary(NamedTuple):
         Raises
         ------
         InputError
-            One is no whole number, or a document is judged twice for a query.
+            One is not a whole number, or a document is judged twice for a query.
         """
         return self.records.qrels(self._rels())
 
@@ -102,7 +102,7 @@ class Dictionary(NamedTuple):
 
     def _score(self, row: int, value: object) -> float:
         if type(value) not in (float, int, _Infinite):
-            fault, todo = f"is {_shown(value)}, which is no number", "Write it as 12, 12.5 or 1.25e1."
+            fault, todo = f"is {_shown(value)}, which is not a number", "Write it as 12, 12.5 or 1.25e1."
             raise self.records.error(row, "score", fault, todo)
         try:
             number = float(value)  # type: ignore[arg-type]
@@ -118,7 +118,7 @@ class Dictionary(NamedTuple):
     def _rels(self) -> IntArray:
         if not self.whole():
             row, value = next((row, value) for row, value in enumerate(self.values) if type(value) is not int)
-            fault = f"is {_shown(value)}, which is no whole number"
+            fault = f"is {_shown(value)}, which is not a whole number"
             raise self.records.error(row, "judgment", fault, "Grades are integers, such as 0, 1, 2.")
         try:
             return np.array(self.values, dtype=np.int64)
@@ -144,7 +144,7 @@ def read_json_run(source: Source) -> Run:
     Raises
     ------
     InputError
-        The file cannot be read or is no JSON of this form, an id is empty or a document twice in a query, a score is
+        The file cannot be read or is not JSON of this form, an id is empty or a document twice in a query, a score is
         no number.
     """
     return read_json(source).run()
@@ -156,7 +156,7 @@ def read_json_qrels(source: Source) -> Qrels:
     Raises
     ------
     InputError
-        As of `read_json_run`; a judgment is no whole number (1.0 is none).
+        As for `read_json_run`; a judgment is not a whole number (1.0 is none).
     """
     return read_json(source).qrels()
 
@@ -167,7 +167,7 @@ def read_json_lines_run(source: Source) -> Run:
     Raises
     ------
     InputError
-        As of `read_json_run`; a field is missing.
+        As for `read_json_run`; a field is missing.
     """
     return read_json_lines(source, SCORE_NAMES).run()
 
@@ -178,7 +178,7 @@ def read_json_lines_qrels(source: Source) -> Qrels:
     Raises
     ------
     InputError
-        As of `read_json_qrels`; a field is missing.
+        As for `read_json_qrels`; a field is missing.
     """
     return read_json_lines(source, JUDGMENT_NAMES).qrels()
 
@@ -189,7 +189,7 @@ def read_json(source: Source) -> Dictionary:
     Raises
     ------
     InputError
-        It cannot be read, or is no JSON of this form.
+        It cannot be read, or is not JSON of this form.
     """
     name, raw = name_of(source), whole(source)
     text = utf8_text(raw, name, 1)
@@ -218,14 +218,14 @@ def read_json_lines(source: Source, names: tuple[str, ...]) -> Dictionary:
     Parameters
     ----------
     source : str, path or binary file
-        What to read.
+        The source to read.
     names : tuple of str
-        What the field of the value may be called in records; the first that is there counts.
+        Possible names of the value's field in records; the first one that is there counts.
 
     Raises
     ------
     InputError
-        It cannot be read, a line is no JSON of this form, or a record lacks a field.
+        It cannot be read, a line is not JSON of this form, or a record lacks a field.
     """
     name = name_of(source)
     rows = _Gathered(name, whole=False)
@@ -250,7 +250,7 @@ def read_json_lines(source: Source, names: tuple[str, ...]) -> Dictionary:
             record = dict(found)
             keys = tuple(record)
             if len(keys) < len(found):
-                rows.refuse(f"the field {_twice(found)} stands twice in the object", "Keep one of them.", number)
+                rows.refuse(f"the field {_twice(found)} occurs twice in the object", "Keep one of them.", number)
             if keys not in fields:
                 fields[keys] = rows.fields_of(keys, (QUERY_NAMES, DOCUMENT_NAMES, names), number)
                 used.add(fields[keys][2])
@@ -280,7 +280,7 @@ class _Gathered:
     def add_queries(self, pairs: tuple[tuple[str, Any], ...], line: int | None) -> None:
         """Take ``{qid: {docid: value}}``."""
         if len(dict(pairs)) < len(pairs):
-            self.refuse(f"query {_twice(pairs)} stands twice in the object", "Keep one of them.", line)
+            self.refuse(f"query {_twice(pairs)} occurs twice in the object", "Keep one of them.", line)
         for qid, documents in pairs:
             if not isinstance(documents, tuple):
                 what = f"query {_quoted(qid)} has {_shown(documents)} instead of an object {{docid: value}}"
@@ -308,7 +308,7 @@ class _Gathered:
         self._lines.append(line)
 
     def fields_of(self, keys: tuple[str, ...], known: tuple[tuple[str, ...], ...], line: int) -> tuple[str, str, str]:
-        """Return what a record calls its query, its document and their value."""
+        """Return the names that a record has for its query, its document and their value."""
         found = []
         for names in known:
             name = next((name for name in names if name in keys), None)
@@ -320,9 +320,9 @@ class _Gathered:
         return found[0], found[1], found[2]
 
     def dictionary(self) -> Dictionary:
-        """Return what was gathered."""
+        """Return the gathered rows."""
         lines = None if self._whole else self._lines
-        encoded(self.numbers, self.name)  # only to refuse what is no text, before it stands in a message
+        encoded(self.numbers, self.name)  # only to refuse what is not text, before a message shows it
         records = Records(
             list(self.numbers),
             np.array(self._queries, dtype=np.int64),
@@ -335,24 +335,24 @@ class _Gathered:
 
 
 def utf8_text(raw: bytes, name: str, first: int) -> str:
-    """Return text that has to be UTF-8; `first` is the number of its first line, for the message."""
+    """Decode text that must be UTF-8; `first` is the number of its first line, for the message."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = first + raw.count(b"\n", 0, error.start)
-        what = f"the byte 0x{raw[error.start]:02x} is no UTF-8, which JSON is written in"
+        what = f"the byte 0x{raw[error.start]:02x} is not UTF-8, and JSON is written in UTF-8"
         raise InputError(what, "Save the file as UTF-8.", file=name, line=line) from None
 
 
 def decoded(text: str, at: int, name: str, first: int) -> tuple[Any, int]:
-    """Return the JSON value that begins there, and where it ends."""
+    """Return the JSON value that begins at a position, and where it ends."""
     try:
         return _DECODER.raw_decode(text, at)
     except json.JSONDecodeError as error:
         message = error.msg[:1].lower() + error.msg[1:]
         raise InputError(
-            f"this is no JSON: {message} (column {error.colno})",
-            "Mend it.",
+            f"this is not JSON: {message} (column {error.colno})",
+            "Fix the syntax.",
             file=name,
             line=first + error.lineno - 1,
         ) from None
@@ -363,7 +363,7 @@ def decoded(text: str, at: int, name: str, first: int) -> tuple[Any, int]:
 
 
 def _twice(pairs: tuple[tuple[str, Any], ...]) -> str:
-    """Return the first key that stands twice, in quotes."""
+    """Return the first key that occurs twice, in quotes."""
     seen: set[str] = set()
     return next(_quoted(key) for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
 

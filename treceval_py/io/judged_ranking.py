@@ -33,7 +33,7 @@ def read_judged_ranking(source: Source) -> tuple[Qrels, Run]:
     Raises
     ------
     InputError
-        The file cannot be read, a line is malformed, a document stands twice in a query.
+        The file cannot be read, a line is malformed, a document occurs twice in a query.
     """
     try:
         qrels = gathered(source, QRELS).qrels()

@@ -1,4 +1,4 @@
-"""Text to rows: the definition of how a line is read, and of every message about a line that cannot be.
+"""Text to rows: how a line is read, and every message about a line that cannot be read.
 
 A line ends at a newline byte. Fields are separated by white bytes: space, tab, vertical tab, form feed, carriage
 return (what C's ``isspace`` takes, and `bytes.split`), so CRLF files need no care. Blank lines, and lines whose first
@@ -28,18 +28,18 @@ Column = Sequence[bytes]
 
 
 class Layout(NamedTuple):
-    """What stands on a line of a format.
+    """The fields of a line of a format.
 
     Attributes
     ----------
     fields : tuple of str
         The names of the fields, in order.
     what : str
-        What a line is, for messages.
+        The name of a line in messages.
     more : bool
         Whether further fields may follow the last one.
     separator : bytes or None
-        What stands between fields; None is any white space.
+        The separator of fields; None means any white space.
     """
 
     fields: tuple[str, ...]
@@ -73,7 +73,7 @@ QUERY_NAMES = ("qid", "query_id", "query-id", "query")
 DOCUMENT_NAMES = ("docid", "doc_id", "doc-id", "corpus-id", "corpus_id", "pid", "docno")
 SCORE_NAMES = ("score",)
 JUDGMENT_NAMES = ("rel", "relevance", "label", "score")
-"""What formats with names call the columns; of several that are there, the first counts."""
+"""Names of columns in formats that have them; the first one that is there counts."""
 
 
 def is_header(line: bytes) -> bool:
@@ -116,7 +116,7 @@ class Block(NamedTuple):
         return values
 
     def whole_numbers(self, field: int) -> IntArray | None:
-        """Return a field as int64, or None where it is none."""
+        """Return a field as int64, or None if it is not whole numbers."""
         column = self.columns[field]
         try:
             values = np.fromiter(map(int, column), dtype=np.int64, count=len(column))
@@ -125,7 +125,7 @@ class Block(NamedTuple):
         return None if b"_" in b"".join(column) else values  # Python reads 1_0 as 10
 
     def _of_many_digits(self, column: Column) -> IntArray | None:
-        """Return numbers of which `int` refuses some for their zeros, or None where it is right."""
+        """Return numbers that `int` refuses only for their many leading zeros, None if others are among them."""
         if not all(re.fullmatch(rb"[+-]?\d+", text) for text in column):
             return None
         try:
@@ -140,21 +140,21 @@ class Block(NamedTuple):
             return values
         for row, text in enumerate(self.columns[field]):
             if not re.fullmatch(rb"\+?0*[1-9]\d{0,17}", text):
-                self._refuse(row, f"rank {quoted(text)} is no whole number from 1", "Ranks begin at 1.")
+                self._refuse(row, f"rank {quoted(text)} is not a whole number from 1 on", "Ranks begin at 1.")
         raise AssertionError("a column without ranks has a field that is none")
 
     def _refuse(self, row: int, what: str, todo: str) -> NoReturn:
         raise InputError(what, todo, file=self.name, line=self.lines[row])
 
     def _number(self, row: int, text: bytes, what: str) -> float:
-        """Return a number, or refuse what is none, with the reason."""
+        """Return a number, or refuse the text with the reason."""
         shown = f"{what} {quoted(text)}"
         try:
             value = float(text)
         except ValueError:
             self._refuse(row, *self._about_bad_number(row, text, shown))
         if b"_" in text:
-            self._refuse(row, f"{shown} is no number", "Write it without underscores.")
+            self._refuse(row, f"{shown} is not a number", "Write it without underscores.")
         if math.isnan(value):
             self._refuse(
                 row, f"{shown} is not a number, so it has no place in an order", "Find out where it comes from."
@@ -167,8 +167,8 @@ class Block(NamedTuple):
         if re.fullmatch(rb"[+-]?\d*,\d+([eE][+-]?\d+)?", text):
             return f"{shown} has a decimal comma", f"Write {shortened(text.replace(b',', b'.'))}."
         if self._is_header(row):
-            return f"{shown} is no number; this looks like a header line", "Delete the header."
-        return f"{shown} is no number", "Write it as 12, 12.5 or 1.25e1."
+            return f"{shown} is not a number; this looks like a header line", "Delete the header."
+        return f"{shown} is not a number", "Write it as 12, 12.5 or 1.25e1."
 
     def _is_header(self, row: int) -> bool:
         """Tell whether a line with a bad number names its columns: the first one, and no digit but in a Q0."""
@@ -184,16 +184,16 @@ class Block(NamedTuple):
             if not re.fullmatch(rb"[+-]?\d+", text):
                 if self._is_header(row):
                     self._refuse(
-                        row, f"{shown} is no whole number; this looks like a header line", "Delete the header."
+                        row, f"{shown} is not a whole number; this looks like a header line", "Delete the header."
                     )
-                self._refuse(row, f"{shown} is no whole number", todo)
+                self._refuse(row, f"{shown} is not a whole number", todo)
             if not -(2**63) <= integer(text) < 2**63:
                 self._refuse(row, f"{shown} is beyond 64 bits", f"Use smaller {them}.")
-        raise AssertionError("a column that int() refuses has a field that is no integer")
+        raise AssertionError("a column that int() refuses has a field that is not an integer")
 
 
 def integer(text: bytes) -> int:
-    """Return the number that a sign and digits make; in the place of one of more than 20 digits, one of 20."""
+    """Return the number of a sign and digits; one of more than 20 digits is cut to 20."""
     # int() refuses more than 4,300 digits, even if all are zeros; 20 others are beyond 64 bits already.
     size = int(text.lstrip(b"+-").lstrip(b"0")[:20] or b"0")
     return -size if text.startswith(b"-") else size
@@ -244,7 +244,7 @@ def no_data(name: str) -> InputError:
 def read_block(
     text: bytes, first: int, layout: Layout, other: Layout | None, name: str
 ) -> tuple[Block, InputError | None]:
-    """Cut lines into rows of fields, up to the first one that does not fit, and say what is wrong with that one.
+    """Cut lines into rows of fields, up to the first bad line; also return the error of that line.
 
     Parameters
     ----------
@@ -253,27 +253,27 @@ def read_block(
     first : int
         The number of the first line.
     layout, other : Layout
-        As of `read_blocks`.
+        As for `read_blocks`.
     name : str
-        How messages call the file.
+        The name in messages of the file.
     """
     at = text.find(b"\0")
     if at >= 0:
         whole = text.rfind(b"\n", 0, at) + 1
         block, error = read_block(text[:whole], first, layout, other, name)
         line = first + text.count(b"\n", 0, at)
-        what = "a NUL byte, so this is a binary file and no text"
+        what = "a NUL byte, so this is a binary file, not text"
         return block, error or InputError(what, "Give a text file of judgments or of a run.", file=name, line=line)
     return _plain_block(text, first, layout, name) or _any_block(text, first, layout, other, name)
 
 
 def _plain_block(text: bytes, first: int, layout: Layout, name: str) -> tuple[Block, None] | None:
-    """Cut all lines at once, where each is a data line that has exactly the fields of the layout; otherwise None."""
+    """Cut all lines at once if each is a data line with exactly the fields of the layout, otherwise return None."""
     width, count = len(layout.fields), text.count(b"\n")
     if layout.separator is not None:
         return None
-    # A NUL, which the text has not, becomes a field of its own at the end of each line: if every so many fields there
-    # is one, and there are no others, each line has so many fields.
+    # A NUL, which the text does not contain, becomes a field of its own at the end of each line. If it is every
+    # (width + 1)-th field, and nowhere else, each line has exactly `width` fields.
     fields = text.replace(b"\n", b" \0 ").split()
     if len(fields) != count * (width + 1) or fields[width :: width + 1].count(b"\0") != count or not count:
         return None
@@ -321,7 +321,7 @@ def _about_bad_count(row: list[bytes], layout: Layout, other: Layout | None, une
 
 
 def _about_columns(row: list[bytes], layout: Layout) -> str:
-    """Say what the number of fields of a line suggests; nothing of most numbers."""
+    """Return advice by the number of fields of a line; empty for most numbers."""
     count = len(row)
     if layout is RUN and count == 3 and row[2].isdigit():
         return "This looks like an MS MARCO run (qid docid rank), whose format is msmarco."

@@ -1,7 +1,7 @@
-"""The formats of judgments and of runs by name, and which one a file has.
+"""The formats of judgments and of runs by name, and how they are recognised.
 
-A format is recognised by the first bytes, or the first line with data: what is no other one is TREC's, whose reader
-says what is wrong. Readers of other formats than TREC's are imported when one is used.
+A format is recognised by its first bytes or its first line with data. Anything unrecognised is read as TREC's format,
+whose reader reports the errors. Readers of the other formats are imported when they are used.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ QRELS_FORMATS: dict[str, Callable[[Source], Qrels]] = {
     "parquet": _late("parquet", "read_parquet_qrels"),
     "ir_datasets": _late("datasets", "read_dataset"),
 }
-"""The formats of relevance judgments; ``ir_datasets`` is no file but a name, as in ``ir_datasets:vaswani``."""
+"""The formats of relevance judgments; ``ir_datasets`` is not a file but a name, as in ``ir_datasets:vaswani``."""
 
 JUDGMENT_FORMATS: dict[str, Callable[[Source], Judgments]] = {
     **{name: QRELS_FORMATS.get(name, reader) for name, reader in TREC_JUDGMENTS.items()},
@@ -84,12 +84,12 @@ DATASET = "ir_datasets:"
 
 
 class Sight(NamedTuple):
-    """What the beginning of a source looks like.
+    """The format that the beginning of a source suggests.
 
     Attributes
     ----------
     format : str
-        ``json``, ``jsonl``, ``parquet``, ``beir`` or ``ir_datasets`` where it is one of these, otherwise ``""``.
+        ``json``, ``jsonl``, ``parquet``, ``beir`` or ``ir_datasets``, or ``""`` if it is none of these.
     fields : tuple of bytes
         The fields of the first line with data, of text.
     """
@@ -119,7 +119,7 @@ def read_run(source: Source, format: str | None = None) -> Run:
     InputError
         The file cannot be read, a line is malformed, a document occurs twice in a query.
     DataError
-        There is no such format.
+        The format is unknown.
     """
     name, source = recognised(source, "run") if format is None else (format, source)
     return format_named(RUN_FORMATS, name, "runs")(source)
@@ -148,14 +148,14 @@ def read_qrels(source: Source, format: str | None = None) -> Qrels:
     InputError
         The file cannot be read, a line is malformed, a document is judged twice for a query.
     DataError
-        There is no such format.
+        The format is unknown.
     """
     name, source = recognised(source, "qrels") if format is None else (format, source)
     return format_named(QRELS_FORMATS, name, "relevance judgments")(source)
 
 
 def read_judgments(source: Source, format: str | None = None) -> Judgments:
-    """Read judgments of any kind; parameters and errors as of `read_qrels`, with any of `JUDGMENT_FORMATS`.
+    """Read judgments of any kind; parameters and errors as for `read_qrels`, with any of `JUDGMENT_FORMATS`.
 
     Only relevance judgments are recognised; preferences (``prefs``, ``qrels_prefs``) and groups (``qrels_jg``), which
     look like them, must be named.
@@ -170,7 +170,7 @@ def format_named(formats: Mapping[str, Reader], name: str, what: str) -> Reader:
     Raises
     ------
     DataError
-        There is none of this name.
+        There is no format of this name.
     """
     if name not in formats:
         raise DataError(f"unknown format {name!r} of {what}", f"There are {', '.join(formats)}.")
@@ -178,21 +178,21 @@ def format_named(formats: Mapping[str, Reader], name: str, what: str) -> Reader:
 
 
 def recognised(source: Source, kind: Kind) -> tuple[str, Source]:
-    """Tell the format of judgments or of a run by its beginning.
+    """Recognise the format of judgments or of a run by its beginning.
 
     Parameters
     ----------
     source : str, path or binary file
-        What to look at, compressed or not; or, for judgments, ``"ir_datasets:NAME"``.
+        The source to look at, compressed or not; or, for judgments, ``"ir_datasets:NAME"``.
     kind : "run" or "qrels"
-        What it is to be.
+        Whether a run or judgments are expected.
 
     Returns
     -------
     format : str
         A name of `RUN_FORMATS` or of `QRELS_FORMATS`.
     source : Source
-        What to read from now on: the same source, or, of a pipe, a stream that gives all of its bytes.
+        The source to read from now on: the same one or, for a pipe, a stream with all of its bytes.
 
     Raises
     ------
@@ -209,7 +209,7 @@ def recognised(source: Source, kind: Kind) -> tuple[str, Source]:
 
 
 def seen(source: Source) -> tuple[Sight, Source]:
-    """Look at the beginning of a source; parameters and errors as of `recognised`."""
+    """Look at the beginning of a source; parameters and errors as for `recognised`."""
     if isinstance(source, (str, os.PathLike)) and os.fspath(source).startswith(DATASET):
         return Sight("ir_datasets"), source
     for size in (GLANCE, LONGEST_LINE):
@@ -221,7 +221,7 @@ def seen(source: Source) -> tuple[Sight, Source]:
 
 
 def _sight(head: bytes, *, ended: bool) -> Sight | None:
-    """Return what a beginning looks like; None where more of it could tell, unless it has ended."""
+    """Return the format that a beginning suggests, None if more bytes are needed."""
     if head.startswith(b"PAR1"):
         return Sight("parquet")
     if re.match(rb'\s*\{\s*(["}]|$)', head):

@@ -1,4 +1,4 @@
-"""Parquet: a table with a row a document, through the package ``pyarrow``.
+"""Parquet: a table with one row per document, through the package ``pyarrow``.
 
 Columns may have the names of `QUERY_NAMES` and its neighbours in `lines`; other columns are not read. Ids are columns
 of text, or of integers, which are written in decimal; nothing else is taken for an id, so that none loses its zeros.
@@ -49,7 +49,7 @@ class ParquetTable(NamedTuple):
     column : str
         The name of their column.
     ranks : pyarrow array or None
-        The ranks, where there is a column of them.
+        The ranks, if there is a column of them.
     tag : str
         The tag of the last row.
     """
@@ -66,7 +66,7 @@ class ParquetTable(NamedTuple):
         Raises
         ------
         InputError
-            They are no numbers, or a document occurs twice in a query.
+            They are not numbers, or a document occurs twice in a query.
         """
         types = _pyarrow(self.records.name).types
         kind = self.values.type
@@ -90,7 +90,7 @@ class ParquetTable(NamedTuple):
         Raises
         ------
         InputError
-            They are no whole numbers, or a document is judged twice for a query.
+            They are not whole numbers, or a document is judged twice for a query.
         """
         if not self.whole():
             raise _wrong_type(self.records.name, self.column, self.values.type, "integers")
@@ -130,12 +130,12 @@ def read_parquet_run(source: Source) -> Run:
 
 
 def read_parquet_qrels(source: Source) -> Qrels:
-    """Read judgments from Parquet: columns ``qid``, ``docid`` and ``rel``; ids as of `read_parquet_run`.
+    """Read judgments from Parquet: columns ``qid``, ``docid`` and ``rel``; ids as for `read_parquet_run`.
 
     Raises
     ------
     InputError
-        As of `read_parquet_run`; judgments that are no integers.
+        As for `read_parquet_run`; judgments that are not integers.
     """
     return read_parquet(source, JUDGMENT_NAMES).qrels()
 
@@ -153,7 +153,7 @@ def read_parquet(source: Source, names: tuple[str, ...]) -> ParquetTable:
     Raises
     ------
     InputError
-        The file cannot be read, a column is missing, ids are no text.
+        The file cannot be read, a column is missing, ids are not text.
     """
     name = name_of(source)
     pyarrow = _pyarrow(name)
@@ -192,12 +192,12 @@ def read_parquet(source: Source, names: tuple[str, ...]) -> ParquetTable:
 
 
 def run_bytes(run: Run, tag: str) -> bytes:
-    """Return a run as a Parquet file: its rows in the order of the table, with their ranks where they are known.
+    """Return a run as a Parquet file: its rows in the order of the table, with their ranks if they are known.
 
     Raises
     ------
     DataError
-        An id or the tag is no UTF-8.
+        An id or the tag is not UTF-8.
     InputError
         ``pyarrow`` is not installed.
     """
@@ -209,7 +209,7 @@ def run_bytes(run: Run, tag: str) -> bytes:
 
 
 def qrels_bytes(qrels: Qrels) -> bytes:
-    """Return judgments as a Parquet file; errors as of `run_bytes`."""
+    """Return judgments as a Parquet file; errors as for `run_bytes`."""
     return _file(_id_columns(qrels) | {"rel": qrels.rels})
 
 
@@ -232,7 +232,7 @@ def _check_magic(start: bytes, name: str) -> None:
         raise InputError("the file is empty", "Is it the right file?", file=name)
     if start != MAGIC:
         todo = "Is it compressed as a whole? Unpack it first." if start[:2] in _PACKED else "Is it the right file?"
-        raise InputError("this is no Parquet file", todo, file=name)
+        raise InputError("this is not a Parquet file", todo, file=name)
 
 
 _PACKED = (b"\x1f\x8b", b"BZ", b"\xfd7", b"\x28\xb5")
@@ -258,7 +258,7 @@ def _ids(column: Any, title: str, what: str, name: str) -> Any:
         kind = kind.value_type
     is_text = types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view"
     if not is_text and not types.is_integer(kind):
-        raise _wrong_type(name, title, column.type, f"text, so it is no {what} id")
+        raise _wrong_type(name, title, column.type, f"text, so it is not a {what} id")
     if column.null_count:
         row = int(np.flatnonzero(_numpy(_joined(column.is_null())))[0]) + 1
         raise InputError(f"the {what} id in row {row} is missing", "Fill it in, or leave out the row.", file=name)
@@ -296,7 +296,7 @@ def _written(texts: Any, what: str) -> Any:
         return pyarrow.array(texts, type=pyarrow.string())
     except UnicodeEncodeError:
         text = next(text for text in texts if any("\ud800" <= character <= "\udfff" for character in text))
-        what = f"{what} {quoted(encode(text))} is no UTF-8, so it cannot stand in a Parquet file"
+        what = f"{what} {quoted(encode(text))} is not UTF-8, so it cannot be written to a Parquet file"
         raise DataError(what, "Use another one.") from None
 
 

@@ -1,4 +1,4 @@
-"""Rows of formats that are no lines of text with fields: JSON, Parquet, data sets of a package."""
+"""Rows of formats that are not lines of text with fields: JSON, Parquet, data sets of a package."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Records", "encoded"]
 
 
 class Records(NamedTuple):
-    """Documents of queries, in the order of their source, before their values are looked at.
+    """Documents of queries in the order of their source, before their values are checked.
 
     Attributes
     ----------
@@ -30,9 +30,9 @@ class Records(NamedTuple):
     docids : Ids, length D
         The documents.
     name : str
-        How messages call the source.
+        The name in messages of the source.
     lines : sequence of int or None
-        The line on which each row stood, where rows stand on lines.
+        The line of each row, if rows have lines.
     numbered : bool
         Whether messages give the number of a row, from 1.
     """
@@ -46,7 +46,7 @@ class Records(NamedTuple):
     numbered: bool = False
 
     def error(self, row: int, value: str, fault: str, todo: str) -> InputError:
-        """Return the refusal of a row: the ``value`` of its document, by what it is called, has a fault."""
+        """Return the error of a row whose ``value``, such as its score, has a fault."""
         stretch = int(np.searchsorted(self.starts, row, side="right")) - 1
         qid = encode(self.qids[int(self.queries[stretch])])
         where = f"document {quoted(encode(self.docids[row]))} of query {quoted(qid)}"
@@ -79,7 +79,7 @@ class Records(NamedTuple):
         return Run.from_columns(self.qids, offsets, docids, scores, tag=tag, name=self.name, ranks=ranks)
 
     def _grouped(self) -> tuple[IntArray, Ids, IntArray | None]:
-        """Return the rows of each query, the documents in that order, and the order where it is another one."""
+        """Return the rows of each query, the documents in that order, and the order if it differs."""
         self._check_ids()
         lengths = np.diff(self.starts)
         counts = np.bincount(self.queries, weights=lengths, minlength=len(self.qids)).astype(np.int64)
@@ -120,12 +120,12 @@ def encoded(ids: Iterable[str], name: str, lines: Sequence[int] | None = None) -
     Raises
     ------
     InputError
-        One is no valid Unicode text.
+        One is not valid Unicode text.
     """
     ids = list(ids)
     try:
         return list(map(str.encode, ids))
-    except UnicodeEncodeError:  # bytes of a file that were no UTF-8, or worse
+    except UnicodeEncodeError:  # bytes of a file that were not UTF-8, or worse
         return [_encoded(text, name, None if lines is None else lines[row]) for row, text in enumerate(ids)]
 
 

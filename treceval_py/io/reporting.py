@@ -8,7 +8,7 @@ __all__ = ["SILENT", "Reporter", "Silent"]
 
 
 class Reporter(Protocol):
-    """Somebody who is told how far the work is: one stage after the other."""
+    """Receiver of progress reports, one stage after the other."""
 
     def begin(self, stage: str, total: int | None, unit: str, done: int = 0) -> None:
         """Begin a stage.

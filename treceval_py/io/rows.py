@@ -1,6 +1,6 @@
-"""Rows of judgments and of runs: gathered from blocks of text, grouped by query, checked for documents that come twice.
+"""Rows of judgments and of runs: gathered from blocks of text, grouped by query, checked for repeated documents.
 
-A block is read by the compiled scanner where there is one and it takes the block, and by the Python reader otherwise.
+The compiled scanner reads a block if it is there and takes it, otherwise the Python reader does.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Part(NamedTuple):
     scores : (D,) float array or None
         The scores, of a run.
     ranks : (D,) int array or None
-        The rank column of a run, where it holds whole numbers.
+        The rank column of a run, if it holds whole numbers.
     tag : bytes
         The tag of the last line of a run.
     lines : sequence of int, length D
@@ -70,7 +70,7 @@ class Part(NamedTuple):
 
 
 class _Lines(Sequence[int]):
-    """The lines of rows of which some lines were left out; ``skips`` has for each of these the rows before it."""
+    """Line numbers of rows when some lines were skipped; ``skips`` has the number of rows before each skipped line."""
 
     def __init__(self, first: int, rows: int, skips: IntArray) -> None:
         self._first = first
@@ -88,7 +88,7 @@ class _Lines(Sequence[int]):
 
 
 def scanned(text: memoryview, first: int, layout: Layout) -> Part | None:
-    """Read a block with the compiled scanner; None where there is none, or where it leaves the block to Python."""
+    """Read a block with the compiled scanner; None if there is none or it leaves the block to Python."""
     compiled = scanner()
     found = None if compiled is None else compiled.scan(text, layout is RUN)
     if found is None:
@@ -102,19 +102,19 @@ def scanned(text: memoryview, first: int, layout: Layout) -> Part | None:
 def read_part(
     text: bytes, first: int, layout: Layout, name: str, *, by_rank: bool = False
 ) -> tuple[Part | None, InputError | None]:
-    """Read a block with the Python reader, up to the first line that does not fit; also say what is wrong with it.
+    """Read a block with the Python reader, up to the first bad line; also return the error of that line.
 
     Parameters
     ----------
     text, first, layout, name
-        As of `lines.read_block`.
+        As for `lines.read_block`.
     by_rank : bool
         Whether a run will be ranked by its rank column, so that each line must have a rank from 1.
 
     Raises
     ------
     InputError
-        A field before that line is no number.
+        A field before that line is not a number.
     """
     block, error = read_block(text, first, layout, QRELS if layout is RUN else RUN, name)
     if not block.lines:
@@ -175,7 +175,7 @@ class Grouping(NamedTuple):
     offsets : (Q + 1,) int array
         Where their rows begin, and D.
     order : (D,) int array or None
-        The rows in their new order; None when they stay where they are.
+        The rows in their new order; None if it is the same.
     """
 
     qids: list[str]

@@ -1,4 +1,4 @@
-"""Bytes in: open a file, a pipe or standard input, see through compression, and cut it into blocks of whole lines."""
+"""Bytes in: open a file, a pipe or standard input, decompress it, and cut it into blocks of whole lines."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SHORTEST_BLOCK = 16
 """Enough bytes to know a kind of file by its beginning."""
 
 LONGEST_LINE = 1 << 24
-"""A longer line is no line of a judgments or run file, and would have to be held in memory whole."""
+"""Bytes of the longest line that is read: no judgments or run file has a longer one, and lines are held in memory."""
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 """How a compressed file begins: RFC 1952, the bzip2 manual, the .xz file format 1.1, RFC 8878."""
@@ -65,7 +65,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def name_of(source: Source) -> str:
-    """Return how messages call a source: its path as given, or ``<stdin>``."""
+    """Return the name in messages of a source: its path as given, or ``<stdin>``."""
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
         return "<stdin>" if path == "-" else path or "''"
@@ -73,7 +73,7 @@ def name_of(source: Source) -> str:
 
 
 Watch = Callable[[int, "int | None"], None]
-"""Is told how many bytes of a source have been read, and how many it has, None where that is not known."""
+"""Progress callback, called with the bytes read of a source and its size (None if unknown)."""
 
 
 def blocks(
@@ -91,25 +91,25 @@ def blocks(
     source : str, path or binary file
         ``"-"`` is standard input. gzip, bzip2, xz and (with its package) zstd are recognised by their first bytes.
     size : int
-        About how many bytes a block has; by default what suits the reader.
+        Approximate bytes per block; by default what suits the reader.
     name : str, optional
-        How messages call the source.
+        The name in messages of the source.
     whole_queries : bool
-        Whether blocks end where the first field of the lines changes, so that queries whose lines stand together are
-        not cut. A block is then as long as its longest query.
+        Whether blocks end only where the first field changes, so that a query whose lines are together is not cut. A
+        block is then at least as long as its longest query.
     watch : callable, optional
-        Is told about every block.
+        Progress callback, called for every block.
 
     Yields
     ------
     block : memoryview
-        Whole lines; every line ends with a newline, also the last one of the file. A byte-order mark is left out.
+        Whole lines, each ending with a newline, even the last one of the file. A byte-order mark is left out.
 
     Raises
     ------
     InputError
-        The source cannot be read, is empty, is damaged, is no text, or was changed meanwhile. Lines count from the end
-        of the block before, as only who reads lines has counted them: see `at_line`.
+        The source cannot be read, is empty, is damaged, is not text, or was changed meanwhile. Line numbers count
+        from the end of the block before, since only the reader of the lines counts them all: see `at_line`.
     """
     name = name_of(source) if name is None else name
     size = size or (SMALL_BLOCK_SIZE if scanner() is None else BLOCK_SIZE)
@@ -167,8 +167,8 @@ LINES_WITHOUT_DATA = 64
 def _last_query(buffer: memoryview, end: int) -> int:
     """Return where the lines of the last query begin; ``end`` is where its last line ends.
 
-    That the lines in between belong to the same query is taken for granted, so that few of them need be looked at.
-    Whoever reads the blocks sees where it was wrong: in a query that comes again.
+    The lines in between are assumed to belong to the same query, so that few of them need to be looked at. If that is
+    wrong, the reader of the blocks sees the query again.
     """
     same, query, left = end, b"", LINES_WITHOUT_DATA
     while not query or query.startswith(b"#"):
@@ -227,12 +227,12 @@ class _Stream:
         return self._raw.count
 
     def after(self, rest: bytes | memoryview, room: int) -> tuple[memoryview, int]:
-        """Return a buffer that begins with ``rest``, goes on with what is read, and has a byte to spare; and its end.
+        """Read more: return a buffer that begins with ``rest`` and has a byte to spare, and the end of its data.
 
         Raises
         ------
         InputError
-            The source cannot be read, or is no text.
+            The source cannot be read, or is not text.
         """
         room = max(room, SHORTEST_BLOCK)
         # Not a bytearray, which would be filled with zeros first.
@@ -264,7 +264,7 @@ class _Stream:
 
 
 def _reason_of_failure(error: Exception, name: str) -> InputError | None:
-    """Return what to say about an exception of a stream; None for one that is not about its data."""
+    """Return the error for an exception of a stream, None if the exception is not about its data."""
     if isinstance(error, _DAMAGE) or type(error).__name__ in _DAMAGE_BY_NAME:
         return _damaged(error, name)
     if isinstance(error, OSError):
@@ -303,7 +303,7 @@ def _opened(source: Source, name: str) -> Iterator[Any]:
 
 
 def _state(raw: Any) -> tuple[int, int] | None:
-    """Return the size and the time of the last change of a regular file; None of anything else."""
+    """Return the size and the modification time of a regular file, None for anything else."""
     try:
         found = os.fstat(raw.fileno())
     except (AttributeError, OSError, ValueError):
@@ -317,7 +317,7 @@ def _check_unchanged(raw: Any, state: tuple[int, int] | None, name: str) -> None
 
 
 def _position(raw: Any) -> int | None:
-    """Return where a stream stands; None of one that cannot go back there."""
+    """Return the position of a stream, None if it cannot return there."""
     try:
         return int(raw.tell()) if raw.seekable() else None
     except (AttributeError, OSError, ValueError):
@@ -361,7 +361,7 @@ class _Counted(io.RawIOBase):
 
 
 class _Decompressed(io.RawIOBase):
-    """What a decompressor gives, a portion at a time, so that what comes before damage is not lost."""
+    """Decompressed bytes, a portion at a time, so that those before damage are not lost."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -379,8 +379,8 @@ class _Zstd(io.RawIOBase):
     """Frames of zstd through the ``zstandard`` package, whose own reader takes a cut-off frame for a whole one."""
 
     PIECE = 1 << 11
-    """Bytes that are decompressed at a time. Four bytes can stand for a block of 128 KiB (RFC 8878, 3.1.1.2), and the
-    package gives all that a piece comes to at once."""
+    """Bytes that are decompressed at a time. Four bytes can encode a block of 128 KiB (RFC 8878, 3.1.1.2), and the
+    package decompresses a piece as a whole."""
 
     def __init__(self, stream: BinaryIO, zstandard: Any) -> None:
         self._stream = stream
@@ -418,7 +418,7 @@ def _standard_input() -> BinaryIO:
 
 
 def _refused(error: OSError, name: str, done: str) -> InputError:
-    """Say what the system said; a directory is refused when it is opened, or, as standard input, when it is read."""
+    """Return the system's error; a directory fails when it is opened or, as standard input, when it is read."""
     if error.errno == errno.EISDIR:
         return InputError("is a directory", "Give a file.", file=name)
     if error.errno == errno.ENOENT:
@@ -458,7 +458,7 @@ def open_zstd(stream: BinaryIO, name: str, mode: str = "rb") -> BinaryIO:
     Raises
     ------
     InputError
-        None of them is there.
+        None of them is installed.
     """
     try:
         from compression import zstd  # type: ignore[import-not-found,unused-ignore]
@@ -481,7 +481,7 @@ def open_zstd(stream: BinaryIO, name: str, mode: str = "rb") -> BinaryIO:
 
 
 def _checked_start(start: bytes, name: str) -> int:
-    """Name the commonest files that are no judgments and no run; return the length of a byte-order mark."""
+    """Refuse common files that are neither judgments nor a run; return the length of a byte-order mark."""
     for magic, what in _OTHER_FILES.items():
         if start.startswith(magic):
             raise InputError(f"this is {what}", file=name)
@@ -491,7 +491,7 @@ def _checked_start(start: bytes, name: str) -> int:
 
 
 def numbered(source: Source, name: str | None = None) -> Iterator[tuple[int, memoryview]]:
-    """Yield the blocks of a source with the number of their first line; parameters and errors as of `blocks`."""
+    """Yield the blocks of a source with the number of their first line; parameters and errors as for `blocks`."""
     found, lines = blocks(source, name=name), 0
     while True:
         try:
@@ -509,7 +509,7 @@ SPOOL_SIZE = 1 << 25
 
 
 class _Kept(io.RawIOBase):
-    """A stream that cannot be rewound, with a copy of what was read, so that it can be read once more."""
+    """A stream that cannot be rewound, with a copy of the bytes read, so that it can be read again."""
 
     def __init__(self, stream: Any, name: str) -> None:
         import tempfile
@@ -549,14 +549,14 @@ class _Kept(io.RawIOBase):
 
 @contextmanager
 def kept(source: Source) -> Iterator[tuple[Source, Callable[[], Source]]]:
-    """Let a source be read several times, whatever it is.
+    """Make any source readable several times.
 
     Yields
     ------
     source : Source
         For the first reading.
     again : callable
-        Returns the source for one more reading; raises InputError where the file has changed since the first.
+        Returns the source for another reading; raises InputError if the file has changed since the first.
     """
     name = name_of(source)
     with _opened(source, name) as raw:
@@ -585,10 +585,9 @@ def kept(source: Source) -> Iterator[tuple[Source, Callable[[], Source]]]:
 
 
 class _Again(io.RawIOBase):
-    """A stream that cannot be rewound, of which the first bytes were looked at and come again.
+    """A stream that cannot be rewound, whose first bytes can be looked at and are then read again.
 
-    Only these are kept, and only until they are read for the second time. The stream is closed where it ends, if it
-    was opened here.
+    Only these are kept, and only until they are read again. A stream that was opened here is closed at its end.
     """
 
     def __init__(self, stream: Any, name: str, opened: ExitStack) -> None:
@@ -631,16 +630,16 @@ def peek(source: Source, size: int) -> tuple[bytes, Source]:
     Parameters
     ----------
     source : str, path or binary file
-        What to look at. What is wrong with its data is left for the reader to say.
+        The source to look at. Damaged data is left for its reader to report.
     size : int
-        How many bytes.
+        The number of bytes.
 
     Returns
     -------
     head : bytes
-        The bytes; fewer than ``size`` if there are no more, or if what follows is damaged.
+        The bytes; fewer than ``size`` if there are no more, or if the rest is damaged.
     source : Source
-        What to read from now on: the same source, or, of a pipe, a stream that gives all of its bytes.
+        The source to read from now on: the same one or, for a pipe, a stream with all of its bytes.
 
     Raises
     ------
@@ -679,7 +678,7 @@ def whole(source: Source) -> bytes:
     Raises
     ------
     InputError
-        As of `blocks`.
+        As for `blocks`.
     """
     name, parts = name_of(source), list[memoryview]()
     with _opened(source, name) as raw:
@@ -698,7 +697,7 @@ def whole(source: Source) -> bytes:
 
 @contextmanager
 def rewindable(source: Source) -> Iterator[BinaryIO]:
-    """Open a source, as it is, for reading at any place; a pipe is read into memory.
+    """Open a source for reading at any position, without decompressing it; a pipe is read into memory.
 
     Raises
     ------

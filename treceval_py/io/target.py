@@ -21,7 +21,7 @@ def written_whole(path: str | os.PathLike[str], *, part: str | None = None) -> I
 
     The bytes go to a file beside it, which replaces it at the end; on any error, an interruption included, that file
     is removed and what stood there before stays. A name that ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst`` is
-    written compressed. What is no regular file (``/dev/stdout``, a pipe) is written directly.
+    written compressed. What is not a regular file (``/dev/stdout``, a pipe) is written directly.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def written_whole(path: str | os.PathLike[str], *, part: str | None = None) -> I
         The file.
     part : str, optional
         The name of the file beside it (a folder before it does not count), by default one that nothing else has. It is
-        for a writer that is alone in its work and may be killed: the next one replaces what the killed one left.
+        for the only writer of a file, which may be killed: the next one replaces what the killed one left.
 
     Raises
     ------

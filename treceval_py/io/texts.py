@@ -46,28 +46,28 @@ Pair: TypeAlias = "tuple[str, str]"
 
 
 class Texts(Protocol):
-    """Texts with ids, in an order of their own, that can be read as often as one likes."""
+    """Texts with ids, in a fixed order, that can be read any number of times."""
 
     @property
     def name(self) -> str:
-        """Return how messages call them: a file, a data set."""
+        """Return their name in messages: a file, a data set."""
 
     def __iter__(self) -> Iterator[Pair]:
-        """Yield each id with its text, from the first one, reading afresh."""
+        """Yield each id with its text, reading from the start."""
 
     def known_count(self) -> int | None:
-        """Return how many there are, where that is known without reading them."""
+        """Return the number of texts if it is known without reading them, else None."""
 
 
 class Rows(ABC):
-    """Texts of which each stands on a line of a file or in a row of a table.
+    """Texts that each have a line of a file or a row of a table.
 
     Parameters
     ----------
     name : str
-        How messages call them.
+        Their name in messages.
     kind : "document" or "query"
-        What they are: a run's lines begin with the ids of queries, which restricts those.
+        Documents or queries: a run's lines begin with query ids, so these have more restrictions.
     """
 
     def __init__(self, name: str, kind: Kind) -> None:
@@ -76,14 +76,14 @@ class Rows(ABC):
 
     @abstractmethod
     def __iter__(self) -> Iterator[Pair]:
-        """Yield each id with its text, from the first one, reading afresh."""
+        """Yield each id with its text, reading from the start."""
 
     def known_count(self) -> int | None:
-        """Return how many there are, where that is known without reading them."""
+        """Return the number of texts if it is known without reading them, else None."""
         return None
 
     def line_of(self, position: int) -> int | None:  # noqa: ARG002 - those with lines use it
-        """Return the line of the text at a position (from 0); None of what stands on no line. It may read again."""
+        """Return the line of the text at a position (from 0), None if it has none; may read the file again."""
         return None
 
     def row_of(self, position: int) -> int:
@@ -98,24 +98,24 @@ class Rows(ABC):
 
 
 class Survey(NamedTuple):
-    """What one pass over texts has seen.
+    """Result of one pass over texts.
 
     Attributes
     ----------
     name : str
-        How messages call the texts.
+        The name in messages of the texts.
     count : int
-        How many there are, D.
+        The number of texts, D.
     shard_size : int
         Texts in a chunk; the last one may have fewer.
     hashes : tuple of str
-        The SHA-256 of each chunk in hexadecimal, as of `Chunk`.
+        The SHA-256 of each chunk in hexadecimal, as in `Chunk`.
     characters : int
         Characters of all texts.
     longest : int
         Characters of the longest text.
     empty : int
-        Texts that are empty, or nothing but white space.
+        The number of texts that are empty or only white space.
     """
 
     name: str
@@ -138,12 +138,12 @@ class Survey(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Texts that are encoded as one piece.
+    """Texts that are encoded together.
 
     Attributes
     ----------
     number : int
-        Its place among the chunks, from 0.
+        Its number, from 0.
     ids : list of str, length n
         The ids.
     texts : list of str, length n
@@ -160,9 +160,9 @@ class Chunk(NamedTuple):
 
 
 def survey(texts: Texts, shard_size: int, reporter: Reporter = SILENT) -> Survey:
-    """Read all texts once: how many there are, what they are, and whether their ids can be used.
+    """Read all texts once: count and hash them, and check their ids.
 
-    It keeps 8 bytes an id, and a chunk.
+    It keeps 8 bytes per id, and one chunk.
 
     Parameters
     ----------
@@ -171,18 +171,18 @@ def survey(texts: Texts, shard_size: int, reporter: Reporter = SILENT) -> Survey
     shard_size : int
         Texts in a chunk.
     reporter : Reporter
-        Is told of each chunk (`Reporter.advance`); whoever calls begins and ends the stage.
+        Progress reporter, advanced with each chunk; the caller begins and ends the stage.
 
     Returns
     -------
     Survey
-        What was seen.
+        The counts and hashes.
 
     Raises
     ------
     InputError
-        There are no texts, they cannot be read, an id or a text is no valid Unicode, an id cannot stand in a run
-        (it is empty or has white space in it; that of a query begins with ``#``), or comes twice.
+        There are no texts, they cannot be read, an id or a text is not valid Unicode, an id cannot be used in a run
+        (it is empty or has white space in it; that of a query begins with ``#``), or occurs twice.
     RunnerError
         The size of a chunk is below 1.
     """
@@ -199,21 +199,21 @@ def survey(texts: Texts, shard_size: int, reporter: Reporter = SILENT) -> Survey
         empty += len(found) - len(list(filter(str.strip, found)))
         reporter.advance(len(ids))
     if not ids_seen:
-        raise InputError("there is no text in it", "Is it the right one?", file=texts.name)
+        raise InputError("it has no texts", "Is it the right one?", file=texts.name)
     count = len(ids_seen)
     _check_repeated(texts, ids_seen)
     return Survey(texts.name, count, shard_size, tuple(hashes), characters, longest, empty)
 
 
 def chunks(texts: Texts, shard_size: int) -> Iterator[Chunk]:
-    """Yield texts in chunks of ``shard_size``, the last of which may be shorter.
+    """Yield texts in chunks of ``shard_size``; the last one may be shorter.
 
     Ids are not checked again: a chunk whose hash is that of the survey has the same ones.
 
     Raises
     ------
     InputError
-        The texts cannot be read, or are no valid Unicode.
+        The texts cannot be read, or are not valid Unicode.
     RunnerError
         The size of a chunk is below 1.
     """
@@ -224,7 +224,7 @@ def chunks(texts: Texts, shard_size: int) -> Iterator[Chunk]:
 def _portions(texts: Texts, size: int) -> Iterator[tuple[list[str], list[str]]]:
     """Yield ids and texts, ``size`` at a time."""
     if size < 1:
-        raise RunnerError(f"{size} texts are no chunk", "Ask for 1 or more.")
+        raise RunnerError(f"{size} texts do not make a chunk", "Ask for 1 or more.")
     rows = iter(texts)
     while pairs := list(islice(rows, size)):
         ids, found = zip(*pairs, strict=True)
@@ -247,7 +247,7 @@ def _no_unicode(texts: Texts, ids: list[str], found: list[str], start: int) -> I
         for what, text in zip(("id", "text"), pair, strict=True):
             half = next((letter for letter in text if "\ud800" <= letter <= "\udfff"), None)
             if half is not None:
-                said = f"the {what} is no valid Unicode: it has half a surrogate pair (U+{ord(half):04X})"
+                said = f"the {what} is not valid Unicode: it has half a surrogate pair (U+{ord(half):04X})"
                 return _refusal(texts, position, said, "Write the character whole.")
     raise AssertionError("only surrogates cannot be encoded")
 
@@ -263,7 +263,7 @@ def _quoted(identifier: str) -> str:
 
 
 def _check_ids(texts: Texts, ids: list[str], start: int) -> None:
-    """Refuse ids of a chunk, which begins at a position, that cannot stand in a run."""
+    """Refuse ids of a chunk, which begins at a position, that cannot be used in a run."""
     of_queries = isinstance(texts, Rows) and texts.kind == "query"
     joined = " ".join(ids)
     if "\0" not in joined and joined.split() == ids and not (of_queries and any(map(_is_comment, ids))):
@@ -286,11 +286,11 @@ def _is_comment(qid: str) -> bool:
 
 
 SUSPECTS = 1 << 17
-"""Ids that are held when those whose hashes come twice are compared."""
+"""Ids that are held when those with equal hashes are compared."""
 
 
 def _check_repeated(texts: Texts, hashes: array[int]) -> None:
-    """Refuse an id that comes twice; ``hashes`` are sorted."""
+    """Refuse an id that occurs twice; ``hashes`` are sorted."""
     column = np.frombuffer(hashes, dtype=np.int64)
     column.sort()
     suspects = np.unique(column[1:][column[1:] == column[:-1]])
@@ -308,7 +308,7 @@ def _compare(texts: Texts, suspects: frozenset[int]) -> None:
 
 def _twice(texts: Texts, identifier: str, first: int, second: int) -> InputError:
     rows, todo = texts if isinstance(texts, Rows) else None, "Keep one of the two."
-    what = f"the id {_quoted(identifier)} comes twice"
+    what = f"the id {_quoted(identifier)} occurs twice"
     line = None if rows is None else rows.line_of(first)
     if rows is not None and line is not None:
         return rows.refusal(second, f"{what} (first on line {line})", todo)
@@ -317,7 +317,7 @@ def _twice(texts: Texts, identifier: str, first: int, second: int) -> InputError
 
 
 class _Lines(Rows):
-    """Texts of a file with a line for each; blank lines are passed over.
+    """Texts of a file, one per line; blank lines are skipped.
 
     Parameters
     ----------
@@ -369,7 +369,7 @@ class _Lines(Rows):
         Raises
         ------
         InputError
-            It has none.
+            The line has no id or no text.
         """
         raise NotImplementedError
 
@@ -380,7 +380,7 @@ class _Lines(Rows):
         try:
             return line.decode()
         except UnicodeDecodeError as error:
-            what = f"byte {error.start + 1} of the line (0x{line[error.start]:02x}) is no UTF-8"
+            what = f"byte {error.start + 1} of the line (0x{line[error.start]:02x}) is not UTF-8"
             raise self._error(what, "Save the file as UTF-8.", number) from None
 
 
@@ -389,7 +389,7 @@ def _is_blank(line: bytes) -> bool:
 
 
 def _check_file(path: str) -> None:
-    """Refuse what is no file that can be read from its beginning as often as one likes."""
+    """Refuse anything but a regular file, which can be read any number of times."""
     try:
         mode = None if path == "-" else os.stat(path).st_mode
     except OSError as error:
@@ -405,7 +405,7 @@ def _check_file(path: str) -> None:
 class TabbedTexts(_Lines):
     """Texts of a file with lines of ``id<tab>text``, as MS MARCO has them; the text may have more tabs.
 
-    Parameters and errors as of `_Lines`; reading raises InputError for a line that is no UTF-8 or has no tab.
+    Parameters and errors as for `_Lines`; reading raises InputError for a line that is not UTF-8 or has no tab.
     """
 
     def _rows(self, lines: list[bytes], first: int) -> Iterable[Pair]:
@@ -436,7 +436,7 @@ class JsonTexts(_Lines):
     join BEIR's ``SentenceBERT.encode_corpus`` (beir/retrieval/models/sentence_bert.py) and FlagEmbedding's
     ``EvalDenseRetriever`` (FlagEmbedding/abc/evaluation/searcher.py), which also strip both ends.
 
-    Parameters and errors as of `_Lines`; reading raises InputError for a line that is no such object.
+    Parameters and errors as for `_Lines`; reading raises InputError for a line that is not such an object.
     """
 
     def _row(self, line: bytes, number: int) -> Pair:
@@ -463,7 +463,7 @@ class JsonTexts(_Lines):
         value = found[field]
         if not isinstance(value, str):
             shown = _quoted(json.dumps(value))
-            what = f"the field '{field}' is {shown}, which is no text"
+            what = f"the field '{field}' is {shown}, which is not text"
             raise self._error(what, 'Write ids and texts in quotes: "7".', number)
         return value
 
@@ -484,7 +484,7 @@ class ColumnTexts(Rows):
     data : datasets.Dataset
         The data set.
     name : str
-        How messages call it.
+        Its name in messages.
     kind : "document" or "query"
         What they are.
     text : str
@@ -492,7 +492,7 @@ class ColumnTexts(Rows):
     id : str or None
         The column of the ids, text or whole numbers; None for the numbers of the rows, from 0.
     title : str or None
-        A column of titles, which may be missing; they are joined with the texts as of `JsonTexts`.
+        A column of titles, which may be missing; they are joined with the texts as in `JsonTexts`.
     """
 
     def __init__(
@@ -531,7 +531,7 @@ class ColumnTexts(Rows):
             values = ["" if value is None else value for value in values]
         if not set(map(type, values)) <= {str}:
             row, value = next((row, value) for row, value in enumerate(values) if not isinstance(value, str))
-            fault = "missing" if value is None else f"{_quoted(repr(value))}, which is no text"
+            fault = "missing" if value is None else f"{_quoted(repr(value))}, which is not text"
             what = f"the value of column '{column}' is {fault}"
             raise self.refusal(start + row, what, "Fill it, or leave the row out.")
         return values
@@ -545,7 +545,7 @@ class IrTexts(Rows):
     data : ir_datasets.Dataset
         The data set.
     name : str
-        How messages call it.
+        Its name in messages.
     kind : "document" or "query"
         Which of the two.
     """
@@ -592,7 +592,7 @@ class Listed(Rows):
     Parameters
     ----------
     name : str
-        How messages call them.
+        Their name in messages.
     kind : "document" or "query"
         What they are.
     pairs : sequence of (str, str), length D
@@ -636,7 +636,7 @@ class Listed(Rows):
         return len(self._pairs)
 
     def line_of(self, position: int) -> int | None:
-        """Return the line of the text at a position, None of what stands on no line."""
+        """Return the line of the text at a position, None if it has none."""
         return None if self._source is None else self._source.line_of(self._positions[position])
 
     def row_of(self, position: int) -> int:

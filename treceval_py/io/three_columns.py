@@ -83,7 +83,7 @@ def read_beir(source: Source) -> Qrels:
 
 
 def _parts(source: Source, layout: Layout, other: Layout, name: str) -> Iterator[Part]:
-    """Yield the rows of a source; the third column stands in ``rels``."""
+    """Yield the rows of a source; ``rels`` holds the third column."""
     begun = False
     for number, block in numbered(source, name):
         text, first = bytes(block), number
@@ -112,10 +112,10 @@ def _without_header(text: bytes, first: int) -> tuple[bytes, int]:
 
 
 def _scanned(text: bytes, first: int, layout: Layout) -> Part | None:
-    """Read a block with the compiled scanner; None where there is none, or where it leaves the block to Python."""
+    """Read a block with the compiled scanner; None if there is none or it leaves the block to Python."""
     if scanner() is None or not text:
         return None
-    # With tabs between fields other white space may stand inside them.
+    # Between tabs, a field may have other white space in it.
     if layout.separator is not None and any(white in text for white in b" \r\v\f"):
         return None
     written = _as_judgments(text)
@@ -139,7 +139,7 @@ def _as_judgments(text: bytes) -> bytes | None:
 def _read_part(
     text: bytes, first: int, layout: Layout, other: Layout, name: str
 ) -> tuple[Part | None, InputError | None]:
-    """Read a block with the Python reader, up to the first line that does not fit; also say what is wrong with it."""
+    """Read a block with the Python reader, up to the first bad line; also return the error of that line."""
     if not text:
         return None, None
     block, error = read_block(text, first, layout, other, name)

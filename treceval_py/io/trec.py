@@ -63,8 +63,8 @@ def read_qrels(source: Source) -> Qrels:
 def read_run(source: Source) -> Run:
     """Read a run: lines of ``qid Q0 docid rank score tag``.
 
-    Only ``qid``, ``docid`` and ``score`` decide; the tag is that of the last line. Lines may stand in any order. The
-    rank column is kept where it holds whole numbers, to be compared with the scores (`rank_contradictions`).
+    Only ``qid``, ``docid`` and ``score`` decide; the tag is that of the last line. Lines may be in any order. The
+    rank column is kept if it holds whole numbers, to be compared with the scores (`rank_contradictions`).
 
     Parameters
     ----------

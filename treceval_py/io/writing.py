@@ -36,8 +36,8 @@ def write_run(
 ) -> None:
     """Write a run, by default as TREC text: ``qid Q0 docid rank score tag``.
 
-    In TREC's and MS MARCO's formats documents stand in the order in which they are scored: by descending score, ties by
-    descending docid. In the others they stand in the order of the table. Scores are written so that reading them gives
+    In TREC's and MS MARCO's formats documents are in the order in which they are scored: by descending score, ties by
+    descending docid. In the others they are in the order of the table. Scores are written so that reading them gives
     the same float64 again.
 
     Parameters
@@ -54,8 +54,8 @@ def write_run(
     Raises
     ------
     DataError
-        An id or the tag cannot stand in such a file: in TREC's, if it is empty or has white space in it, or a query id
-        begins with ``#``. Or there is no such format.
+        The format is unknown, or an id or the tag cannot be written in it: in TREC's, if it is empty, has white space,
+        or is a query id that begins with ``#``.
     OutputError
         The file cannot be written.
     """
@@ -85,8 +85,8 @@ def write_qrels(
     Raises
     ------
     DataError
-        An id cannot stand in such a file: in TREC's, if it is empty or has white space in it, or a query id begins with
-        ``#``. Or there is no such format.
+        The format is unknown, or an id cannot be written in it: in TREC's, if it is empty, has white space, or is a
+        query id that begins with ``#``.
     OutputError
         The file cannot be written.
     """
@@ -104,7 +104,7 @@ def run_as(run: Run, format: str, tag: str) -> Iterator[bytes]:
     Raises
     ------
     DataError
-        As of `write_run`.
+        As for `write_run`.
     """
     if format not in RUN_WRITERS:
         raise DataError(f"a run cannot be written as {format!r}", f"Its formats are {', '.join(RUN_WRITERS)}.")
@@ -112,7 +112,7 @@ def run_as(run: Run, format: str, tag: str) -> Iterator[bytes]:
 
 
 def qrels_as(qrels: Qrels, format: str) -> Iterator[bytes]:
-    """Return judgments as the bytes of a file, in portions; errors as of `write_qrels`."""
+    """Return judgments as the bytes of a file, in portions; errors as for `write_qrels`."""
     if format not in QRELS_WRITERS:
         known = ", ".join(QRELS_WRITERS)
         raise DataError(f"judgments cannot be written as {format!r}", f"Their formats are {known}.")
@@ -195,7 +195,7 @@ def _lines(qrels: Qrels, layout: bytes) -> Iterator[bytes]:
 
 
 def _json(table: Run | Qrels) -> Iterator[bytes]:
-    """Write a query a line, so that files can be compared line by line; what is not ASCII is escaped."""
+    """Write one query per line, so that files can be compared line by line; what is not ASCII is escaped."""
     import json
 
     before = b"{\n"
@@ -260,4 +260,4 @@ def _check_ids(table: Run | Qrels, text: _Text) -> None:
 def _checked(raw: bytes, kind: str, text: _Text) -> bytes:
     if raw and not text.forbidden.search(raw):
         return raw
-    raise DataError(f"{kind} {decode(raw)!r} {text.fault}, so it cannot stand in {text.where}", "Use another one.")
+    raise DataError(f"{kind} {decode(raw)!r} {text.fault}, so it cannot be written to {text.where}", "Use another one.")

@@ -58,19 +58,19 @@ class Hits(NamedTuple):
 
 
 class Tied(NamedTuple):
-    """Between which ranks each judged document could stand, as documents with equal scores could be ordered otherwise.
+    """First and last rank each judged document could have if ties were broken differently.
 
     Attributes
     ----------
     first, last : (H,) int arrays
-        The first and the last rank of the documents that have the score of this row of `JudgedRun.hits`.
+        The first and the last rank of the documents with the same score as this row of `JudgedRun.hits`.
     """
 
     first: IntArray
     last: IntArray
 
     def where(self, mask: BoolArray | IntArray) -> Tied:
-        """Return the rows of a mask, or those of an order."""
+        """Return the rows of a mask or an order."""
         return Tied(self.first[mask], self.last[mask])
 
 
@@ -82,11 +82,11 @@ class Found(NamedTuple):
     query, rank : (F,) int arrays
         As in `Hits`.
     nth : (F,) int array
-        How many relevant documents of the query stand at this rank or above, this one included.
+        The number of relevant documents of the query at this rank or above.
     nonrelevant : (F,) int array
-        How many documents of the query judged not relevant stand above.
+        The number of documents of the query above that are judged not relevant.
     unjudged : (F,) int array
-        How many documents of the query with a negative judgment stand above.
+        The number of documents of the query above that have a negative judgment.
     """
 
     query: IntArray
@@ -109,11 +109,11 @@ class JudgedRun:
     ideal : Hits
         All judged documents, as the best possible run would rank them: by descending judgment.
     num_ret : (Q,) int array
-        How many documents were retrieved.
+        The number of documents retrieved.
     tag : str
         The run's tag.
     tied : Tied or None
-        Where the hits could stand; there only where it was asked for.
+        The ranks that hits could have, if they were asked for.
     """
 
     qids: tuple[str, ...]
@@ -130,7 +130,7 @@ class JudgedRun:
         return len(self.qids)
 
     def once(self, key: object, make: Callable[[], T]) -> T:
-        """Return ``make()``, computed the first time that ``key`` is asked for."""
+        """Return ``make()``, computed only on the first call with ``key``."""
         if key not in self._made:
             self._made[key] = make()
         made: T = self._made[key]
@@ -178,7 +178,7 @@ class JudgedRun:
         unjudged = hits.rel < 0
         at = np.flatnonzero(relevant)
         query = hits.query[at]
-        # For each kind of document, how many stand above each row, and above the first row of its query.
+        # For each kind of document: how many are above each row, and above the first row of its query.
         before = np.zeros((3, len(relevant) + 1), dtype=np.int64)
         np.cumsum([relevant, ~relevant & ~unjudged, unjudged], axis=1, out=before[:, 1:])
         nth, nonrelevant, negative = before[:, at] - before[:, np.searchsorted(hits.query, query)]
@@ -205,7 +205,7 @@ class JudgedRun:
 
 
 class GroupJudgments(NamedTuple):
-    """What each group judged: a row for each judgment, sorted by query, document and group.
+    """The judgments of all groups: one row per judgment, sorted by query, document and group.
 
     Attributes
     ----------
@@ -229,14 +229,14 @@ class GroupJudgments(NamedTuple):
 
 
 class JudgedGroups(NamedTuple):
-    """A run seen through the judgments of several groups: one judged ranking a query and group.
+    """A run seen through the judgments of several groups: one judged ranking per query and group.
 
     Attributes
     ----------
     qids : tuple of str, length Q
         The queries in the order of their bytes.
     query : (G,) int array
-        The query of each judged ranking; the groups of a query stand in the order of their bytes.
+        The query of each judged ranking; the groups of a query are in the order of their bytes.
     run : JudgedRun
         The G judged rankings, each as if it were a query of its own.
     judgments : GroupJudgments
@@ -277,7 +277,7 @@ def ranked_labels(labels: str, missed: str = "") -> JudgedRun:
     Parameters
     ----------
     labels : str
-        One label a rank, separated by blanks: a judgment, or ``-`` for a document that was not judged.
+        One label per rank, separated by blanks: a judgment, or ``-`` for a document that was not judged.
     missed : str
         The judgments of documents that were not retrieved.
 

@@ -1,6 +1,6 @@
-"""Where the judged documents stand: from judgments and a run to `JudgedRun`.
+"""From judgments and a run to `JudgedRun`: the ranks of the judged documents.
 
-Within a query documents are ordered by descending score; documents with equal scores stand in descending order of the
+Within a query documents are ordered by descending score; documents with equal scores are in descending order of the
 bytes of their ids, which is trec_eval's rule.
 """
 
@@ -50,7 +50,7 @@ __all__ = [
 
 
 class Located(NamedTuple):
-    """Where the judged documents of a run, or of some of its queries, stand.
+    """Ranks of the judged documents of a run, or of some of its queries.
 
     Attributes
     ----------
@@ -59,11 +59,11 @@ class Located(NamedTuple):
     hits : Hits
         The judged documents; ``query`` is a row of the judgments. Sorted by rank within a query.
     num_ret : (Q,) int array
-        How many documents of each query count.
+        The number of documents of each query that count.
     twice : int or None
-        A row of the run whose document stood in the query before, where such were looked for and there is one.
+        A row of the run whose document occurred in the query before, if repetitions were looked for and found.
     tied : Tied or None
-        Where the hits could stand, if the rules ask for it.
+        The ranks that hits could have, if the rules ask for them.
     """
 
     rows: IntArray
@@ -92,34 +92,33 @@ def judge(
     qrels : Qrels
         The judgments.
     run : Run or dict of dict
-        The run; queries without judgments are left out. Of dictionaries only the judged documents are looked up.
+        The run; queries without judgments are left out. In dictionaries only judged documents are looked up.
     complete : bool
-        Whether judged queries that the run lacks are there, as queries for which nothing was retrieved.
+        Whether to include judged queries that the run lacks, as queries without retrieved documents.
     depth : int, optional
-        How many documents of each query count, the best ones (trec_eval's ``-M``).
+        The number of documents of each query that count, the best ones (trec_eval's ``-M``).
     judged_only : bool
-        Whether documents without a judgment, or with a negative one, are taken out of the ranking (``-J``), after
-        ``depth`` was applied.
+        Whether to remove documents without a judgment, or with a negative one, from the ranking (``-J``), after
+        applying ``depth``.
     score_type : {"float64", "float32"}
         The width of scores. In float32 more documents are tied.
     order : {"score", "rank", "line"}
-        By what documents are ranked: their scores, the rank column of the run's file, or the order of its lines.
+        What ranks documents: their scores, the rank column of the run's file, or the order of its lines.
     ties : {"docid-desc", "docid-asc", "line"}
-        Which of two documents with equal scores stands first: that with the larger id, the smaller id, or the earlier
+        Which of two documents with equal scores is first: the one with the larger id, the smaller id, or the earlier
         line.
     tied : bool
-        Whether `JudgedRun.tied` is there.
+        Whether to fill `JudgedRun.tied`.
 
     Returns
     -------
     JudgedRun
-        With the queries in the order of their bytes.
+        The judged run, with queries in the order of their bytes.
 
     Raises
     ------
     DataError
-        Dictionaries are no run, an option has a value that it does not know, or the run is ranked by ranks that it has
-        not.
+        The dictionaries are not a run, an option has an unknown value, or the run lacks the ranks to rank it by.
 
     Examples
     --------
@@ -134,7 +133,7 @@ def judge(
 
 
 def judge_by(qrels: Qrels, run: Run | Mapping[str, Mapping[str, float]], rules: Rules, *, complete: bool) -> JudgedRun:
-    """Find the judged documents of a run by rules; the rest as of `judge`."""
+    """Find the judged documents of a run by rules; otherwise as `judge`."""
     if isinstance(run, Run):
         tag, located = run.tag, locate(qrels, run, rules)
     else:
@@ -143,7 +142,7 @@ def judge_by(qrels: Qrels, run: Run | Mapping[str, Mapping[str, float]], rules: 
 
 
 def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str) -> JudgedRun:
-    """Make one judged run of parts that were located separately, no query in two of them.
+    """Make one judged run of parts that were located separately; no query is in two of them.
 
     Parameters
     ----------
@@ -152,7 +151,7 @@ def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str
     parts : sequence of Located
         The parts, in any order.
     complete : bool
-        Whether judged queries that are in no part are there, as queries for which nothing was retrieved.
+        Whether to include judged queries that no part has, as queries without retrieved documents.
     tag : str
         The run's tag.
     """
@@ -187,7 +186,7 @@ def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str
 
 
 def _tied_of(parts: Sequence[Located]) -> Tied | None:
-    """Return where the hits of all parts could stand."""
+    """Return the ranks that the hits of all parts could have."""
     tables = [part.tied for part in parts if part.tied is not None]
     if not tables or len(tables) < len(parts):
         return None
@@ -195,14 +194,14 @@ def _tied_of(parts: Sequence[Located]) -> Tied | None:
 
 
 def locate(qrels: Qrels, run: Run, rules: Rules = PLAIN) -> Located:
-    """Find where the judged documents of a run stand."""
+    """Find the ranks of the judged documents of a run."""
     rows = np.array([-1 if (row := qrels.row_of(qid)) is None else row for qid in run.qids], dtype=np.int64)
     if _limit_if_plain(rules) is not None:
         return _located(qrels, run, rows, rules)
     if rules.drop_self:
         run, rules = without_self(run), rules._replace(drop_self=False)
     if rules.judged_only and rules.tied:
-        # Which of the tied documents are left when the others are taken out decides where these can stand.
+        # The ranks that tied documents can have depend on which of them are left.
         run, rules = _judged_part(qrels, run, rows, rules), rules._replace(depth=None)
     ordered = arrange(run, rules)
     by_column = ordered.ranks is not None and not rules.judged_only
@@ -218,7 +217,7 @@ def locate(qrels: Qrels, run: Run, rules: Rules = PLAIN) -> Located:
     if by_column and ordered.ranks is not None:
         hits = found.hits._replace(rank=ordered.ranks[place])
         cut = _cut(found._replace(hits=hits), ordered, limit_of(rules.depth))
-        # No two documents have one rank: each can stand only where it does.
+        # No two documents have the same rank: each can only have its own.
         return cut._replace(tied=Tied(cut.hits.rank, cut.hits.rank)) if rules.tied else cut
     if ordered.first is None or ordered.last is None:
         return found
@@ -226,7 +225,7 @@ def locate(qrels: Qrels, run: Run, rules: Rules = PLAIN) -> Located:
 
 
 def _cut(found: Located, ordered: Arranged, limit: int) -> Located:
-    """Leave out what stands below a rank of the rank column."""
+    """Leave out documents below a rank of the rank column."""
     ranks = ordered.ranks if ordered.ranks is not None else np.zeros(0, dtype=np.int64)
     within = np.concatenate([[0], np.cumsum(ranks <= limit)])
     offsets = ordered.run.offsets
@@ -235,7 +234,7 @@ def _cut(found: Located, ordered: Arranged, limit: int) -> Located:
 
 
 def _judged_part(qrels: Qrels, run: Run, rows: IntArray, rules: Rules) -> Run:
-    """Return the documents of a run that are judged, those within the depth."""
+    """Return the judged documents of a run within the depth."""
     limit = limit_of(rules.depth)
     ordered = arrange(run, rules._replace(tied=False))
     kept: list[int] = []
@@ -256,7 +255,7 @@ def _judged_part(qrels: Qrels, run: Run, rows: IntArray, rules: Rules) -> Run:
 
 
 def _located(qrels: Qrels, run: Run, rows: IntArray, rules: Rules) -> Located:
-    """Find where judged documents stand by score, ties by descending id; ``rows`` (Q,) are the queries' judgments."""
+    """Find ranks by score, ties by descending id; ``rows`` (Q,) are the queries' judgments."""
     limit = limit_of(rules.depth)
     compiled = scanner()
     if compiled is not None:
@@ -278,9 +277,9 @@ def _located(qrels: Qrels, run: Run, rows: IntArray, rules: Rules) -> Located:
 
 
 def locate_nested(qrels: Qrels, run: Mapping[str, Mapping[str, float]], rules: Rules = PLAIN) -> Located:
-    """Find where the judged documents of ``{qid: {docid: score}}`` stand, without a table of all documents.
+    """Find the ranks of the judged documents of ``{qid: {docid: score}}``, without a table of all documents.
 
-    Errors as of `judge`.
+    Errors as for `judge`.
     """
     compiled, limit = scanner(), _limit_if_plain(rules)
     if compiled is None or not isinstance(run, Mapping) or limit is None:
@@ -291,7 +290,7 @@ def locate_nested(qrels: Qrels, run: Mapping[str, Mapping[str, float]], rules: R
     located = Located(rows, Hits(*hits), num_ret)
     if not left:
         return located
-    # Whatever is not plain (other types, other alphabets, long lists of hits) goes the way of tables.
+    # What is not plain (other types, other alphabets, long lists of hits) is made a table.
     rest = locate(qrels, Run({qid: run[qid] for qid in left}), rules)
     return Located(
         np.concatenate([located.rows, rest.rows]),
@@ -307,7 +306,7 @@ def _limit_if_plain(rules: Rules) -> int | None:
 
 
 def judge_groups(groups: JudgmentGroups, run: Run, *, complete: bool = True, rules: Rules = PLAIN) -> JudgedGroups:
-    """Find the judged documents of a run for each group of judgments; errors as those of `judge`."""
+    """Find the judged documents of a run for each group of judgments; errors as for `judge`."""
     qids = sorted((qid for qid in groups.qids if complete or qid in run), key=encode)
     if not rules.plain:
         run, rules = arranged(run, rules), Rules(rules.depth, rules.judged_only)
@@ -388,7 +387,7 @@ def _judge_documents(
 
 
 def _ranks(docids: Sequence[bytes], scores: FloatArray, rows: IntArray) -> IntArray:
-    """Return the ranks of some documents: 1 and the number of documents above, which need not be ordered for that."""
+    """Return the ranks of some documents: 1 + the documents above, which need not be sorted for that."""
     found = scores[rows]
     ascending = np.sort(scores)
     after = np.searchsorted(ascending, found, side="right")

@@ -1,7 +1,7 @@
 """A run seen through preference judgments.
 
 Documents of a query are numbered: those retrieved that occur in the judgments from 0 in rank order, then the others in
-ascending order of their ids. Of documents with equal scores the one with the *smaller* id stands first here, the
+ascending order of their ids. Of documents with equal scores the one with the *smaller* id is first here, the
 opposite of the rule for relevance judgments; both are trec_eval's. A judgment group whose lines all have one sub-group
 is a *simple* group: classes of equal level, every document of a higher one preferred to every document of a lower one.
 In a *partial* group the preferences of its sub-groups are joined and closed transitively.
@@ -92,7 +92,7 @@ def judge_preferences(
     complete : bool
         Whether judged queries that the run lacks are there, as queries for which nothing was retrieved.
     rules : Rules
-        How documents are ranked. By the default rule for ties the document with the *smaller* id stands first, as in
+        How documents are ranked. By the default rule for ties the document with the *smaller* id is first, as in
         trec_eval; ``judged_only`` is without effect, as documents without a judgment have no number anyway; the width
         of scores is also that of levels.
 
@@ -198,7 +198,7 @@ class _Gatherer(NamedTuple):
 
 
 def sums(pairs: IntArray, retrieved: int) -> dict[str, PairCounts]:
-    """Count preferences fulfilled and possible, by what was retrieved of them.
+    """Count preferences fulfilled and possible, by which of their documents were retrieved.
 
     Parameters
     ----------

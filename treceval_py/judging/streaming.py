@@ -1,6 +1,6 @@
 """Judge a run while it is read, piece by piece, so that a run needs no more memory than its judged documents.
 
-A piece holds whole queries where the lines of a query stand together, as in nearly every run. Pieces are read, judged
+A piece holds whole queries if the lines of each query are together, as in nearly every run. Pieces are read, judged
 and forgotten, by several threads where the compiled scanner is at work.
 
 A query that comes in two pieces shows that lines are scattered. Then the queries are divided into so many parts that a
@@ -83,7 +83,7 @@ def judge_file(
     source : str, path or binary file
         The run; a pipe is kept as far as it was read, for the case that its queries are scattered.
     complete : bool
-        As of `judging.judge`.
+        As for `judging.judge`.
     rules : Rules
         How documents are ranked.
     threads : int, optional
@@ -134,7 +134,7 @@ class _Piece(NamedTuple):
     located : Located or None
         Its judged documents; None when judging it is of no use.
     contradictions : RankContradictions or None
-        Queries whose ranks contradict their scores; None where ranks are no whole numbers.
+        Queries whose ranks contradict their scores; None where ranks are not whole numbers.
     """
 
     qids: tuple[str, ...]
@@ -183,7 +183,7 @@ class _Judging:
 
 @dataclass(slots=True)
 class _Reading:
-    """A run that is being read: what its pieces so far come to."""
+    """A run that is being read: the results of its pieces so far."""
 
     _judging: _Judging
     _lines: int = 0
@@ -242,13 +242,13 @@ class _Reading:
         return self._judging.judged(part, run, len(text))
 
     def keep(self, piece: _Piece) -> None:
-        """Keep what was found in a piece."""
+        """Keep the results of a piece."""
         if piece.located is not None:
             self.located.append(piece.located)
             self._contradictions.append(piece.contradictions)
 
     def forget(self) -> None:
-        """Forget what was found so far."""
+        """Forget the results so far."""
         self.located.clear()
         self._contradictions.clear()
 

@@ -13,7 +13,7 @@ from treceval_py.measures.gains import check_scale, powers, residuals
 
 
 def in_rank_order(run: JudgedRun, hits_query: IntArray) -> Iterator[IntArray]:
-    """Go down all queries at once: yield the rows of their first documents, then those of their second ones, ….
+    """Go down all queries at once: yield the rows of their first documents, then of their second ones, ….
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ def rank_biased_precision_graded_at(run: JudgedRun, *, p: float = 0.8, max_rel: 
 
 
 def rank_biased_residual(run: JudgedRun, *, p: float = 0.8) -> FloatArray:
-    """Residual of RBP: how much it could still grow by what is not judged and by what was not retrieved.
+    """Residual of RBP: how much it could grow by documents that were not judged or not retrieved.
 
     Formula
     -------

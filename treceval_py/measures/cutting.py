@@ -12,7 +12,7 @@ __all__ = ["cut_at"]
 
 
 def cut_at(run: JudgedRun, k: int) -> JudgedRun:
-    """Return a judged run without what was retrieved below rank k; judgments stay."""
+    """Return a judged run without the documents retrieved below rank k; judgments stay."""
 
     def cut() -> JudgedRun:
         within = run.hits.rank <= k

@@ -7,11 +7,11 @@ relevant to the same subtopic: with alpha = 0 repetition costs nothing, with alp
 
 A value can be normalized in two ways. *By the bound*: as if there were, at each rank, a document relevant to all
 subtopics, whatever was judged; queries with few such documents then have low values. *By the ideal ranking* of the
-documents that were judged. To find the best one is NP-hard, so it is made greedily: at each rank stands the document
-with the highest gain there, and of equal ones that with the larger id (by bytes).
+documents that were judged. Finding the best one is NP-hard, so it is made greedily: each rank has the document with
+the highest gain there; of equal ones, the one with the larger id (by bytes).
 
-The gain of a document is added up subtopic by subtopic in the order of their bytes, in float64. Where alpha is no sum
-of few powers of 2 it depends on this order, in the last bit, which documents are equal for the ideal ranking.
+The gain of a document is added up subtopic by subtopic in the order of their bytes, in float64. Unless alpha is a sum
+of few powers of 2, this order decides, by the last bit, which documents are equal in the ideal ranking.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _subtopics(run: JudgedGroups, level: int) -> FloatArray:
 
 
 def _above(rows: GroupJudgments) -> IntArray:
-    """Count, for each row, the rows of its subtopic that stand above. Returns (N,)."""
+    """Count, for each row, the rows of its subtopic above it. Returns (N,)."""
     order = np.lexsort((rows.rank, rows.group))
     group = rows.group[order]
     above = np.empty(len(order), dtype=np.int64)
@@ -196,7 +196,7 @@ def _ranks(ranks: IntArray) -> FloatArray:
 def alpha_discounted_cumulated_gain(
     run: JudgedGroups, *, level: int = 1, alpha: float = 0.5, cutoff: int
 ) -> FloatArray:
-    """Alpha-DCG of the first k documents: DCG of what is new, divided by its bound.
+    """Alpha-DCG of the first k documents: DCG of new information, divided by its bound.
 
     Formula
     -------
@@ -231,7 +231,7 @@ def alpha_discounted_cumulated_gain(
 def alpha_normalized_discounted_cumulated_gain(
     run: JudgedGroups, *, level: int = 1, alpha: float = 0.5, cutoff: int
 ) -> FloatArray:
-    """Alpha-nDCG of the first k documents: DCG of what is new, divided by that of the ideal ranking.
+    """Alpha-nDCG of the first k documents: DCG of new information, divided by that of the ideal ranking.
 
     Formula
     -------
@@ -242,7 +242,7 @@ def alpha_normalized_discounted_cumulated_gain(
     Returns
     -------
     (Q,) float array
-        From 0 to 1, and now and then above: what is made greedily is not always the best. Empty case: 0, also without
+        From 0 to 1, and sometimes above: the greedy ideal is not always the best. Empty case: 0, also without
         relevant documents.
 
     References
@@ -321,7 +321,7 @@ def normalized_intent_aware_expected_reciprocal_rank(
     Returns
     -------
     (Q,) float array
-        From 0 to 1, and now and then above: what is made greedily is not always the best. Empty case: 0, also without
+        From 0 to 1, and sometimes above: the greedy ideal is not always the best. Empty case: 0, also without
         relevant documents.
 
     References
@@ -345,7 +345,7 @@ def normalized_intent_aware_expected_reciprocal_rank(
 def novelty_and_rank_biased_precision(
     run: JudgedGroups, *, level: int = 1, alpha: float = 0.5, patience: float = 0.5
 ) -> FloatArray:
-    """NRBP: rank-biased precision of what is new, divided by its bound.
+    """NRBP: rank-biased precision of new information, divided by its bound.
 
     Formula
     -------
@@ -389,7 +389,7 @@ def normalized_novelty_and_rank_biased_precision(
     Returns
     -------
     (Q,) float array
-        From 0 to 1, and now and then above: what is made greedily is not always the best. Empty case: 0, also without
+        From 0 to 1, and sometimes above: the greedy ideal is not always the best. Empty case: 0, also without
         relevant documents.
 
     References

@@ -1,4 +1,4 @@
-"""The documentation of a measure: its docstring, completed by what is declared of its parameters."""
+"""The documentation of a measure: its docstring, completed by the declared descriptions of its parameters."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Measures of graded relevance: cumulated gain and its kin.
+"""Measures of graded relevance: cumulated gain and related measures.
 
-Without gains of one's own the gain of a document is its judgment; documents without a judgment, or with a negative
+Unless gains are given, the gain of a document is its judgment; documents without a judgment, or with a negative
 one, have the gain 0. The ideal ranking has all judged documents of the query in descending order of gain.
 """
 
@@ -77,7 +77,7 @@ def _discount_table(size: int, discount: _Discount) -> FloatArray:
 
 
 def discounts(ranks: IntArray, discount: _Discount = _LOG2) -> FloatArray:
-    """Return what the gain at each rank is divided by."""
+    """Return the divisor of the gain at each rank."""
     deepest = int(ranks.max(initial=0))
     if deepest < 4096:
         return _discount_table(4096, discount)[ranks]
@@ -98,7 +98,7 @@ def gain_of(rels: IntArray, gains: GainMap, gain: str = "linear") -> FloatArray:
     Raises
     ------
     MeasureError
-        Both gains of one's own and exponential ones are asked for.
+        Both given gains and exponential ones are asked for.
     EvaluationError
         A judgment is too high for an exponential gain.
     """
@@ -467,7 +467,7 @@ def _mean_at_changes(
 
 
 def normalized_g(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
-    """Gain divided by the logarithm of the cost so far, which is what an ideal ranking would have and ours has not.
+    """Gain divided by the logarithm of the cost so far: the gain that an ideal ranking would have and this one lacks.
 
     Formula
     -------

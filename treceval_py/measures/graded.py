@@ -12,7 +12,7 @@ from treceval_py.measures.gains import GainMap, check_scale, gain_of
 
 
 def graded_average_precision(run: JudgedRun, *, weights: tuple[float, ...] | None = None, max_rel: int) -> FloatArray:
-    """Graded average precision (GAP): AP where it is not certain from which grade on documents are relevant.
+    """Graded average precision (GAP): AP when it is uncertain from which grade on documents are relevant.
 
     Formula
     -------

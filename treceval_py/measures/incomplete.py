@@ -1,4 +1,4 @@
-"""Measures for incomplete judgments: they treat documents without a judgment with care."""
+"""Measures for incomplete judgments: they do not take unjudged documents for non-relevant ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SMALL = 0.00001
 
 
 def binary_preference(run: JudgedRun, *, level: int = 1) -> FloatArray:
-    """Binary preference (bpref): how seldom judged non-relevant documents stand above relevant ones.
+    """Binary preference (bpref): how rarely judged non-relevant documents are above relevant ones.
 
     Formula
     -------

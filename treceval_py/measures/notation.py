@@ -15,7 +15,7 @@ __all__ = ["in_print_order", "parse_measures"]
 def parse_measures(
     names: str | Measure | Iterable[str | Measure], *, leaves_out: frozenset[str] = frozenset()
 ) -> list[Measure]:
-    """Return the measures that names stand for, each once, in the order in which they are named.
+    """Return the measures that names mean, each once, in the order in which they are named.
 
     Parameters
     ----------
@@ -23,9 +23,9 @@ def parse_measures(
         A name in any notation: a nickname (``official``), a family (``P``: all its cutoffs), trec_eval's parameters
         (``P.5,10``, ``ndcg.1=3,2=9``), a printed name (``P_5``), or ir_measures' notation (``nDCG@10``,
         ``AP(rel=2)@100``). As in trec_eval, ``official`` with ``P.3`` has ``P_3`` in place of the nine cutoffs that
-        ``P`` alone stands for; with ``P_3`` or ``P@3`` it has all ten.
+        ``P`` alone means; with ``P_3`` or ``P@3`` it has all ten.
     leaves_out : set of str
-        Families that nicknames do not stand for.
+        Families that nicknames leave out.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """The parameters that measures take: how each is read, checked and written, declared once.
 
-A measure's function names its parameters as keywords (``level``, ``cutoff``, ``gains``, …); the same names stand here.
+A measure's function names its parameters as keywords (``level``, ``cutoff``, ``gains``, …); the same names are declared here.
 """
 
 from __future__ import annotations
@@ -97,9 +97,9 @@ class Parameter(NamedTuple):
     range : str
         The range, for messages.
     type : str
-        The type of its values, empty where the range says it.
+        The type of its values, empty if the range gives it.
     meaning : str
-        What it does, in a sentence, for every measure whose docstring does not say more.
+        Its description, for every measure whose docstring does not give a longer one.
     show : callable
         Value to text.
     """
@@ -124,7 +124,7 @@ class Parameter(NamedTuple):
         Raises
         ------
         MeasureError
-            It is no value, or out of range.
+            It is not a value, or is out of range.
         """
         return self.check(self.read(text))
 
@@ -134,7 +134,7 @@ class Parameter(NamedTuple):
         Raises
         ------
         MeasureError
-            It is out of range.
+            The value is out of range.
         """
         if not self.fits(value):
             name = called or (self.name if self.key == "@" else self.key)

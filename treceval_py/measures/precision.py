@@ -88,7 +88,7 @@ def precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
 
 
 def recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Recall: share of the relevant documents that stand among the first k.
+    """Recall: share of the relevant documents that are among the first k.
 
     Formula
     -------
@@ -106,7 +106,7 @@ def recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
 
     Examples
     --------
-    Two of the three relevant documents stand among the first five.
+    Two of the three relevant documents are among the first five.
 
     >>> recall(ranked_labels("1 0 2 - 0 1"), cutoff=5)
     array([0.66666667])
@@ -141,7 +141,7 @@ def relative_precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatA
 
 
 def capped_recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Capped recall: share of the relevant documents that could stand among the first k and do.
+    """Capped recall: relevant documents among the first k, as a share of those that could be there.
 
     Formula
     -------
@@ -159,7 +159,7 @@ def capped_recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
 
     Examples
     --------
-    Three are relevant, two of them could stand among the first two, and one does.
+    Three are relevant, two of them could be among the first two, and one is.
 
     >>> capped_recall(ranked_labels("1 0 2 - 0 1"), cutoff=2)
     array([0.5])
@@ -168,7 +168,7 @@ def capped_recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
 
 
 def success(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Whether a relevant document stands among the first k.
+    """Whether a relevant document is among the first k.
 
     Formula
     -------
@@ -250,12 +250,12 @@ def average_precision_at(run: JudgedRun, *, level: int = 1, cutoff: int, norm: s
 
     Examples
     --------
-    (1/1) / 2: the second relevant document stands below rank 2.
+    (1/1) / 2: the second relevant document is below rank 2.
 
     >>> average_precision_at(ranked_labels("1 0 2"), cutoff=2)
     array([0.5])
 
-    (1/1) / 1: one of the relevant documents stands among the first two.
+    (1/1) / 1: one of the relevant documents is among the first two.
 
     >>> average_precision_at(ranked_labels("1 0 2"), cutoff=2, norm="retrieved")
     array([1.])
@@ -373,7 +373,7 @@ def reciprocal_rank(run: JudgedRun, *, level: int = 1) -> FloatArray:
 
 
 def reciprocal_rank_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Reciprocal rank of the first relevant document if it stands among the first k, as in MRR@10.
+    """Reciprocal rank of the first relevant document if it is among the first k, as in MRR@10.
 
     Formula
     -------

@@ -1,8 +1,8 @@
 """Measures of preference judgments: how many preferences between documents a ranking respects.
 
-A preference for x over y is *fulfilled* if x stands above y, or x was retrieved and y was not. *Possible* are all
-preferences; ``_imp`` measures look only at those of which a document was retrieved (implied by the ranking), ``_ret``
-measures only at those of which both were.
+A preference for x over y is *fulfilled* if x is above y, or x was retrieved and y was not. *Possible* are all
+preferences; ``_imp`` measures use only those with a retrieved document (implied by the ranking), ``_ret``
+measures only those with both documents retrieved.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def preference_share_retrieved(run: JudgedPreferences) -> FloatArray:
 
     Formula
     -------
-    prefs_simp_ret = fulfilled / possible, over preferences of which both documents were retrieved.
+    prefs_simp_ret = fulfilled / possible, over preferences with both documents retrieved.
 
     Returns
     -------
@@ -178,7 +178,7 @@ def preference_share_retrieved(run: JudgedPreferences) -> FloatArray:
 
     Examples
     --------
-    Only x over y counts, and y stands above x.
+    Only x over y counts, and y is above x.
 
     >>> preference_share_retrieved(preferred("y x", "x y z"))
     array([0.])
@@ -191,7 +191,7 @@ def preference_share_implied(run: JudgedPreferences) -> FloatArray:
 
     Formula
     -------
-    prefs_simp_imp = fulfilled / possible, over preferences of which at least one document was retrieved.
+    prefs_simp_imp = fulfilled / possible, over preferences with at least one document retrieved.
 
     Returns
     -------
@@ -218,7 +218,7 @@ def preference_mean_over_pairs(run: JudgedPreferences) -> FloatArray:
     Formula
     -------
     prefs_pair = mean over the pairs with a preference of (groups that prefer the one ranked above) / (groups with a
-    preference); a pair of which none was retrieved counts 0.
+    preference); a pair with no document retrieved counts 0.
 
     Returns
     -------
@@ -242,7 +242,7 @@ def preference_mean_over_pairs_retrieved(run: JudgedPreferences) -> FloatArray:
 
     Formula
     -------
-    prefs_pair_ret = as prefs_pair, over the pairs of which both documents were retrieved.
+    prefs_pair_ret = as prefs_pair, over the pairs with both documents retrieved.
 
     Returns
     -------
@@ -266,7 +266,7 @@ def preference_mean_over_pairs_implied(run: JudgedPreferences) -> FloatArray:
 
     Formula
     -------
-    prefs_pair_imp = as prefs_pair, over the pairs of which at least one document was retrieved.
+    prefs_pair_imp = as prefs_pair, over the pairs with at least one document retrieved.
 
     Returns
     -------

@@ -32,7 +32,7 @@ REAL, COUNT, TEXT = "real", "count", "text"
 
 
 class Average(NamedTuple):
-    """How the values of queries become one value.
+    """How the values of queries are averaged.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Family:
     function : callable
         From a judged run and keyword parameters to one value a query.
     notation : tuple of str
-        Its names in the notation of ir_measures, the first one being that which is printed.
+        Its names in the notation of ir_measures; the first one is printed.
     at : Parameter or None
         What follows ``@``, and each piece of trec_eval's comma list after the dot.
     cutoffs : tuple
@@ -186,7 +186,7 @@ class Family:
         return any(parameter.name == name for parameter in self.parameters)
 
     def measures(self) -> tuple[Measure, ...]:
-        """Return the measures that the family's name alone stands for."""
+        """Return the measures that the family's name alone means."""
         if self.at is None:
             return (Measure(self),)
         return tuple(Measure(self, ((self.at.name, value),)) for value in self.cutoffs)
@@ -229,12 +229,12 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """The name that stands beside its values: as asked for, else trec_eval's, else the notation."""
+        """The name printed with its values: as asked for, else trec_eval's, else the notation."""
         return self.asked or self.trec_name or self.notation
 
     @property
     def trec_name(self) -> str:
-        """The name that trec_eval prints, such as ``ndcg_cut_10``; empty where it has no name for this."""
+        """The name that trec_eval prints, such as ``ndcg_cut_10``; empty if it has no name for this."""
         values = dict(self.parameters)
         parts = [self.family.name]
         if self.family.at is not None:
@@ -286,7 +286,7 @@ FAMILIES: dict[str, Family] = {}
 """All families by name, in the order of output."""
 
 NICKNAMES: dict[str, tuple[str, ...]] = {}
-"""Names that stand for several families."""
+"""Names of sets of families."""
 
 
 def declare(
@@ -307,12 +307,12 @@ def declare(
     kin: Mapping[str, str] | None = None,
     of_judgments: bool = False,
 ) -> Family:
-    """Declare a measure: from here on it has a name, is parsed, computed, listed and explained.
+    """Declare a measure, so that it can be named, parsed, computed, listed and explained.
 
     Parameters
     ----------
     function : callable
-        Takes a judged run, whose annotation says which kind (`JudgedRun` without one), and keyword-only
+        Takes a judged run, whose annotation gives its kind (`JudgedRun` without one), and keyword-only
         parameters with names of `PARAMETERS`; returns one value a query, (Q,). Its docstring is what
         ``treceval measures NAME`` shows.
     name : str
@@ -322,9 +322,9 @@ def declare(
     at : str, optional
         The parameter that ``@`` gives.
     cutoffs : iterable
-        The values of ``at`` when the name stands alone.
+        The values of ``at`` when the name is used alone.
     tail : callable, optional
-        How trec_eval's ``NAME.text`` is read when it is no list of cutoffs.
+        How trec_eval's ``NAME.text`` is read when it is not a list of cutoffs.
     average : Average
         How queries are averaged.
     kind : {"real", "count", "text"}

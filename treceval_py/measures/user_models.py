@@ -46,7 +46,7 @@ class _Graded(NamedTuple):
 def _graded(run: JudgedRun, max_rel: int, min_rel: int) -> _Graded:
     if min_rel >= max_rel:
         raise EvaluationError(
-            f"the scale of grades ends at max_rel={max_rel}, and is to begin at min_rel={min_rel}",
+            f"the scale of grades ends at max_rel={max_rel}, which is not above min_rel={min_rel}",
             f"Give the top of the scale, such as max_rel={min_rel + 1}, or a lower min_rel.",
         )
     check_scale(run, max_rel)
@@ -186,7 +186,7 @@ def scaled_discounted_cumulated_gain(run: JudgedRun, *, max_rel: int, min_rel: i
     Returns
     -------
     (Q,) float array
-        In [0, 1]; 1 only where there are k documents of the highest grade. Empty case: 0.
+        In [0, 1]; 1 only if there are k documents of the highest grade. Empty case: 0.
 
     References
     ----------
@@ -212,7 +212,7 @@ def bejeweled_player_model(
 
     Formula
     -------
-    BPM@k = (r(1) + … + r(s)) / s, s the first rank with r(1) + … + r(s) ≥ T, or k where there is none above k.
+    BPM@k = (r(1) + … + r(s)) / s, s the first rank with r(1) + … + r(s) ≥ T, or k if there is none above k.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def nearly_expected_reciprocal_rank_8(run: JudgedRun, *, max_rel: int, min_rel: 
 
     Formula
     -------
-    C(i) = 1 - r(i) above rank k, and 0 there. The value is the sum of W(i)·r(i). It is no normalised ERR.
+    C(i) = 1 - r(i) above rank k, and 0 there. The value is the sum of W(i)·r(i). It is not a normalised ERR.
 
     Parameters
     ----------
