@@ -257,7 +257,7 @@ def test_a_run_that_the_check_passes_and_scoring_refuses_is_refused_with_the_rea
     found = of_run(tmp_path, "q1 Q0 a first 2 t\nq2 Q0 b second 1 t\n", rules)
     assert (found.status, found.reason) == (
         "refused",
-        "run.txt has no rank column of whole numbers, by which it is to be ranked",
+        "run.txt has no rank column of whole numbers to rank it by",
     )
     assert (found.counts["R109"], found.lines, found.measures, found.tops) == (2, 2, {}, None)
 

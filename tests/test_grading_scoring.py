@@ -173,7 +173,7 @@ def test_what_is_no_run_is_no_baseline(tmp_path: Path, baseline: str) -> None:
 
 def test_a_baseline_that_the_profile_cannot_score_is_refused(tmp_path: Path) -> None:
     rules = Rules(profile="msmarco", measures=(MeasureRule("RR@10"),))
-    with pytest.raises(DataError, match="has no rank column of whole numbers, by which it is to be ranked"):
+    with pytest.raises(DataError, match="has no rank column of whole numbers to rank it by"):
         scoring(tmp_path, "q1 0 r 1\n", "q1 Q0 r first 9 t\n", rules)
 
 
