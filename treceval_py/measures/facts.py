@@ -15,7 +15,12 @@ from treceval_py.errors import MeasureError
 __all__ = ["Labels", "Promotes", "Sums", "checked"]
 
 
-class Promotes(Enum):
+class _Fact(Enum):
+    def __repr__(self) -> str:
+        return repr(self.value)  # as it is declared
+
+
+class Promotes(_Fact):
     """The property by which better documents, ranked higher, never lower (or never raise) the value.
 
     The extremes over orders of ties follow from it. Without it ``--ties`` refuses a measure.
@@ -43,7 +48,7 @@ class Promotes(Enum):
     """Whether it is judged."""
 
 
-class Sums(Enum):
+class Sums(_Fact):
     """How the value is a sum over the documents retrieved.
 
     From this follow the arithmetic of a query, the documents that moved between two runs, and the average over orders
@@ -56,6 +61,9 @@ class Sums(Enum):
     EACH = "each"
     """Each document adds an amount of its own, that of its judgment times the weight of its rank, whatever else is
     retrieved. Both are found by asking the measure for the value of one document alone."""
+
+    EACH_UNSHOWN = "each unshown"
+    """As EACH, without arithmetic."""
 
     SHARE_OF_CUTOFF = "share of cutoff"
     """As EACH: relevant documents within the cutoff, divided by it."""
@@ -112,7 +120,7 @@ class Sums(Enum):
     """For each relevant document 1 / log2(2 + documents above it that are not relevant)."""
 
 
-class Labels(Enum):
+class Labels(_Fact):
     """Which labels of unjudged documents give the lowest and the highest value."""
 
     UNKNOWN = "unknown"

@@ -133,10 +133,10 @@ class Family:
     parameters: tuple[Parameter, ...]
     judged: type
     promotes: Promotes | None
-    sums: Sums | None
-    labels: Labels | None
-    kin: tuple[tuple[str, str], ...]
-    of_judgments: bool
+    sums: Sums | None = field(repr=False)
+    labels: Labels | None = field(repr=False)
+    kin: tuple[tuple[str, str], ...] = field(repr=False)
+    of_judgments: bool = field(repr=False)
 
     @property
     def uncut(self) -> Family | None:
