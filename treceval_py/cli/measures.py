@@ -42,6 +42,7 @@ def _list() -> Table:
             Column("section", [title for title, each in sections.items() for _ in each], text=True, people=False),
         ),
         "measures",
+        naming=3,
         breaks=dict(zip(starts, sections, strict=False)),
     )
 
@@ -54,6 +55,7 @@ def _sets() -> Table:
         ),
         "sets",
         "Sets of measures",
+        naming=2,
         notes=("'treceval measures NAME' explains one.",),
     )
 

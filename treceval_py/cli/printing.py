@@ -70,9 +70,7 @@ def put_list(
     """
     if names and output_format != "table":
         raise UsageError("--format is for the list; leave out the names.")
-    # Words are not cut into blocks of columns: the terminal breaks long lines.
-    style = style_for(path)._replace(width=None)
-    text = "\n".join(map(explained, names)) if names else render(document, output_format, style)
+    text = "\n".join(map(explained, names)) if names else render(document, output_format, style_for(path))
     put(text, path, styled=not names and output_format == "table")
 
 

@@ -35,8 +35,8 @@ def _side_by_side() -> Table:
         (
             Column("profile", [profile.name for profile in profiles], text=True, head=True),
             *(Column(each.key, [text[each.key] for text in texts], text=True) for each in CONVENTIONS.values()),
-            Column("-c", [profile.when_complete for profile in profiles], text=True),
-            Column("-l", [profile.level for profile in profiles]),
+            Column("complete", [profile.when_complete for profile in profiles], "-c", text=True),
+            Column("level", [profile.level for profile in profiles], "-l"),
         ),
         "profiles",
         notes=(
@@ -66,6 +66,7 @@ def _exceptions() -> Table:
         ),
         "exceptions",
         "Measures that a program treats differently",
+        naming=len(columns) + 2,
         notes=("'treceval profiles NAME' explains one.",),
     )
 

@@ -2,61 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Sequence
 
-__all__ = ["BETWEEN", "BOLD", "FAINT", "PLAIN", "cut", "drawn", "padded", "panels", "width_of", "wrapped"]
+__all__ = ["BETWEEN", "BOLD", "FAINT", "PLAIN", "cut", "padded", "panels", "width_of", "wrapped"]
 
 BOLD, FAINT, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 BETWEEN = "   "
-
-
-def drawn(
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    left: int,
-    *,
-    breaks: Mapping[int, str] | Sequence[int] = (),
-    colour: bool = False,
-    bold: Container[tuple[int, int]] = (),
-) -> str:
-    """Return a table as lines of text, as wide as its cells need.
-
-    Parameters
-    ----------
-    header : sequence of str, length C
-        The titles of the columns.
-    rows : sequence of sequences of str
-        The cells, C in each row, without control characters.
-    left : int
-        How many columns, from the first one, are aligned to the left; the others are aligned to the right.
-    breaks : mapping of int to str, or sequence of int
-        The rows before which a line is left free, with a title for those that follow.
-    colour : bool
-        Whether the header is bold, and the cells that are named next.
-    bold : container of (row, column)
-        The cells that are bold.
-    """
-    columns = list(zip(header, *rows, strict=True))
-    widths = [[width_of(cell) for cell in column] for column in columns]
-    wide = [max(column) for column in widths]
-    lines: list[str] = []
-    titles = breaks if isinstance(breaks, Mapping) else dict.fromkeys(breaks, "")
-    for number, cells in enumerate([header, *rows]):
-        padded = [
-            cell + " " * (wide[at] - widths[at][number]) if at < left else " " * (wide[at] - widths[at][number]) + cell
-            for at, cell in enumerate(cells)
-        ]
-        if colour:
-            padded = [f"{BOLD}{cell}{PLAIN}" if (number - 1, at) in bold else cell for at, cell in enumerate(padded)]
-        if number - 1 in titles:
-            lines += [""] * (number > 1)
-            if title := titles[number - 1]:
-                lines.append(f"{BOLD}{title}:{PLAIN}" if colour else f"{title}:")
-        line = BETWEEN.join(padded).rstrip()
-        lines.append(f"{BOLD}{line}{PLAIN}" if colour and number == 0 else line)
-        if number == 0:
-            lines.append("─" * (sum(wide) + len(BETWEEN) * (len(wide) - 1)))
-    return "".join(f"{line}\n" for line in lines)
 
 
 def width_of(cell: str) -> int:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from treceval_py.errors import visible
 from treceval_py.rendering.tables import Column, Document, Style, Table
-from treceval_py.rendering.terminal import BETWEEN, BOLD, FAINT, PLAIN, cut, drawn, padded, panels, width_of, wrapped
+from treceval_py.rendering.terminal import BETWEEN, BOLD, FAINT, PLAIN, cut, padded, panels, width_of, wrapped
 
 __all__ = ["draw"]
 
@@ -38,14 +38,27 @@ def _table(table: Table, style: Style) -> str:
     texts = [f"{visible(table.title)}\n"] if table.title else []
     for block in panels(widths[naming:], room):
         shown = [*range(naming), *(naming + at for at in block)]
-        header, *rows = zip(*(filled[at] for at in shown), strict=True)
-        bold = {(row, place) for place, at in enumerate(shown) for row in columns[at].best}
-        texts.append(drawn(header, rows, 0, breaks=table.breaks, colour=style.colour, bold=bold))
+        texts.append(_block(table, [filled[at] for at in shown], [columns[at].best for at in shown], style))
     said = [*table.sentences(BEST), *below, *map(visible, (*table.made, table.version))]
     said = list(filter(None, said))
     if said:
         texts.append("".join(f"{part}\n" for line in said for part in wrapped(line, style.width)))
     return "\n".join(texts)
+
+
+def _block(table: Table, columns: Sequence[Sequence[str]], best: Sequence[Container[int]], style: Style) -> str:
+    """Return columns of titles and cells as lines: a header, a rule, and the rows with the titles of their groups."""
+    bold, plain = (BOLD, PLAIN) if style.colour else ("", "")
+    header, *rows = zip(*columns, strict=True)
+    rule = sum(map(width_of, header)) + len(BETWEEN) * (len(header) - 1)
+    lines = [f"{bold}{BETWEEN.join(header).rstrip()}{plain}", "─" * min(rule, style.width or rule)]
+    for number, row in enumerate(rows):
+        if number in table.breaks:
+            lines += [""] * (number > 0)
+            lines += [f"{bold}{visible(title)}:{plain}"] if (title := table.breaks[number]) else []
+        cells = [f"{bold}{cell}{plain}" if number in rows else cell for cell, rows in zip(row, best, strict=True)]
+        lines.append(BETWEEN.join(cells).rstrip())
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _filled(column: Column, style: Style) -> list[str]:
