@@ -32,18 +32,17 @@ from treceval_py.measures.facts import Labels, Promotes, Sums
 from treceval_py.measures.registry import TEXT
 from treceval_py.ranges import expected, tie_ranges, unjudged, unjudged_ranges
 
-ALONE = {Sums.EACH, Sums.EACH_UNSHOWN, Sums.SHARE_OF_CUTOFF, Sums.SHARE_OF_RELEVANT, Sums.SHARE_OF_BEST, Sums.GAINS,
-         Sums.GAINS_OF_IDEAL, Sums.POWERS, Sums.EACH_WITHIN, Sums.EACH_UNCUT}  # fmt: skip
-"""What a document adds does not depend on the others."""
-
 NUMBERS = [family for family in FAMILIES.values() if family.judged is JudgedRun and family.kind != TEXT]
 NUMBERS.insert(0, FAMILIES["num_q"])  # of judgments of any kind
 OTHERS = [family for family in FAMILIES.values() if family not in NUMBERS]
 ORDERED = [family for family in NUMBERS if family.promotes is not Promotes.UNKNOWN]
 CLOSED = [family for family in NUMBERS if family.sums in expected._CLOSED]
-SUMMED = [family for family in NUMBERS if family.per_query and family.sums in terms._TAKEN_APART]
-SUMMED += [replace(family, sums=Sums.EACH) for family in NUMBERS if family.sums in ALONE - terms._TAKEN_APART.keys()]
+SUMMED = [family for family in NUMBERS if family.sums in terms._TAKEN_APART]
 LABELLED = [family for family in NUMBERS if family.labels is not Labels.UNKNOWN]
+
+ALONE = {Sums.EACH, Sums.SHARE_OF_CUTOFF, Sums.SHARE_OF_RELEVANT, Sums.SHARE_OF_BEST, Sums.GAINS, Sums.GAINS_OF_IDEAL,
+         Sums.POWERS, Sums.EACH_WITHIN, Sums.EACH_UNCUT}  # fmt: skip
+"""What a document adds does not depend on the others."""
 
 
 def of(family: Family) -> str:
@@ -66,7 +65,7 @@ def test_texts_and_measures_of_other_judgments_have_no_facts(family: Family) -> 
 
 def test_every_kind_has_an_algorithm_and_is_declared_by_some_measure() -> None:
     assert set(expected._CLOSED) == {*Sums} - {Sums.UNKNOWN}
-    assert set(terms._TAKEN_APART) < set(expected._CLOSED)
+    assert ALONE < set(terms._TAKEN_APART) < set(expected._CLOSED)
     assert set(unjudged._SEARCHES) == {*Labels} - {Labels.UNKNOWN}
     assert {family.promotes for family in NUMBERS} == {*Promotes}
     assert {family.sums for family in NUMBERS} == {*Sums}
@@ -493,10 +492,7 @@ def test_of_a_plugin_without_a_sum_all_orders_are_tried(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("fact", "message"),
     [
-        (
-            {"sums": "none"},
-            "measure 'x' declares sums='none', which is not known. Known are unknown, each, each unshown, share",
-        ),
+        ({"sums": "none"}, "measure 'x' declares sums='none', which is not known. Known are unknown, each, share of"),
         (
             {"labels": "x"},
             "measure 'x' declares labels='x', which is not known. Known are unknown, alike, above cutoff",

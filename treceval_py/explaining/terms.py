@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -251,7 +251,7 @@ def dissected(task: Task, judgments: Qrels, run: Run, qid: str) -> Dissection:
 def _taken_apart(qid: str, query: _Query, value: float) -> Arithmetic:
     measure = query.measure
     formula = _formula(measure)
-    if measure.family.per_query and measure.family.sums in _TAKEN_APART:
+    if measure.family.sums in _TAKEN_APART:
         # Grades may be such that only the measure itself can be computed with them.
         with contextlib.suppress(OverflowError):
             terms, closing, total = _TAKEN_APART[measure.family.sums](query, given(measure))
@@ -437,21 +437,36 @@ def _ndcg(query: _Query, parameters: Given) -> Taken:
     labels = query.labels
     if parameters.get("ideal") == "retrieved":
         labels = [each.label for each in query.documents if each.label is not None]
-    best = sorted(labels, key=lambda label: -_gain(label, parameters))
-    ranked = [Ranked(rank, "", 0.0, label) for rank, label in enumerate(best, 1)]
-    _, ideal = _discounted(ranked, parameters)
+    best = _in_order(sorted(labels, key=lambda label: -_gain(label, parameters)))
+    return _of_ideal(terms, total, _discounted(best, parameters)[1])
+
+
+def _in_order(labels: Sequence[int]) -> list[Ranked]:
+    return [Ranked(rank, "", 0.0, label) for rank, label in enumerate(labels, 1)]
+
+
+def _of_ideal(terms: list[Term], total: float, ideal: float) -> Taken:
     return terms, f"{_shown(total)} / {_shown(ideal)} of the ideal ranking", total / ideal if ideal else 0.0
 
 
-def _err(query: _Query, parameters: Given) -> Taken:
+def _stopped(documents: list[Ranked], parameters: Given) -> tuple[list[Term], float]:
     rows, left = [], 1.0
-    for each in query.documents:
+    for each in documents:
         stop = (2.0 ** max(each.label or 0, 0) - 1) / 2.0 ** parameters["max_rel"]
         if stop and each.rank <= _cutoff(parameters):
             rows.append((each, f"{_shown(left)} · {_shown(stop)} / rank {each.rank}", left * stop / each.rank))
             left *= 1 - stop
-    terms, total = _summed(rows)
+    return _summed(rows)
+
+
+def _err(query: _Query, parameters: Given) -> Taken:
+    terms, total = _stopped(query.documents, parameters)
     return terms, "the sum", total
+
+
+def _nerr(query: _Query, parameters: Given) -> Taken:
+    terms, total = _stopped(query.documents, parameters)
+    return _of_ideal(terms, total, _stopped(_in_order(query.labels), parameters)[1])
 
 
 def _rbp(query: _Query, parameters: Given) -> Taken:
@@ -472,8 +487,11 @@ _TAKEN_APART: dict[Sums, Callable[[_Query, Given], Taken]] = {
     Sums.GAINS: _dcg,
     Sums.GAINS_OF_IDEAL: _ndcg,
     Sums.POWERS: _rbp,
+    Sums.EACH_WITHIN: _each,
+    Sums.EACH_UNCUT: _each,
     Sums.PRECISIONS: _average_precision,
     Sums.FIRST: _reciprocal_rank,
     Sums.CASCADE: _err,
+    Sums.CASCADE_OF_IDEAL: _nerr,
 }
 """How a value is written as a sum. A sum that is not the value, as that of tied documents averaged, is not shown."""

@@ -62,9 +62,6 @@ class Sums(_Fact):
     """Each document adds an amount of its own, that of its judgment times the weight of its rank, whatever else is
     retrieved. Both are found by asking the measure for the value of one document alone."""
 
-    EACH_UNSHOWN = "each unshown"
-    """As EACH, without arithmetic."""
-
     SHARE_OF_CUTOFF = "share of cutoff"
     """As EACH: relevant documents within the cutoff, divided by it."""
 

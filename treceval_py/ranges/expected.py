@@ -567,7 +567,7 @@ def _mean_over(case: _Case, query: int, ranks: list[IntArray], rels: list[IntArr
 
 
 _CLOSED: dict[Sums, Callable[[_Case], FloatArray | None]] = {
-    **dict.fromkeys([Sums.EACH, Sums.EACH_UNSHOWN, Sums.GAINS, Sums.GAINS_OF_IDEAL, Sums.POWERS], _additive),
+    **dict.fromkeys([Sums.EACH, Sums.GAINS, Sums.GAINS_OF_IDEAL, Sums.POWERS], _additive),
     **dict.fromkeys([Sums.SHARE_OF_CUTOFF, Sums.SHARE_OF_RELEVANT, Sums.SHARE_OF_BEST], _additive),
     **dict.fromkeys([Sums.CASCADE, Sums.CASCADE_OF_IDEAL], _expected_reciprocal_rank),
     Sums.EACH_WITHIN: _within,
