@@ -377,7 +377,7 @@ def test_the_texts_of_queries_are_read_compressed(line: str, tmp_path: Path) -> 
             "1\thow\n2 long\n",
             "2: expected an id, a tab and a text, and found no tab in '2 long'. Put a tab between the id and its text.",
         ),
-        ("1\thow\n\n1\tlong\n", "3: the id '1' comes twice (first on line 1). Keep one of the two."),
+        ("1\thow\n\n1\tlong\n", "3: the id '1' occurs twice (first on line 1). Keep one of the two."),
         (
             '{"_id": "1", "text": "how"}\n{"_id": "2"}\n',
             "2: the object has no field 'text' (it has '_id'). Name the fields as BEIR does.",

@@ -134,7 +134,7 @@ def test_a_board_and_explanations_begin_from_a_profile(run_file: str) -> None:
     scoring = te.Scoring(signatures=[te.evaluate(QRELS, RUN, "AP").signatures["AP"]])
     with pytest.raises(MeasureError, match="a board is made by a profile, not by signatures"):
         te.board(QRELS, [run_file], scoring=scoring)
-    with pytest.raises(MeasureError, match="explanations begin from a profile, not from a signature"):
+    with pytest.raises(MeasureError, match="an explanation begins from a profile, not from a signature"):
         te.explain(QRELS, RUN, scoring=scoring)
 
 

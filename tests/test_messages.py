@@ -646,11 +646,11 @@ USAGE: dict[str, str] = {
     "- -": f"Standard input (-) can be read only once. {SEE}",
     "qrels - run -": f"Standard input (-) can be read only once. {SEE}",
     "-R foo qrels run": (
-        "Invalid value for '-R' / '--Rel_info_format': 'foo' is not one of 'qrels', 'qrels_jg', 'prefs', "
+        "Invalid value for '-R' / '--judgment-format' / '--Rel_info_format': 'foo' is not one of 'qrels', 'qrels_jg', 'prefs', "
         f"'qrels_prefs', 'msmarco', 'beir', 'json', 'jsonl', 'parquet', 'ir_datasets'. {SEE}"
     ),
     "-T foo qrels run": (
-        "Invalid value for '-T' / '--Results_format': 'foo' is not one of 'trec_results', 'msmarco', 'json', 'jsonl', "
+        "Invalid value for '-T' / '--run-format' / '--Results_format': 'foo' is not one of 'trec_results', 'msmarco', 'json', 'jsonl', "
         f"'parquet'. {SEE}"
     ),
     "--format foo qrels run": (
@@ -660,11 +660,11 @@ USAGE: dict[str, str] = {
     ),
     "--profile foo qrels run": "unknown profile 'foo'. There are " + ", ".join(PROFILES) + ".",
     "--profile trec_eval-8 qrels run": "unknown profile 'trec_eval-8'. Did you mean trec_eval-9?",
-    "-l abc qrels run": f"Invalid value for '-l' / '--level_for_rel': 'abc' is not a whole number. {SEE}",
-    "-l -1 qrels run": f"Invalid value for '-l' / '--level_for_rel': -1 is not 0 or more. {SEE}",
-    "-M 1.5 qrels run": f"Invalid value for '-M' / '--Max_retrieved_per_topic': '1.5' is not a whole number. {SEE}",
-    "-M -3 qrels run": f"Invalid value for '-M' / '--Max_retrieved_per_topic': -3 is not 0 or more. {SEE}",
-    "-N 1e6 qrels run": f"Invalid value for '-N' / '--Number_docs_in_coll': '1e6' is not a whole number. {SEE}",
+    "-l abc qrels run": f"Invalid value for '-l' / '--level' / '--level_for_rel': 'abc' is not a whole number. {SEE}",
+    "-l -1 qrels run": f"Invalid value for '-l' / '--level' / '--level_for_rel': -1 is not 0 or more. {SEE}",
+    "-M 1.5 qrels run": f"Invalid value for '-M' / '--depth' / '--Max_retrieved_per_topic': '1.5' is not a whole number. {SEE}",
+    "-M -3 qrels run": f"Invalid value for '-M' / '--depth' / '--Max_retrieved_per_topic': -3 is not 0 or more. {SEE}",
+    "-N 1e6 qrels run": f"Invalid value for '-N' / '--collection-size' / '--Number_docs_in_coll': '1e6' is not a whole number. {SEE}",
     "--digits x qrels run": f"Invalid value for '--digits': 'x' is not a whole number. {SEE}",
     "-m bad qrels run": f"unknown measure 'bad'. {LISTS}",
     "-m bad.5 qrels run": f"unknown measure 'bad.5'. {LISTS}",

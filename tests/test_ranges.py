@@ -254,7 +254,7 @@ def test_a_profile_that_ranks_by_lines_has_no_ties(folder: Path) -> None:
 
 # Refused --------------------------------------------------------------------------------------------
 
-ONLY = "treceval: --ties and --unjudged go with measures and a profile only; leave out {}. See 'treceval --help'.\n"
+ONLY = "treceval: --ties and --unjudged print ranges of values; leave out {}. See 'treceval --help'.\n"
 
 
 def left_out(option: str) -> str:
