@@ -18,6 +18,7 @@ from command import Done, treceval
 
 import treceval_py as te
 from treceval_py.grading import worker
+from treceval_py.grading.intake import intake
 
 QRELS = "".join(f"{qid} 0 d{number} {int(number % 3 == 0)}\n" for qid in (1, 2, 3) for number in range(1, 13))
 RUN = "".join(
@@ -204,7 +205,7 @@ def test_judgments_that_cannot_be_read_stop_everything(assignment: Path) -> None
     (assignment / "qrels.txt").write_text("1 0 d1 high\n")
     done = grade(assignment)
     assert (done.status, (assignment / "out").exists()) == (1, False)
-    assert done.err == b"qrels.txt:1: judgment 'high' is no whole number. Grades are integers, such as 0, 1, 2.\n"
+    assert done.err == b"qrels.txt:1: judgment 'high' is not a whole number. Grades are integers, such as 0, 1, 2.\n"
 
 
 def test_a_broken_baseline_stops_everything(assignment: Path) -> None:
@@ -554,7 +555,7 @@ def test_a_defect_of_ours_fails_one_submission_only(assignment: Path) -> None:
         def grade(self, submission: object, claimed: object) -> object:
             raise RuntimeError("a defect")
 
-    job = worker.Job(te.grading.intake.one(str(assignment / "in" / "ada")))  # type: ignore[attr-defined]
+    job = worker.Job(intake.one(str(assignment / "in" / "ada")))
     reply = worker._answered(job, Broken(), worker.Setup(None, "", "", 0))  # type: ignore[arg-type]
     assert isinstance(reply, worker.Reply)
     assert reply.graded.status == "failed"
