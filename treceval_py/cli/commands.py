@@ -65,13 +65,13 @@ class PrefixCommand(click.Command):
             if argument == "--":
                 written.extend(args[position:])
                 break
-            written.append(_written_out(argument, known))
+            written.append(_written_out(argument, known) if argument.startswith("--") else argument)
         return super().parse_args(ctx, written)
 
 
 def _written_out(argument: str, known: list[str]) -> str:
     name, equals, value = argument.partition("=")
-    if not name.startswith("--") or name in known:
+    if name in known:
         return argument
     meant = [option for option in known if option.startswith(name)]
     if len(meant) > 1:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from treceval_py.cli.notes import about
 from treceval_py.cli.options import (
     digits_option,
     flag,
@@ -25,6 +24,7 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError
 from treceval_py.rendering import render
 from treceval_py.rendering.tables import Document, Style
+from treceval_py.scoring.show import about
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ from treceval_py.errors import OutputError, visible
 from treceval_py.rendering import render
 from treceval_py.rendering.tables import Document, Style
 
-__all__ = ["check_targets", "coloured", "lost", "note", "put", "put_list", "say", "style_for"]
+__all__ = ["check_targets", "lost", "note", "put", "put_list", "say", "style_for"]
 
 
 def put(text: str, path: str | None, *, styled: bool = False) -> None:
@@ -95,25 +95,14 @@ def say(line: str) -> None:
             sys.stderr.buffer.flush()
 
 
-def coloured(path: str | None) -> bool:
-    """Tell whether output may have terminal styles: it goes to a terminal that shows them, and nobody objects."""
-    if path is not None or sys.stdout is None or not sys.stdout.isatty():
-        return False
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
 def style_for(path: str | None, digits: int | None = None) -> Style:
-    """Return how tables are drawn where output goes."""
-    return Style(digits, coloured(path), wide(path))
-
-
-def wide(path: str | None) -> int | None:
-    """Return the columns of the terminal that output goes to; None where it goes elsewhere."""
+    """Return how tables are drawn where output goes: on a terminal to its width, in colour unless that is refused."""
     if path is not None or sys.stdout is None or not sys.stdout.isatty():
-        return None
+        return Style(digits)
     import shutil
 
-    return shutil.get_terminal_size().columns
+    colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return Style(digits, colour, shutil.get_terminal_size().columns)
 
 
 def check_targets(targets: Sequence[str | None], sources: Iterable[str | None]) -> None:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from treceval_py.cli.compare import gathered, runs_of
-from treceval_py.cli.notes import about
 from treceval_py.cli.options import flag, scoring_options, statistics_options
 from treceval_py.cli.printing import check_targets, note
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError
+from treceval_py.scoring.show import about
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -339,12 +339,11 @@ def _print_scores(
     collection: Collection, output: str, done: Outcome, profile: Profile, options: dict[str, Any]
 ) -> None:
     """Score the run that was written, if there are judgments."""
-    from treceval_py.cli.notes import about
     from treceval_py.measures import in_print_order, parse_measures
     from treceval_py.rendering.tables import Style
     from treceval_py.scoring.evaluation import evaluate
     from treceval_py.scoring.profiles import DEFAULT_MEASURES
-    from treceval_py.scoring.show import Options, results_text
+    from treceval_py.scoring.show import Options, about, results_text
 
     if collection.qrels is None:
         return

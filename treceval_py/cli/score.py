@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import click
 
 from treceval_py.cli.commands import PrefixCommand
-from treceval_py.cli.notes import about
 from treceval_py.cli.options import digits_option, flag, format_option, output_option, scoring_options
 from treceval_py.cli.printing import check_targets, note, put, style_for
 from treceval_py.cli.progress import progress
@@ -17,7 +16,7 @@ from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, profile_of
 from treceval_py.scoring.results import Results
-from treceval_py.scoring.show import RESULT_FORMATS, Options, results_text
+from treceval_py.scoring.show import RESULT_FORMATS, Options, about, results_text
 from treceval_py.scoring.zscores import read_norms
 from treceval_py.version import __version__
 

@@ -1,4 +1,4 @@
-"""Results as text: trec_eval's lines, assignments, and tables in every format."""
+"""Results as text: trec_eval's lines, assignments, tables in every format, and notes on what was left out."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from treceval_py.data.ids import encode
+from treceval_py.data.ids import encode, first_of
 from treceval_py.errors import EvaluationError, visible
 from treceval_py.measures.registry import COUNT, Measure
 from treceval_py.rendering import FORMATS, render
 from treceval_py.rendering.envelope import Made, plain, signature_forms
 from treceval_py.rendering.tables import Cell, Column, Document, Style, Table
+from treceval_py.scoring.profiles import PROFILES
 from treceval_py.scoring.results import Results, check_comparable
 from treceval_py.scoring.signatures import Signature
 
-__all__ = ["RESULT_FORMATS", "Options", "common_signatures", "results_text"]
+__all__ = ["RESULT_FORMATS", "Options", "about", "common_signatures", "results_text"]
 
 RESULT_FORMATS = ("trec", *FORMATS, "coursework")
 """The formats of results: those of all tables, and two of lines."""
@@ -86,7 +87,12 @@ def results_text(
 
 def _lines(results: Results, options: Options, style: Style) -> Iterator[str]:
     """Yield lines of ``measure qid value``, the measure in 22 columns, a tab between; signatures follow as comments."""
-    names = [_padded(measure, number in results.texts, results) for number, measure in enumerate(results.measures)]
+    # trec_eval counts the Z of a z-score on top of the 22 columns, and columns in bytes.
+    names = [
+        ("Z" if results.standardised and number not in results.texts else "")
+        + (measure.name + " " * (22 - len(encode(measure.name))))
+        for number, measure in enumerate(results.measures)
+    ]
     if options.per_query:
         shown = [number for number, measure in enumerate(results.measures) if measure.family.per_query]
         for row, (qid, listed) in enumerate(zip(results.qids, results.listed.tolist(), strict=True)):
@@ -101,14 +107,8 @@ def _lines(results: Results, options: Options, style: Style) -> Iterator[str]:
             if measure.family.summary:
                 yield f"{names[number]}\t{ALL}\t{_value(results, number, -1, average, style)}\n"
     # As comments, which whoever looks for a measure at the beginning of a line does not see.
-    yield from (f"# {line}\n" for line in _signature_lines([results], options))
-
-
-def _padded(measure: Measure, text: bool, results: Results) -> str:
-    # trec_eval counts the Z of a z-score on top of the 22 columns, and columns in bytes.
-    name = measure.name
-    prefix = "Z" if results.standardised and not text else ""
-    return prefix + name + " " * (22 - len(encode(name)))
+    if options.signature:
+        yield from (f"# {line}\n" for line in _signature_lines([results], options))
 
 
 def _value(results: Results, number: int, row: int, value: float, style: Style) -> str:
@@ -296,3 +296,74 @@ def _run(name: str, results: Results, options: Options, style: Style) -> dict[st
                 queries.setdefault(query, {})[measure] = plain(cell, style.digits)
         shown["per_query"] = queries
     return shown
+
+
+# Notes --------------------------------------------------------------------------------------------
+
+
+def about(results: Results) -> list[str]:
+    """Say what was left out, replaced or assumed."""
+    said: list[str] = []
+    if results.missing:
+        count = len(results.missing)
+        are = "judged query is" if count == 1 else "judged queries are"
+        if results.complete:
+            what = "and counts as an empty ranking" if count == 1 else "and count as empty rankings"
+        elif any(each.missing != "out" for each in results.conventions):
+            left = [
+                measure.name
+                for measure, each in zip(results.measures, results.conventions, strict=True)
+                if each.missing == "out"
+            ]
+            what = f"and left out of {', '.join(left[:3])}{', …' if len(left) > 3 else ''}; -c counts " + (
+                "it" if count == 1 else "them"
+            )
+        else:
+            what = "and left out; -c counts " + ("it" if count == 1 else "them")
+        if not set(results.qids) - set(results.missing):
+            unknown = f"no query of the run is judged in {results.judgments_name}; is it the right file?"
+            said.append(f"{results.run_name}: {unknown}")
+        said.append(f"{results.run_name}: {count} {are} missing ({first_of(results.missing)}), {what}.")
+    if results.unjudged:
+        count = len(results.unjudged)
+        have = "query of the run has" if count == 1 else "queries of the run have"
+        are = "is" if count == 1 else "are"
+        said.append(
+            f"{results.run_name}: {count} {have} no judgments ({first_of(results.unjudged)}) and {are} not scored."
+        )
+    if results.measures and not results.counted.any():
+        said.append(f"{results.run_name}: no query counts, as none has a relevant document.")
+    if results.replaced:
+        lines = "1 line is" if results.replaced == 1 else f"{results.replaced} lines are"
+        said.append(
+            f"{results.run_name}: {lines} replaced by a later one of the same document, as in {results.profile}."
+        )
+    if results.contradictions.qids:
+        said.append(_about_ranks(results))
+    if any("max_rel" in dict(resolved.parameters) for resolved in results.resolved):
+        said += _about_scale(results)
+    return said
+
+
+def _about_scale(results: Results) -> list[str]:
+    """Say which top of the scale was taken from the judgments."""
+    profile = PROFILES.get(results.profile)
+    taken = []
+    for measure, resolved in zip(results.measures, results.resolved, strict=True):
+        meant = measure if profile is None else profile.meaning_of(measure)
+        if "max_rel" in dict(resolved.parameters) and "max_rel" not in dict(meant.parameters):
+            taken.append((measure.name, dict(resolved.parameters)["max_rel"]))
+    if not taken:
+        return []
+    names, top = ", ".join(name for name, _ in taken), taken[0][1]
+    what = f"judgments go up to {top}, which is taken for the top of the scale in {names}; max_rel={top} says so."
+    return [f"{results.judgments_name}: {what}"]
+
+
+def _about_ranks(results: Results) -> str:
+    found = results.contradictions
+    queries = len(results.unjudged) + len(set(results.qids) - set(results.missing))
+    where = f"{results.run_name}: in {len(found.qids)} of {queries} queries ({first_of(found.qids)})"
+    if found.reversed:
+        return f"{where} scores grow with the rank. If they are distances, give their negatives: more is better."
+    return f"{where} the rank column contradicts the scores, which decide."
