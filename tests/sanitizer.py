@@ -379,7 +379,7 @@ def _smallest(rng: random.Random) -> tuple[Any, Any]:
 
 
 def _call_judge(scanner: Any, qrels: Any, run: Any, rng: random.Random) -> tuple[dict[str, Any], Any]:
-    """Call ``judge`` with buffers of exactly the right length; return with which rules, and what it returned."""
+    """Call ``judge`` with buffers of exactly the right length; return with which options, and what it returned."""
     options = {
         "depth": rng.choice((None, None, 0, 1, 5, 1000)),
         "judged_only": rng.random() < 0.3,
@@ -396,12 +396,12 @@ def _call_judge(scanner: Any, qrels: Any, run: Any, rng: random.Random) -> tuple
 
 def _judge(scanner: Any, qrels: Any, run: Any, rng: random.Random) -> None:
     """Judge a run in all ways, and compare."""
-    from treceval_py.data.ranking import Rules
+    from treceval_py.data.ranking import Ranking
     from treceval_py.judging.locating import judge, locate
 
     options, found = _call_judge(scanner, qrels, run, rng)
     _under("python")
-    expected = locate(qrels, run, Rules(**options))
+    expected = locate(qrels, run, Ranking(**options))
     judged = judge(qrels, run, **options)
     _under("compiled")
     same(f"judged with {options}: hits", found[:3], tuple(expected.hits))

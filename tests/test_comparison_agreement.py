@@ -22,7 +22,7 @@ from treceval_py.comparing.agreement import (
 )
 from treceval_py.comparing.comparison import Comparison
 from treceval_py.comparing.outcome import Compared, Settings
-from treceval_py.data.ranking import Rules
+from treceval_py.data.ranking import Ranking
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError
 
@@ -305,14 +305,14 @@ def test_only_the_first_documents_count() -> None:
 
 
 def test_the_rules_depth_counts_too() -> None:
-    found = overlap_of_runs([run_of(q1="abcd"), run_of(q1="axcd")], names=["one", "other"], rules=Rules(depth=2))
+    found = overlap_of_runs([run_of(q1="abcd"), run_of(q1="axcd")], names=["one", "other"], ranking=Ranking(depth=2))
     assert found.shared[0, 1] == 0.5
 
 
 def test_ties_are_ordered_by_the_rules() -> None:
     tied, other = Run({"q1": {"a": 1.0, "b": 1.0}}), run_of(q1="ab")
     assert overlap_of_runs([tied, other], names=["one", "other"]).tau[0, 1] == -1  # the larger id first
-    assert overlap_of_runs([tied, other], names=["one", "other"], rules=Rules(ties="docid-asc")).tau[0, 1] == 1
+    assert overlap_of_runs([tied, other], names=["one", "other"], ranking=Ranking(ties="docid-asc")).tau[0, 1] == 1
 
 
 def test_queries_that_not_all_runs_have_do_not_count() -> None:

@@ -15,7 +15,7 @@ from command import treceval
 from twins_diversity import DIVERSITY, gains_of
 
 import treceval_py as te
-from treceval_py.data.ranking import PLAIN, Rules
+from treceval_py.data.ranking import PLAIN, Ranking
 from treceval_py.judging.judged import JudgedGroups
 from treceval_py.judging.locating import judge_groups
 from treceval_py.measures import FAMILIES, parse_measures
@@ -23,7 +23,7 @@ from treceval_py.measures import FAMILIES, parse_measures
 Nested = dict[str, dict[str, dict[str, int]]]
 Scores = dict[str, dict[str, float]]
 
-NDEVALS_TIES = Rules(ties="docid-asc")
+NDEVALS_TIES = Ranking(ties="docid-asc")
 """pyndeval ranks documents with equal scores by ascending docid."""
 
 CHOICES: dict[str, list[Any]] = {
@@ -56,8 +56,8 @@ def random_groups(rng: random.Random, *, negatives: bool = True) -> tuple[Nested
     return judgments, run
 
 
-def judged_of(judgments: Nested, run: Scores, rules: Rules = PLAIN) -> JudgedGroups:
-    return judge_groups(te.JudgmentGroups.from_dict(judgments), te.Run(run), rules=rules)
+def judged_of(judgments: Nested, run: Scores, ranking: Ranking = PLAIN) -> JudgedGroups:
+    return judge_groups(te.JudgmentGroups.from_dict(judgments), te.Run(run), ranking=ranking)
 
 
 def values_of(name: str, judged: JudgedGroups, **parameters: Any) -> list[float]:
@@ -65,9 +65,9 @@ def values_of(name: str, judged: JudgedGroups, **parameters: Any) -> list[float]
     return [float(value) for value in found]
 
 
-def ours(measure: str, judgments: Nested, run: Scores, rules: Rules = PLAIN) -> float:
+def ours(measure: str, judgments: Nested, run: Scores, ranking: Ranking = PLAIN) -> float:
     """Return the value of a measure, named in notation, for the only query."""
-    (value,) = parse_measures(measure)[0](judged_of(judgments, run, rules))
+    (value,) = parse_measures(measure)[0](judged_of(judgments, run, ranking))
     return float(value)
 
 
@@ -270,8 +270,8 @@ def test_many_documents_alike_are_ranked_in_time() -> None:
 # What holds for all of them -----------------------------------------------------------------------
 
 
-def everything(judgments: Nested, run: Scores, rules: Rules = PLAIN) -> dict[str, list[float]]:
-    judged = judged_of(judgments, run, rules)
+def everything(judgments: Nested, run: Scores, ranking: Ranking = PLAIN) -> dict[str, list[float]]:
+    judged = judged_of(judgments, run, ranking)
     return {str(measure): list(measure(judged)) for name in DIVERSITY for measure in FAMILIES[name].measures()}
 
 
@@ -333,7 +333,7 @@ class TestForAllMeasures:
                   if any(docid in labels for labels in judgments.get(qid, {}).values())}
             for qid, scores in run.items()
         }  # fmt: skip
-        assert everything(judgments, run, Rules(judged_only=True)) == everything(judgments, kept)
+        assert everything(judgments, run, Ranking(judged_only=True)) == everything(judgments, kept)
 
 
 # Against ndeval -----------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from command import treceval
 from treceval_py import Qrels, TrecevalError, evaluate, read_qrels
 from treceval_py.cli import progress
 from treceval_py.cli.progress import Bar
-from treceval_py.data.ranking import Rules
+from treceval_py.data.ranking import Ranking
 from treceval_py.errors import InputError, MeasureError
 from treceval_py.io import source
 from treceval_py.judging import streaming
@@ -163,8 +163,8 @@ def test_a_pipe_of_which_no_copy_can_be_kept_is_refused(monkeypatch: pytest.Monk
 
 
 def outcome_of(data: bytes, qrels: Any, **options: Any) -> Any:
-    rules = Rules(**{name: options.pop(name) for name in Rules._fields if name in options})
-    judged, retrieved = judge_file(qrels, io.BytesIO(data), rules=rules, **options)
+    ranking = Ranking(**{name: options.pop(name) for name in Ranking._fields if name in options})
+    judged, retrieved = judge_file(qrels, io.BytesIO(data), ranking=ranking, **options)
     return judged.qids, [column.tolist() for column in judged.hits], judged.num_ret.tolist(), judged.tag, retrieved
 
 

@@ -31,7 +31,7 @@ from random_runs import random_pair
 
 from treceval_py.data.ids import Ids
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.ranking import Rules, rank_contradictions
+from treceval_py.data.ranking import Ranking, rank_contradictions
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError, InputError
 from treceval_py.io import source
@@ -666,7 +666,7 @@ all_rels = st.sampled_from([-(2**63), -2, -1, 0, 0, 1, 1, 2, 2**63 - 1])
 qids = st.sampled_from(["1", "2", "3", "é", "\udc80"])
 some_qrels = st.dictionaries(qids, st.dictionaries(judged_ids, all_rels, max_size=8), max_size=4)
 some_runs = st.dictionaries(qids, st.dictionaries(judged_ids, scores, max_size=12), max_size=4)
-rules = st.fixed_dictionaries(
+ranking = st.fixed_dictionaries(
     {
         "depth": st.sampled_from([None, None, 0, 1, 2, 5, 100]),
         "judged_only": st.booleans(),
@@ -678,12 +678,12 @@ rules = st.fixed_dictionaries(
 
 @pytest.mark.slow
 @many
-@given(some_qrels, some_runs, rules)
+@given(some_qrels, some_runs, ranking)
 def test_judged_documents_are_the_same_from_tables_and_from_dictionaries(
-    qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]], rules: dict[str, Any]
+    qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]], ranking: dict[str, Any]
 ) -> None:
-    from_table = check_same(lambda: judge(Qrels(qrels), Run(run), **rules))
-    assert check_same(lambda: judge(Qrels(qrels), run, **rules)) == from_table
+    from_table = check_same(lambda: judge(Qrels(qrels), Run(run), **ranking))
+    assert check_same(lambda: judge(Qrels(qrels), run, **ranking)) == from_table
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -918,35 +918,35 @@ def random_file(rng: random.Random, damage: int = 0) -> bytes:
     return (end.join(lines) + rng.choice(("", end))).encode()
 
 
-def definition(data: bytes, qrels: Qrels, **rules: Any) -> Any:
+def definition(data: bytes, qrels: Qrels, **ranking: Any) -> Any:
     """Return what a run comes to when the Python reader reads it whole."""
 
     def judged() -> object:
         run = read_run(io.BytesIO(data))
-        return judge(qrels, run, **rules), run.qids, run.name, run.tag, rank_contradictions(run)
+        return judge(qrels, run, **ranking), run.qids, run.name, run.tag, rank_contradictions(run)
 
     with under("python"):
         return outcome(judged)
 
 
 def streamed(data: Any, qrels: Qrels, **options: Any) -> Any:
-    rules = Rules(**{name: options.pop(name) for name in Rules._fields if name in options})
+    ranking = Ranking(**{name: options.pop(name) for name in Ranking._fields if name in options})
 
     def judged() -> object:
         source = io.BytesIO(data) if isinstance(data, bytes) else data
-        return_value, retrieved = judge_file(qrels, source, rules=rules, **options)
+        return_value, retrieved = judge_file(qrels, source, ranking=ranking, **options)
         return return_value, *retrieved
 
     return outcome(judged)
 
 
-def check_streams(data: bytes, **rules: Any) -> Any:
+def check_streams(data: bytes, **ranking: Any) -> Any:
     """See that a run comes to the same however it is read; return what."""
     qrels = Qrels(STREAM_QRELS)
-    expected = definition(data, qrels, **rules)
+    expected = definition(data, qrels, **ranking)
     for reader, threads, size in SETTINGS:
         with under(reader):
-            found = streamed(data, qrels, threads=threads, size=size, **rules)
+            found = streamed(data, qrels, threads=threads, size=size, **ranking)
         assert found == expected, (reader, threads, size)
     return expected
 
@@ -1045,7 +1045,7 @@ def test_the_cases_of_runs_are_what_their_names_say() -> None:
 
 
 @pytest.mark.parametrize(
-    "rules",
+    "ranking",
     [
         {"depth": 0},
         {"depth": 1, "complete": False},
@@ -1056,8 +1056,8 @@ def test_the_cases_of_runs_are_what_their_names_say() -> None:
     ids=str,
 )
 @pytest.mark.parametrize("name", ["together", "scattered", "a query longer than a piece", "a rank that Python reads"])
-def test_pieces_are_judged_by_the_same_rules(name: str, rules: dict[str, Any]) -> None:
-    check_streams(RUNS[name], **rules)
+def test_pieces_are_judged_by_the_same_rules(name: str, ranking: dict[str, Any]) -> None:
+    check_streams(RUNS[name], **ranking)
 
 
 @pytest.mark.parametrize("seed", range(4))

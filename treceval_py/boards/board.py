@@ -403,8 +403,8 @@ def _tied_queries(judging: JudgedOnce, run: Run, results: Results) -> int | None
     if not _has_equal_scores(run, conventions.score_type):
         return 0
     # Over all orders of a tie it is of no account which one it has; that of the lines takes no time.
-    rules = conventions.rules(tied=True)._replace(depth=None, ties="line")
-    part, _ = judging.part(conventions._replace(missing="out"), rules)
+    ranking = conventions.ranking(tied=True)._replace(depth=None, ties="line")
+    part, _ = judging.part(conventions._replace(missing="out"), ranking)
     if not isinstance(part, JudgedRun) or not part.num_queries:
         return 0
     try:

@@ -210,13 +210,13 @@ def _check_together(ctx: click.Context, options: dict[str, Any]) -> None:
 
     flags = {parameter.name: max(parameter.opts, key=len) for parameter in ctx.command.params}
     given = {name for name in options if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
-    rules = [
+    conditions = [
         (DENSE, options["retriever"] == "dense", "goes with --retriever dense"),
         (BM25, options["retriever"] == "bm25", "goes with --retriever bm25"),
         (INDEX, options["index"] is not None, "goes with --index"),
         (HERE, options["ray"] is None, "does not go with --ray"),
     ]
-    for names, fits, why in rules:
+    for names, fits, why in conditions:
         for name in names:
             if name in given and not fits:
                 raise click.UsageError(f"{flags[name]} {why}.")

@@ -9,7 +9,7 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.data.ids import encode
-from treceval_py.data.ranking import PLAIN, Rules, arranged, limit_of, ranking
+from treceval_py.data.ranking import PLAIN, Ranking, arranged, limit_of, order_of
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError
 
@@ -400,7 +400,7 @@ def overlap_of_runs(
     names: Sequence[str],
     depth: int | None = 100,
     p: float = 0.9,
-    rules: Rules = PLAIN,
+    ranking: Ranking = PLAIN,
     qids: Sequence[str] | None = None,
 ) -> Overlap:
     """Compare the lists of documents that runs have for the same queries.
@@ -415,7 +415,7 @@ def overlap_of_runs(
         How many documents of each list count; None for all.
     p : float
         The persistence of the rank-biased overlap, between 0 and 1.
-    rules : Rules
+    ranking : Ranking
         How documents are ranked. As there are no judgments, unjudged documents stay.
     qids : sequence of str, optional
         The queries to look at; all by default. Only those count for which every run has documents.
@@ -447,10 +447,10 @@ def overlap_of_runs(
     [[1.0, 0.5], [0.5, 1.0]]
     """
     _check_persistence(p)
-    limit = limit_of(depth) if rules.depth is None else min(limit_of(depth), limit_of(rules.depth))
+    limit = limit_of(depth) if ranking.depth is None else min(limit_of(depth), limit_of(ranking.depth))
     if limit == 0:
         raise EvaluationError("lists of 0 documents cannot be compared", "Give a depth of 1 or more.")
-    ranked = [arranged(run, rules) for run in runs]
+    ranked = [arranged(run, ranking) for run in runs]
     common = _queries_of_all(ranked, qids)
     if not common:
         raise EvaluationError(
@@ -489,7 +489,7 @@ def _documents(run: Run, qid: str, limit: int) -> list[bytes]:
     assert row is not None
     start, stop = run.span(row)
     docids = run.docids.raw(start, stop)
-    return [docids[place] for place in ranking(docids, run.scores[start:stop])[:limit].tolist()]
+    return [docids[place] for place in order_of(docids, run.scores[start:stop])[:limit].tolist()]
 
 
 def _coded(documents: Sequence[list[bytes]]) -> tuple[IntArray, IntArray]:

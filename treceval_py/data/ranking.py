@@ -28,13 +28,13 @@ __all__ = [
     "WIDTHS",
     "Arranged",
     "RankContradictions",
-    "Rules",
+    "Ranking",
     "arrange",
     "arranged",
     "documents",
     "limit_of",
     "rank_contradictions",
-    "ranking",
+    "order_of",
     "without_self",
 ]
 
@@ -53,7 +53,7 @@ TIES = ("docid-desc", "docid-asc", "line")
 ids are compared byte by byte."""
 
 
-class Rules(NamedTuple):
+class Ranking(NamedTuple):
     """How the documents of a query are ranked and judged.
 
     Attributes
@@ -88,8 +88,8 @@ class Rules(NamedTuple):
         return (self.order, self.ties, self.tied, self.drop_self) == ("score", "docid-desc", False, False)
 
 
-PLAIN = Rules()
-"""trec_eval's rules: by score, ties by descending id, all documents."""
+PLAIN = Ranking()
+"""trec_eval's ranking: by score, ties by descending id, all documents."""
 
 
 MOST_DOCUMENTS = 2**62
@@ -106,7 +106,7 @@ def limit_of(depth: int | None) -> int:
     return min(operator.index(depth), MOST_DOCUMENTS)
 
 
-def ranking(docids: Sequence[bytes], scores: FloatArray, *, later_first: bool = True) -> IntArray:
+def order_of(docids: Sequence[bytes], scores: FloatArray, *, later_first: bool = True) -> IntArray:
     """Order documents by descending score.
 
     Parameters
@@ -145,7 +145,7 @@ def documents(run: Run, row: int, score_type: str) -> tuple[list[bytes], FloatAr
 
 
 class Arranged(NamedTuple):
-    """A run with scores that rank it as given rules do: no two documents of a query have equal scores.
+    """A run with scores that rank it as a ranking does: no two documents of a query have equal scores.
 
     Attributes
     ----------
@@ -166,35 +166,35 @@ class Arranged(NamedTuple):
     last: IntArray | None = None
 
 
-def arrange(run: Run, rules: Rules) -> Arranged:
-    """Rank all documents of a run by the rules, but for depth.
+def arrange(run: Run, ranking: Ranking) -> Arranged:
+    """Rank all documents of a run by the ranking, but for depth.
 
     Raises
     ------
     DataError
         It is ranked by ranks that it has not.
     """
-    if rules.drop_self:
+    if ranking.drop_self:
         run = without_self(run)
     query = np.repeat(np.arange(len(run.qids)), np.diff(run.offsets))
-    if rules.order == "rank":
+    if ranking.order == "rank":
         return _arranged_by_rank(run, query)
     order = np.arange(len(query))
     tie = np.zeros(len(query), dtype=bool)  # whether a document at a place has the score of the one before
-    if rules.order == "score":
-        scores = narrowed(run.scores, rules.score_type)
+    if ranking.order == "score":
+        scores = narrowed(run.scores, ranking.score_type)
         within = query[1:] == query[:-1]
         if (within & (scores[1:] > scores[:-1])).any():  # most runs stand in order already
             order = np.lexsort((-scores, query))  # of equal scores the earlier line stays first
         ordered = scores[order]
         tie[1:] = (ordered[1:] == ordered[:-1]) & within
-        if rules.ties != "line":
-            _order_ties(run, order, tie, later_first=rules.ties == "docid-desc")
+        if ranking.ties != "line":
+            _order_ties(run, order, tie, later_first=ranking.ties == "docid-desc")
     places = np.arange(len(order))
     scores = np.empty(len(order))
     scores[order] = -places
     arranged = Run.from_columns(run.qids, run.offsets, run.docids, scores, tag=run.tag, name=run.name)
-    if not rules.tied:
+    if not ranking.tied:
         return Arranged(arranged, order)
     group = np.cumsum(~tie) - 1
     begins = np.flatnonzero(~tie)
@@ -256,15 +256,15 @@ def narrowed(scores: FloatArray, score_type: str) -> FloatArray:
         return scores.astype(np.float32).astype(np.float64)
 
 
-def arranged(run: Run, rules: Rules) -> Run:
-    """Return a run whose scores rank documents as the rules do, but for depth; no two scores of a query are equal.
+def arranged(run: Run, ranking: Ranking) -> Run:
+    """Return a run whose scores rank documents as the ranking does, but for depth; no two scores of a query are equal.
 
     Raises
     ------
     DataError
         It is ranked by ranks that it has not.
     """
-    return arrange(run, rules._replace(tied=False)).run
+    return arrange(run, ranking._replace(tied=False)).run
 
 
 class RankContradictions(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 from treceval_py._types import IntArray, Source
 from treceval_py.data.ids import Ids, decode
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.ranking import Rules, arrange
+from treceval_py.data.ranking import Ranking, arrange
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.explaining.scoring import qrels_of
@@ -243,7 +243,7 @@ def dissected(task: Task, judgments: Qrels, run: Run, qid: str) -> Dissection:
     alone = _query_of(run, qid)
     judgments = Qrels({qid: labels})
     results = JudgedOnce(judgments, alone).results(Plan((task,), task.profile), Fingerprint(judgments))
-    documents, ends = _ranked(alone, labels, task.rules)
+    documents, ends = _ranked(alone, labels, task.ranking)
     query = _Query(documents, sorted(labels.values(), reverse=True), ends, task.resolved)
     return Dissection(_taken_apart(qid, query, float(results.matrix[0, 0])), documents)
 
@@ -286,20 +286,20 @@ def _query_of(run: Run, qid: str) -> Run:
     )
 
 
-def _ranked(alone: Run, labels: Mapping[str, int], rules: Rules) -> tuple[list[Ranked], dict[int, int]]:
+def _ranked(alone: Run, labels: Mapping[str, int], ranking: Ranking) -> tuple[list[Ranked], dict[int, int]]:
     """Return the documents of a run of one query in rank order, and the last rank of the tie at each rank."""
-    ordered = arrange(alone, rules)
+    ordered = arrange(alone, ranking)
     known = dict(zip(alone.docids.text(), alone.scores.tolist(), strict=True))
     ids = [decode(raw) for raw in ordered.run.docids.raw()]
     ties = range(1, len(ids) + 1) if ordered.first is None else ordered.first.tolist()
     found = []
     for place, (at, tie) in enumerate(zip(ordered.order.tolist(), ties, strict=True), 1):
         # Where documents move up into the places of others, there are no gaps that count.
-        rank = place if ordered.ranks is None or rules.judged_only else int(ordered.ranks[place - 1])
+        rank = place if ordered.ranks is None or ranking.judged_only else int(ordered.ranks[place - 1])
         label = labels.get(ids[at])
         found.append((Ranked(rank, ids[at], known[ids[at]], None if label is None or label < 0 else label), tie))
-    found = [each for each in found if rules.depth is None or each[0].rank <= rules.depth]
-    if rules.judged_only:
+    found = [each for each in found if ranking.depth is None or each[0].rank <= ranking.depth]
+    if ranking.judged_only:
         kept = [each for each in found if each[0].label is not None]
         found = [(each._replace(rank=rank), tie) for rank, (each, tie) in enumerate(kept, 1)]
     last = {tie: each.rank for each, tie in found}

@@ -77,7 +77,7 @@ def tops_of(run: Run, qids: Sequence[str], profile: Profile, depth: int) -> IntA
     chosen = sorted(qids, key=encode)[:MOST_QUERIES]
     tops = np.full((len(chosen), depth), -1, dtype=np.int64)
     conventions = profile.conventions
-    found = arrange(run, conventions.rules())
+    found = arrange(run, conventions.ranking())
     limit = depth if conventions.depth is None else min(depth, conventions.depth)
     for number, qid in enumerate(chosen):
         row = found.run.row_of(qid)
@@ -114,7 +114,7 @@ def hash_of_ranking(run: Run, profile: Profile = PROFILES[DEFAULT_PROFILE]) -> s
     DataError
         The run is to be ranked by ranks that it has not.
     """
-    found = arrange(run, profile.conventions.rules())
+    found = arrange(run, profile.conventions.ranking())
     if not len(found.run.docids):
         return ""
     docids = found.run.docids.raw()

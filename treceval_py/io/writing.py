@@ -11,7 +11,7 @@ import numpy as np
 
 from treceval_py.data.ids import decode, encode
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.ranking import ranking
+from treceval_py.data.ranking import order_of
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError
 from treceval_py.io.source import BYTE_ORDER_MARK
@@ -167,7 +167,7 @@ def _ranked(run: Run) -> Iterator[tuple[bytes, list[bytes], np.ndarray, list[int
     for row, qid in enumerate(run.qids):
         start, stop = run.span(row)
         docids, scores = run.docids.raw(start, stop), run.scores[start:stop]
-        yield encode(qid), docids, scores, ranking(docids, scores).tolist()
+        yield encode(qid), docids, scores, order_of(docids, scores).tolist()
 
 
 def _trec_qrels(qrels: Qrels) -> Iterator[bytes]:

@@ -25,7 +25,7 @@ from treceval_py.data.ranking import (
     TIES,
     WIDTHS,
     Arranged,
-    Rules,
+    Ranking,
     arrange,
     arranged,
     documents,
@@ -63,7 +63,7 @@ class Located(NamedTuple):
     twice : int or None
         A row of the run whose document occurred in the query before, if repetitions were looked for and found.
     tied : Tied or None
-        The ranks that hits could have, if the rules ask for them.
+        The ranks that hits could have, if the ranking asks for them.
     """
 
     rows: IntArray
@@ -129,15 +129,17 @@ def judge(
     for name, value, known in (("order", order, ORDERS), ("ties", ties, TIES), ("score_type", score_type, WIDTHS)):
         if value not in known:
             raise DataError(f"{name} must be {' or '.join(known)}, not {value!r}")
-    return judge_by(qrels, run, Rules(depth, judged_only, score_type, order, ties, tied), complete=complete)
+    return judge_by(qrels, run, Ranking(depth, judged_only, score_type, order, ties, tied), complete=complete)
 
 
-def judge_by(qrels: Qrels, run: Run | Mapping[str, Mapping[str, float]], rules: Rules, *, complete: bool) -> JudgedRun:
-    """Find the judged documents of a run by rules; otherwise as `judge`."""
+def judge_by(
+    qrels: Qrels, run: Run | Mapping[str, Mapping[str, float]], ranking: Ranking, *, complete: bool
+) -> JudgedRun:
+    """Find the judged documents of a run by a ranking; otherwise as `judge`."""
     if isinstance(run, Run):
-        tag, located = run.tag, locate(qrels, run, rules)
+        tag, located = run.tag, locate(qrels, run, ranking)
     else:
-        tag, located = DEFAULT_TAG, locate_nested(qrels, run, rules)
+        tag, located = DEFAULT_TAG, locate_nested(qrels, run, ranking)
     return assemble(qrels, [located], complete=complete, tag=tag)
 
 
@@ -193,32 +195,32 @@ def _tied_of(parts: Sequence[Located]) -> Tied | None:
     return Tied(np.concatenate([table.first for table in tables]), np.concatenate([table.last for table in tables]))
 
 
-def locate(qrels: Qrels, run: Run, rules: Rules = PLAIN) -> Located:
+def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
     """Find the ranks of the judged documents of a run."""
     rows = np.array([-1 if (row := qrels.row_of(qid)) is None else row for qid in run.qids], dtype=np.int64)
-    if _limit_if_plain(rules) is not None:
-        return _located(qrels, run, rows, rules)
-    if rules.drop_self:
-        run, rules = without_self(run), rules._replace(drop_self=False)
-    if rules.judged_only and rules.tied:
+    if _limit_if_plain(ranking) is not None:
+        return _located(qrels, run, rows, ranking)
+    if ranking.drop_self:
+        run, ranking = without_self(run), ranking._replace(drop_self=False)
+    if ranking.judged_only and ranking.tied:
         # The ranks that tied documents can have depend on which of them are left.
-        run, rules = _judged_part(qrels, run, rows, rules), rules._replace(depth=None)
-    ordered = arrange(run, rules)
-    by_column = ordered.ranks is not None and not rules.judged_only
-    depth = None if by_column else rules.depth
-    found = _located(qrels, ordered.run, rows, Rules(depth, rules.judged_only, FLOAT64))
+        run, ranking = _judged_part(qrels, run, rows, ranking), ranking._replace(depth=None)
+    ordered = arrange(run, ranking)
+    by_column = ordered.ranks is not None and not ranking.judged_only
+    depth = None if by_column else ranking.depth
+    found = _located(qrels, ordered.run, rows, Ranking(depth, ranking.judged_only, FLOAT64))
     if ordered.ranks is None and ordered.first is None:
         return found
-    if ordered.ranks is not None and rules.tied and not by_column:
+    if ordered.ranks is not None and ranking.tied and not by_column:
         return found._replace(tied=Tied(found.hits.rank, found.hits.rank))
     query = np.full(len(qrels), -1, dtype=np.int64)
     query[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
     place = ordered.run.offsets[query[found.hits.query]] + found.hits.rank - 1
     if by_column and ordered.ranks is not None:
         hits = found.hits._replace(rank=ordered.ranks[place])
-        cut = _cut(found._replace(hits=hits), ordered, limit_of(rules.depth))
+        cut = _cut(found._replace(hits=hits), ordered, limit_of(ranking.depth))
         # No two documents have the same rank: each can only have its own.
-        return cut._replace(tied=Tied(cut.hits.rank, cut.hits.rank)) if rules.tied else cut
+        return cut._replace(tied=Tied(cut.hits.rank, cut.hits.rank)) if ranking.tied else cut
     if ordered.first is None or ordered.last is None:
         return found
     return found._replace(tied=Tied(ordered.first[place], ordered.last[place]))
@@ -233,10 +235,10 @@ def _cut(found: Located, ordered: Arranged, limit: int) -> Located:
     return found._replace(hits=found.hits.where(found.hits.rank <= limit), num_ret=num_ret)
 
 
-def _judged_part(qrels: Qrels, run: Run, rows: IntArray, rules: Rules) -> Run:
+def _judged_part(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> Run:
     """Return the judged documents of a run within the depth."""
-    limit = limit_of(rules.depth)
-    ordered = arrange(run, rules._replace(tied=False))
+    limit = limit_of(ranking.depth)
+    ordered = arrange(run, ranking._replace(tied=False))
     kept: list[int] = []
     lengths: list[int] = []
     for number, row in enumerate(rows.tolist()):
@@ -254,15 +256,15 @@ def _judged_part(qrels: Qrels, run: Run, rows: IntArray, rules: Rules) -> Run:
     return Run.from_columns(run.qids, offsets, docids, scores, tag=run.tag, name=run.name, ranks=ranks)
 
 
-def _located(qrels: Qrels, run: Run, rows: IntArray, rules: Rules) -> Located:
+def _located(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> Located:
     """Find ranks by score, ties by descending id; ``rows`` (Q,) are the queries' judgments."""
-    limit = limit_of(rules.depth)
+    limit = limit_of(ranking.depth)
     compiled = scanner()
     if compiled is not None:
         *hits, num_ret, twice = compiled.judge(
             *(run.docids.buffer, run.docids.offsets, run.scores, run.offsets, rows),
             *(qrels.docids.buffer, qrels.docids.offsets, qrels.offsets, qrels.rels),
-            *(rules.score_type == FLOAT32, limit, rules.judged_only),
+            *(ranking.score_type == FLOAT32, limit, ranking.judged_only),
         )
         return Located(rows, Hits(*hits), num_ret, twice if twice >= 0 else None)
     tables: list[Hits] = []
@@ -270,28 +272,28 @@ def _located(qrels: Qrels, run: Run, rows: IntArray, rules: Rules) -> Located:
     for query, row in enumerate(rows.tolist()):
         if row < 0:
             continue
-        docids, scores = documents(run, query, rules.score_type)
-        rank, rel, num_ret[query] = _judge_documents(docids, scores, qrels.judgments(row), limit, rules.judged_only)
+        docids, scores = documents(run, query, ranking.score_type)
+        rank, rel, num_ret[query] = _judge_documents(docids, scores, qrels.judgments(row), limit, ranking.judged_only)
         tables.append(Hits(np.full(len(rank), row, dtype=np.int64), rank, rel))
     return Located(rows, Hits.concatenate(tables), num_ret)
 
 
-def locate_nested(qrels: Qrels, run: Mapping[str, Mapping[str, float]], rules: Rules = PLAIN) -> Located:
+def locate_nested(qrels: Qrels, run: Mapping[str, Mapping[str, float]], ranking: Ranking = PLAIN) -> Located:
     """Find the ranks of the judged documents of ``{qid: {docid: score}}``, without a table of all documents.
 
     Errors as for `judge`.
     """
-    compiled, limit = scanner(), _limit_if_plain(rules)
+    compiled, limit = scanner(), _limit_if_plain(ranking)
     if compiled is None or not isinstance(run, Mapping) or limit is None:
-        return locate(qrels, Run(run), rules)
+        return locate(qrels, Run(run), ranking)
     *hits, rows, num_ret, left = compiled.judge_nested(
-        *(qrels.by_text(), run, rules.score_type == FLOAT32, limit, rules.judged_only)
+        *(qrels.by_text(), run, ranking.score_type == FLOAT32, limit, ranking.judged_only)
     )
     located = Located(rows, Hits(*hits), num_ret)
     if not left:
         return located
     # What is not plain (other types, other alphabets, long lists of hits) is made a table.
-    rest = locate(qrels, Run({qid: run[qid] for qid in left}), rules)
+    rest = locate(qrels, Run({qid: run[qid] for qid in left}), ranking)
     return Located(
         np.concatenate([located.rows, rest.rows]),
         Hits.concatenate([located.hits, rest.hits]),
@@ -300,16 +302,16 @@ def locate_nested(qrels: Qrels, run: Mapping[str, Mapping[str, float]], rules: R
 
 
 @lru_cache(maxsize=64)
-def _limit_if_plain(rules: Rules) -> int | None:
+def _limit_if_plain(ranking: Ranking) -> int | None:
     """Return how many documents of a query count; None for a ranking that needs a table of all documents."""
-    return limit_of(rules.depth) if rules.plain else None
+    return limit_of(ranking.depth) if ranking.plain else None
 
 
-def judge_groups(groups: JudgmentGroups, run: Run, *, complete: bool = True, rules: Rules = PLAIN) -> JudgedGroups:
+def judge_groups(groups: JudgmentGroups, run: Run, *, complete: bool = True, ranking: Ranking = PLAIN) -> JudgedGroups:
     """Find the judged documents of a run for each group of judgments; errors as for `judge`."""
     qids = sorted((qid for qid in groups.qids if complete or qid in run), key=encode)
-    if not rules.plain:
-        run, rules = arranged(run, rules), Rules(rules.depth, rules.judged_only)
+    if not ranking.plain:
+        run, ranking = arranged(run, ranking), Ranking(ranking.depth, ranking.judged_only)
     hits: list[Hits] = []
     ideals: list[Hits] = []
     query: list[int] = []
@@ -317,13 +319,13 @@ def judge_groups(groups: JudgmentGroups, run: Run, *, complete: bool = True, rul
     judged: list[tuple[int, int, int, int, int]] = []
     for number, qid in enumerate(qids):
         row = run.row_of(qid)
-        docids, scores = ([], np.zeros(0)) if row is None else documents(run, row, rules.score_type)
+        docids, scores = ([], np.zeros(0)) if row is None else documents(run, row, ranking.score_type)
         of_groups = groups.groups[qid].values()
-        ranks = _ranks_of(docids, scores, of_groups, rules)
+        ranks = _ranks_of(docids, scores, of_groups, ranking)
         names = sorted({docid for judgments in of_groups for docid in judgments})
         numbers = {docid: at for at, docid in enumerate(names)}
         for judgments in of_groups:
-            rank, rel, kept = _judge_documents(docids, scores, judgments, limit_of(rules.depth), rules.judged_only)
+            rank, rel, kept = _judge_documents(docids, scores, judgments, limit_of(ranking.depth), ranking.judged_only)
             hits.append(Hits(np.full(len(rank), len(query), dtype=np.int64), rank, rel))
             best = np.array(sorted(judgments.values(), reverse=True), dtype=np.int64)
             ideals.append(Hits(np.full(len(best), len(query), dtype=np.int64), np.arange(1, len(best) + 1), best))
@@ -346,15 +348,15 @@ def judge_groups(groups: JudgmentGroups, run: Run, *, complete: bool = True, rul
 
 
 def _ranks_of(
-    docids: Sequence[bytes], scores: FloatArray, of_groups: Iterable[dict[bytes, int]], rules: Rules
+    docids: Sequence[bytes], scores: FloatArray, of_groups: Iterable[dict[bytes, int]], ranking: Ranking
 ) -> dict[bytes, int]:
     """Return the ranks of the documents that any group judged."""
     every = {docid: 1 for judgments in of_groups for docid, label in judgments.items() if label >= 0}
     rows = np.array([row for row, docid in enumerate(docids) if docid in every], dtype=np.int64)
     ranks = _ranks(docids, scores, rows)
-    within = ranks <= limit_of(rules.depth)
+    within = ranks <= limit_of(ranking.depth)
     rows, ranks = rows[within], ranks[within]
-    if rules.judged_only:
+    if ranking.judged_only:
         ranks = np.argsort(np.argsort(ranks)) + 1
     return {docids[row]: rank for row, rank in zip(rows.tolist(), ranks.tolist(), strict=True)}
 

@@ -17,7 +17,7 @@ import numpy as np
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.data.ids import encode, quoted
 from treceval_py.data.preferences import Preference, Preferences
-from treceval_py.data.ranking import FLOAT32, FLOAT64, PLAIN, Rules, arranged, documents, limit_of, ranking
+from treceval_py.data.ranking import FLOAT32, FLOAT64, PLAIN, Ranking, arranged, documents, limit_of, order_of
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError
 
@@ -79,7 +79,7 @@ def judge_preferences(
     run: Run,
     *,
     complete: bool = True,
-    rules: Rules = PLAIN,
+    ranking: Ranking = PLAIN,
 ) -> JudgedPreferences:
     """Gather the preferences of each query between its numbered documents.
 
@@ -91,7 +91,7 @@ def judge_preferences(
         The run; queries without judgments are left out.
     complete : bool
         Whether judged queries that the run lacks are there, as queries for which nothing was retrieved.
-    rules : Rules
+    ranking : Ranking
         How documents are ranked. By the default rule for ties the document with the *smaller* id is first, as in
         trec_eval; ``judged_only`` is without effect, as documents without a judgment have no number anyway; the width
         of scores is also that of levels.
@@ -103,13 +103,13 @@ def judge_preferences(
     """
     qids = tuple(sorted((qid for qid in preferences.qids if complete or qid in run), key=encode))
     retrieved = np.zeros(len(qids), dtype=np.int64)
-    if not rules.plain:
-        run = arranged(run, rules)
-    width = rules.score_type if rules.plain else FLOAT64
+    if not ranking.plain:
+        run = arranged(run, ranking)
+    width = ranking.score_type if ranking.plain else FLOAT64
     groups: list[list[GroupPreferences]] = []
     for query, qid in enumerate(qids):
         lines = preferences.rows[qid]
-        if rules.score_type == FLOAT32:
+        if ranking.score_type == FLOAT32:
             with np.errstate(over="ignore"):
                 lines = [line._replace(level=float(np.float32(line.level))) for line in lines]
         judged = {line.docid for line in lines}
@@ -117,7 +117,7 @@ def judge_preferences(
         ranked: list[bytes] = []
         if row is not None:
             docids, scores = documents(run, row, width)
-            order = ranking(docids, scores, later_first=False)[: limit_of(rules.depth)]
+            order = order_of(docids, scores, later_first=False)[: limit_of(ranking.depth)]
             ranked = [docids[at] for at in order.tolist() if docids[at] in judged]
         retrieved[query] = len(ranked)
         names = [*ranked, *sorted(judged - set(ranked))]

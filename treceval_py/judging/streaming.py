@@ -19,7 +19,7 @@ from typing import NamedTuple
 from treceval_py._types import Source
 from treceval_py.data.ids import decode
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.ranking import PLAIN, RankContradictions, Rules, rank_contradictions
+from treceval_py.data.ranking import PLAIN, RankContradictions, Ranking, rank_contradictions
 from treceval_py.data.run import Run
 from treceval_py.errors import InputError
 from treceval_py.io.lines import RUN, no_data
@@ -69,7 +69,7 @@ def judge_file(
     source: Source,
     *,
     complete: bool = True,
-    rules: Rules = PLAIN,
+    ranking: Ranking = PLAIN,
     threads: int | None = None,
     size: int | None = None,
     watch: Watch | None = None,
@@ -84,7 +84,7 @@ def judge_file(
         The run; a pipe is kept as far as it was read, for the case that its queries are scattered.
     complete : bool
         As for `judging.judge`.
-    rules : Rules
+    ranking : Ranking
         How documents are ranked.
     threads : int, optional
         How many threads read; by default as many as there are cores for this process. The Python reader uses one.
@@ -106,7 +106,7 @@ def judge_file(
         The run cannot be read, a line is malformed, a document occurs twice in a query.
     """
     name = name_of(source)
-    judging = _Judging(qrels, name, rules)
+    judging = _Judging(qrels, name, ranking)
     workers = 1 if scanner() is None else (available_threads() if threads is None else threads)
     with kept(source) as (first, again):
         reading = _Reading(judging)
@@ -115,7 +115,7 @@ def judge_file(
             reading.take_all(results)
         if judging.scattered and not _judged_in_parts(judging, reading, again, workers, size):
             run = gathered(again(), RUN, name).run()
-            judged = judge_by(qrels, run, judging.rules, complete=complete)
+            judged = judge_by(qrels, run, judging.ranking, complete=complete)
             return judged, Retrieved(run.qids, name, run.tag, rank_contradictions(run))
     return reading.whole(complete=complete)
 
@@ -151,7 +151,7 @@ class _Judging:
 
     qrels: Qrels
     name: str
-    rules: Rules
+    ranking: Ranking
     scattered: bool = False  # whether a query came in two pieces: then pieces are only looked through
 
     def piece(self, text: memoryview) -> _Piece | bytes:
@@ -161,7 +161,7 @@ class _Judging:
             return bytes(text)
         if not part.docids:
             return _Piece((), "", part.num_lines, len(text))
-        if self.rules.order == "rank" and (part.ranks is None or int(part.ranks.min()) < 1):
+        if self.ranking.order == "rank" and (part.ranks is None or int(part.ranks.min()) < 1):
             return bytes(text)
         if self.scattered:
             return _Piece(tuple(map(decode, part.qids)), decode(part.tag), part.num_lines, len(text))
@@ -173,7 +173,7 @@ class _Judging:
 
     def judged(self, part: Part, run: Run, num_bytes: int) -> _Piece:
         """Judge a part of a run."""
-        located = locate(self.qrels, run, self.rules)
+        located = locate(self.qrels, run, self.ranking)
         contradictions: RankContradictions | None = None
         if run.ranks is not None:
             in_place = part.ordered and len(part.queries) == len(run.qids)
@@ -225,7 +225,7 @@ class _Reading:
     def _by_python(self, text: bytes) -> _Piece:
         self.plain = False
         part, error = read_part(
-            text, self._lines + 1, RUN, self._judging.name, by_rank=self._judging.rules.order == "rank"
+            text, self._lines + 1, RUN, self._judging.name, by_rank=self._judging.ranking.order == "rank"
         )
         if error is not None:
             raise error

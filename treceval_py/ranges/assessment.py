@@ -117,13 +117,13 @@ def ranges_of(evaluator: Evaluator, run: AnyRun, *, ties: bool, unjudged: bool) 
                     "which unjudged documents are taken out depends on the order of ties where there is a depth",
                     "Give the depth, or take unjudged documents out, but not both.",
                 )
-            part, as_zero = judging.part(conventions, conventions.rules(tied=True)._replace(depth=None))
+            part, as_zero = judging.part(conventions, conventions.ranking(tied=True)._replace(depth=None))
             found.qids[name] = part.qids
             (found.ties[name],) = tie_ranges(_of_qrels(part), [measure], conventions.depth)
             if as_zero.any():
                 found.ties[name] = _ties_with_zeros(found.ties[name], as_zero)
         if unjudged:
-            part, as_zero = judging.part(conventions, conventions.rules())
+            part, as_zero = judging.part(conventions, conventions.ranking())
             found.qids[name] = part.qids
             top = dict(measure.parameters).get("max_rel", judgments.max_rel)
             (found.unjudged[name],) = unjudged_ranges(_of_qrels(part), [measure], int(top))

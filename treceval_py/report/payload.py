@@ -203,14 +203,14 @@ def _overlap(comparison: Comparison, basis: Basis, runs: Sequence[Run] | None) -
         return None
     from treceval_py.comparing.agreement import overlap_of_runs
 
-    rules = basis.conventions.rules()
-    depth = min(OVERLAP_DEPTH, limit_of(rules.depth))
+    ranking = basis.conventions.ranking()
+    depth = min(OVERLAP_DEPTH, limit_of(ranking.depth))
     # The queries that were compared can be such that one run or another lacks each of them, and a depth can be 0.
     common = set(basis.qids).intersection(*(_with_documents(run) for run in runs))
     if not common or not depth:
         return None
     found = overlap_of_runs(
-        runs, names=comparison.runs, depth=depth, p=PERSISTENCE, rules=rules._replace(depth=None), qids=basis.qids
+        runs, names=comparison.runs, depth=depth, p=PERSISTENCE, ranking=ranking._replace(depth=None), qids=basis.qids
     )
     return {
         "rbo": found.rbo.tolist(),

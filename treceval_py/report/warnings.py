@@ -81,8 +81,8 @@ def warnings_of(comparison: Comparison, qrels: Qrels | None, runs: Sequence[Run]
 
 def _judged(basis: Basis, qrels: Qrels, run: Run) -> JudgedRun:
     """Judge the queries that were compared, keeping where tied documents could stand."""
-    rules = basis.conventions.rules(tied=True)._replace(depth=None)
-    judged = judge_by(qrels, run, rules, complete=True)
+    ranking = basis.conventions.ranking(tied=True)._replace(depth=None)
+    judged = judge_by(qrels, run, ranking, complete=True)
     compared = set(basis.qids)
     return judged.select(np.array([qid in compared for qid in judged.qids], dtype=bool))
 

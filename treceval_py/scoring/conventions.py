@@ -12,7 +12,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from treceval_py.data.ranking import FLOAT32, FLOAT64, Rules
+from treceval_py.data.ranking import FLOAT32, FLOAT64, Ranking
 from treceval_py.errors import MeasureError
 
 __all__ = ["CONVENTIONS", "Convention", "Conventions"]
@@ -56,10 +56,10 @@ class Conventions(NamedTuple):
     unrelevant: str = "in"
 
     @lru_cache(maxsize=256)  # noqa: B019 - of small values, of which there are few
-    def rules(self, *, tied: bool = False) -> Rules:
+    def ranking(self, *, tied: bool = False) -> Ranking:
         """Return what concerns the ranking of documents."""
         drop = self.self_hits == "drop"
-        return Rules(self.depth, self.judged_only, self.score_type, self.order, self.ties, tied, drop)
+        return Ranking(self.depth, self.judged_only, self.score_type, self.order, self.ties, tied, drop)
 
     def texts(self) -> dict[str, str]:
         """Return each convention as it stands in a signature, by its key there."""

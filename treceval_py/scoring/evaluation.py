@@ -14,7 +14,7 @@ from treceval_py.data.groups import JudgmentGroups
 from treceval_py.data.ids import first_of
 from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.ranking import RankContradictions, Rules, rank_contradictions
+from treceval_py.data.ranking import RankContradictions, Ranking, rank_contradictions
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
 from treceval_py.errors import EvaluationError, RepeatedDocumentError, TrecevalError
 from treceval_py.io.lines import QRELS, RUN
@@ -271,7 +271,7 @@ class JudgedOnce:
         self._judgments = judgments
         self._threads = reading.threads
         self._last_counts = duplicates == "last"
-        self._kept: dict[tuple[Rules, bool], Judged] | None = {} if keep else None
+        self._kept: dict[tuple[Ranking, bool], Judged] | None = {} if keep else None
         self._watch = watch
         self._run = run
         self.retrieved = Retrieved((), "", "", RankContradictions())
@@ -306,31 +306,31 @@ class JudgedOnce:
         self.replaced = rows.count - len(run.docids)
         self._take(run)
 
-    def judged(self, rules: Rules, *, complete: bool) -> Judged:
+    def judged(self, ranking: Ranking, *, complete: bool) -> Judged:
         """Judge the run, with all judged queries or only with those that it has; errors as of `evaluate`."""
-        if self._kept is not None and (rules, complete) in self._kept:
-            return self._kept[rules, complete]
+        if self._kept is not None and (ranking, complete) in self._kept:
+            return self._kept[ranking, complete]
         judgments, judged = self._judgments, None
         if isinstance(judgments, Qrels) and not isinstance(self._run, Mapping):
-            judged = self._judged_while_read(judgments, rules, complete=complete)
+            judged = self._judged_while_read(judgments, ranking, complete=complete)
         if judged is None:
             function: Any = judge_by
             if not isinstance(judgments, Qrels):
                 function = judge_groups if isinstance(judgments, JudgmentGroups) else judge_preferences
-            judged = function(judgments, self._run, rules=rules, complete=complete)
+            judged = function(judgments, self._run, ranking=ranking, complete=complete)
         if not complete and set(judgments.qids).isdisjoint(self.retrieved.qids):
             raise _nothing_in_common(judgments, self.retrieved)
         if self._kept is not None:
-            self._kept[rules, complete] = judged
+            self._kept[ranking, complete] = judged
         return judged
 
-    def _judged_while_read(self, judgments: Qrels, rules: Rules, *, complete: bool) -> Judged | None:
+    def _judged_while_read(self, judgments: Qrels, ranking: Ranking, *, complete: bool) -> Judged | None:
         """Judge a file while it is read; return None if it must be held whole, which it is then."""
         try:
             judged, self.retrieved = judge_file(
                 *(judgments, _source(self._run)),
                 complete=complete,
-                rules=rules,
+                ranking=ranking,
                 threads=self._threads,
                 watch=self._watch,
             )
@@ -341,8 +341,8 @@ class JudgedOnce:
             return None
         return judged
 
-    def part(self, conventions: Conventions, rules: Rules) -> tuple[Judged, BoolArray]:
-        """Judge the run by some rules.
+    def part(self, conventions: Conventions, ranking: Ranking) -> tuple[Judged, BoolArray]:
+        """Judge the run by a ranking.
 
         Returns
         -------
@@ -351,7 +351,7 @@ class JudgedOnce:
         as_zero : (Q,) bool array
             Which of them count 0.
         """
-        judged = self.judged(rules, complete=conventions.missing != "out")
+        judged = self.judged(ranking, complete=conventions.missing != "out")
         part, kept, as_zero = self._selected(judged, conventions)
         return part, as_zero[kept]
 
@@ -391,8 +391,8 @@ class JudgedOnce:
         columns: _Columns | None = None
         qids: tuple[str, ...] = ()
         # Without any measure there are queries all the same.
-        for rules, numbers in (plan.rankings or {Rules(): []}).items():
-            judged = self.judged(rules, complete=everything)
+        for ranking, numbers in (plan.rankings or {Ranking(): []}).items():
+            judged = self.judged(ranking, complete=everything)
             if columns is None:
                 qids = judged.qids
                 size = len(qids), len(plan.tasks)

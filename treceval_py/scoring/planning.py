@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from treceval_py.data.ranking import Rules
+from treceval_py.data.ranking import Ranking
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.judging.streaming import MOST_THREADS
 from treceval_py.measures import Measure, parse_measures
@@ -38,10 +38,10 @@ class Task(NamedTuple):
     profile: str = ""
 
     @property
-    def rules(self) -> Rules:
+    def ranking(self) -> Ranking:
         """How documents are ranked for it."""
         needed = {("ties", "average"), ("steps", "together")} & set(self.resolved.parameters)
-        return self.conventions.rules(tied=bool(needed))
+        return self.conventions.ranking(tied=bool(needed))
 
 
 class Plan(NamedTuple):
@@ -62,11 +62,11 @@ class Plan(NamedTuple):
     duplicates: str = "refuse"
 
     @property
-    def rankings(self) -> dict[Rules, list[int]]:
+    def rankings(self) -> dict[Ranking, list[int]]:
         """The numbers of the tasks that share a ranking."""
-        groups: dict[Rules, list[int]] = {}
+        groups: dict[Ranking, list[int]] = {}
         for number, task in enumerate(self.tasks):
-            groups.setdefault(task.rules, []).append(number)
+            groups.setdefault(task.ranking, []).append(number)
         return groups
 
 

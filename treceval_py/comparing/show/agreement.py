@@ -108,11 +108,11 @@ def agreement_records(comparison: Comparison, runs: Sequence[Run] | None, depth:
 
 def _overlap(comparison: Comparison, runs: Sequence[Run], depth: int) -> Overlap:
     compared = comparison.measures[0]
-    rules = PLAIN
+    ranking = PLAIN
     if compared.signature is not None:
-        rules = compared.signature.conventions.rules()._replace(depth=None, judged_only=False)
+        ranking = compared.signature.conventions.ranking()._replace(depth=None, judged_only=False)
     return overlap_of_runs(
-        runs, names=comparison.runs, depth=depth, p=PERSISTENCE, rules=rules, qids=list(compared.qids)
+        runs, names=comparison.runs, depth=depth, p=PERSISTENCE, ranking=ranking, qids=list(compared.qids)
     )
 
 
