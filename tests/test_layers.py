@@ -107,6 +107,11 @@ def test_the_table_of_allowed_imports_has_no_cycle() -> None:
     assert {name_of(path).split(".")[0] for path in modules()} == set(ALLOWED)
 
 
+def test_no_files_import_each_other_in_a_circle() -> None:
+    graph = {name_of(path): set(imported_by(path)) - {"", name_of(path)} for path in modules()}
+    assert cycle(graph) == []
+
+
 def test_imports_for_type_checkers_and_in_functions_are_counted(tmp_path: Path) -> None:
     code = "if TYPE_CHECKING:\n    from treceval_py.cli import score\ndef f():\n    import treceval_py.data.ranking\n"
     (tmp_path / "x.py").write_text(code)
