@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 import re
@@ -117,6 +118,15 @@ def test_a_docstring_describes_a_parameter_only_where_it_says_more(family: Famil
     for name, body in own:
         assert family.takes(name)
         assert " ".join(body.split()) not in PARAMETERS[name].meaning, name
+
+
+def test_a_docstring_of_one_line_gets_its_parameters_below_an_empty_line() -> None:
+    def worst(run: JudgedRun, *, level: int = 1) -> float:
+        """Rank of the last."""
+        return 0.0
+
+    family = dataclasses.replace(FAMILIES["recip_rank"], function=worst)
+    assert documentation(family).startswith("Rank of the last.\n\nParameters\n----------\nlevel : int, 0 or more\n")
 
 
 def test_a_description_in_a_docstring_replaces_the_declared_one() -> None:

@@ -37,10 +37,10 @@ def documentation(family: Family) -> str:
     found.pop("Parameters", None)
     titles = list(found)
     if blocks:
-        found["Parameters"] = "".join(blocks) + "\n"
+        found["Parameters"] = "".join(blocks)
         titles.insert(titles.index("Returns") if "Returns" in found else len(titles), "Parameters")
     parts = [f"{title}\n{'-' * len(title)}\n{found[title]}" if title else found[title] for title in titles]
-    return "".join(parts).rstrip("\n")
+    return "\n\n".join(part.strip("\n") for part in parts)
 
 
 def _indented(text: str) -> str:
