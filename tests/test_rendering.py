@@ -20,7 +20,7 @@ import click
 import jsonschema
 import pytest
 from command import treceval
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from treceval_py.cli.commands import treceval as group
@@ -293,10 +293,31 @@ def test_json_is_the_text_itself() -> None:
     assert "\\xff" in document["rows"][3]["run"] or "\\udcff" in document["rows"][3]["run"]
 
 
-@given(st.text(st.characters() | st.sampled_from("='+-@;\t\r \uff1d")))
+@given(st.text(st.characters() | st.sampled_from("='+-@;\t\r \0\ufeff\uff1d")))
+@example("; \t=")
+@example("a\t=1")
+@example("\0\ufeff=1")
 def test_what_is_made_inert_is_read_back(text: str) -> None:
     assert active(inert(text)) == text
-    assert not re.match("\\s*[=+\\-@]", inert(text))
+    assert all(not re.match("[\\s\0\ufeff]*[=+\\-@]", part) for part in re.split("[;\t]", inert(text)))
+
+
+def test_a_run_may_have_the_name_of_a_column_of_signs() -> None:
+    """A column of values is one in HTML, whatever its name."""
+    table = Table((Column("measure", ["map"], text=True, head=True), Column("mark", [-0.5])))
+    assert "<td>−0.5000</td>" in html_of(table)
+
+
+def html_of(table: Table) -> str:
+    return render(Document("x", [table], lambda _: Made()), "html", Style()).replace("&#8722;", "−")
+
+
+def test_relevance_strings_keep_their_hyphens() -> None:
+    table = Table((Column("run", ["-10-", -0.5]), Column("interval", ["[-0.1, +0.2]", ""], joint=", ")))
+    latex = render(Document("x", [table], lambda _: Made()), "latex", Style())
+    assert "-10- & {[}$-$0.1, 0.2] \\\\" in latex
+    assert "$-$0.5000 &  \\\\" in latex
+    assert "<tr><td>-10-</td><td>[−0.1, +0.2]</td></tr>" in html_of(table)
 
 
 def on_terminal(arguments: list[str], folder: Path) -> bytes:

@@ -55,6 +55,7 @@ def _table(board: Board, style: Style) -> Table:
         Column(
             f"{confidence} interval",
             [_interval(run, digits) for run in runs],
+            joint=" to ",
             programs=False,
             people=any(not math.isnan(run.low) for run in runs),
         ),

@@ -7,9 +7,10 @@ terminal
     go; lines for programs only if they go to a terminal (`on_terminal`), as a pipe gets the bytes that are meant.
 CSV, TSV
     A spreadsheet computes a cell that begins with ``=``, ``+``, ``-`` or ``@``, or with a tab or a carriage return
-    before these, also in the wide forms of East Asian keyboards; where a semicolon separates cells, as in much of
-    Europe, also after a semicolon. An apostrophe before it makes it text (`inert`); numbers stay numbers. One more
-    apostrophe stands before those that are there, so that `active` gives back the text. OWASP, "CSV Injection".
+    before these, also in the wide forms of East Asian keyboards, and behind characters that it drops; where a
+    semicolon separates cells, as in much of Europe, or a tab, also after these. An apostrophe before it makes it text
+    (`inert`); numbers stay numbers. One more apostrophe stands before those that are there, so that `active` gives
+    back the text. OWASP, "CSV Injection".
 Markdown
     All signs of markup, the pipe that ends a cell, references such as ``&lt;``, and what GitHub makes a link of:
     ``://``, ``www.`` and addresses of mail. At the beginning of a sentence also what begins a list.
@@ -28,9 +29,9 @@ from treceval_py.errors import visible
 
 __all__ = ["active", "inert", "markdown", "markdown_code", "markdown_line", "on_terminal", "shown_in_latex", "typeset"]
 
-_FORMULA = "'*(?:\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20]|[\t\r])"
-_INERT = re.compile(f"(^|;)(?={_FORMULA})")
-_ACTIVE = re.compile(f"(^|;)'(?={_FORMULA})")
+_FORMULA = "(?:'*[\t\r]|['\\s\0\ufeff\u200b]*[=+\\-@\uff1d\uff0b\uff0d\uff20])"
+_INERT = re.compile(f"(^|[;\t])(?={_FORMULA})")
+_ACTIVE = re.compile(f"(^|[;\t])'(?={_FORMULA})")
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#~$]|&(?=#?\w+;)|:(?=//)|(?<=\bwww)\.|@(?=[\w-]+\.\w))", re.IGNORECASE)
 _LIST = re.compile(r"^([-+]|\d+(?=[.)]))(?=[\s.)])")

@@ -74,6 +74,8 @@ class Column(NamedTuple):
         What stands behind each name for people, and is no part of it.
     apart : bool
         Whether marks have a column of their own in Markdown and HTML.
+    sign : bool
+        Whether its cells are the marks of the column before it.
     joint : str
         What joins the two numbers of a cell, which stand below each other in a terminal: the comma of ``[low, high]``.
     group : str
@@ -107,6 +109,7 @@ class Column(NamedTuple):
     letters: Sequence[str] = ()
     behind: Sequence[str] = ()
     apart: bool = False
+    sign: bool = False
     joint: str = ""
     group: str = ""
     tex: str = ""
@@ -133,6 +136,13 @@ class Column(NamedTuple):
         if isinstance(cell, float):
             return self.unknown if math.isnan(cell) else number(cell, digits, signed=self.signed)
         return visible(str(cell))
+
+    def signs(self, style: Style) -> list[str]:
+        """Return the cells for people with a true minus in numbers; other text, as of relevance strings, has none."""
+        return [
+            text if self.text or (isinstance(cell, str) and not self.joint) else text.replace("-", "−")
+            for cell, text in zip(self.cells, self.texts(style), strict=True)
+        ]
 
     def fields(self, style: Style) -> list[Cell]:
         """Return the cells for programs: what is not known is None, and values are text if digits are asked for."""
@@ -245,7 +255,9 @@ class Table(NamedTuple):
         return [
             part
             for column in self.for_people()
-            for part in ((column._replace(marks=()), Column("mark", column.marks, "")) if column.apart else (column,))
+            for part in (
+                (column._replace(marks=()), Column("", column.marks, sign=True)) if column.apart else (column,)
+            )
         ]
 
     def for_programs(self) -> list[Column]:

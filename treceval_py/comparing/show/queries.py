@@ -105,7 +105,7 @@ def _people(pair: Pair, texts: Mapping[str, str], digits: int) -> Table:
         Column("docid", docids, text=True, head=True, programs=False),
         Column("judged", judged, programs=False),
         Column("rank", ranks, programs=False, joint=ARROW),
-        Column("contribution", contributions, programs=False),
+        Column("contribution", contributions, programs=False, joint=ARROW),
         Column("change", changes, programs=False, signed=True),
     )
     runs = f"{pair.measure}, {pair.other}{ARROW}{pair.run}"

@@ -136,18 +136,18 @@ def _title(column: Column) -> str:
 
 
 def _class(column: Column) -> str:
-    name = "tc-text" if column.text else "tc-mark" if column.key == "mark" else "tc-before" if column.apart else ""
+    name = "tc-text" if column.text else "tc-mark" if column.sign else "tc-before" if column.apart else ""
     return f' class="{name}"' if name else ""
 
 
 def _cells(column: Column, style: Style) -> list[str]:
-    texts = column._replace(behind=()).texts(style)
+    texts = column._replace(behind=()).signs(style)
     return [_cell(column, row, text) for row, text in enumerate(texts)]
 
 
 def _cell(column: Column, row: int, text: str) -> str:
-    shown = f"<bdi>{escape(text)}</bdi>" if column.text and text else escape(text.replace("-", "−"))
-    if column.key == "mark":
+    shown = f"<bdi>{escape(text)}</bdi>" if column.text and text else escape(text)
+    if column.sign:
         shown = _sign(text)
     if column.behind and column.behind[row]:
         shown += f" <small>{_shown(column.behind[row])}</small>"

@@ -195,8 +195,7 @@ def _groups(columns: Sequence[Typeset]) -> list[str]:
 def _typeset(column: Column, style: Style) -> Typeset:
     texts = column.texts(style)
     # In intervals there is no room for a plus sign.
-    signs = str.maketrans("-", "−", "+" if column.joint else "")
-    shown = [typeset(text if column.text else text.translate(signs)) for text in texts]
+    shown = [typeset(text.replace("+", "") if column.joint else text) for text in column.signs(style)]
     cells = [f"\\textbf{{{cell}}}" if row in column.best else cell for row, cell in enumerate(shown)]
     title = column.tex or typeset(column.heading)
     marked = [*zip(column.marks or [""] * len(cells), column.letters or [""] * len(cells), strict=True)]
