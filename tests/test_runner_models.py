@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from treceval_py.errors import RunnerError
-from treceval_py.retrieval.devices import check_precision, default_batch_size, default_precision, devices_for
+from treceval_py.retrieval.devices import check_precision, default_batch_size, devices_for
 from treceval_py.retrieval.models import UNLIMITED, find_model, identity, preview_model, settings_for
 
 BERT = {"model_type": "bert", "hidden_size": 4, "max_position_embeddings": 64}
@@ -417,7 +417,7 @@ def test_another_model_in_a_folder_of_the_same_name_has_another_identity(tmp_pat
 
 def test_the_cpu_needs_nothing():
     assert devices_for(["cpu", "cpu"]) == ["cpu", "cpu"]
-    assert (default_batch_size("cpu"), default_precision("cpu")) == (32, "fp32")
+    assert default_batch_size("cpu") == 32
 
 
 def test_a_name_that_is_no_device_is_refused():

@@ -10,7 +10,7 @@ from treceval_py.errors import RunnerError
 from treceval_py.retrieval.hub import INSTALL
 from treceval_py.retrieval.models import PRECISIONS
 
-__all__ = ["check_precision", "default_batch_size", "default_precision", "devices_for", "import_torch"]
+__all__ = ["check_precision", "default_batch_size", "devices_for", "import_torch"]
 
 GIB = 1 << 30
 
@@ -63,11 +63,6 @@ def default_batch_size(device: str) -> int:
         return 64
     free = int(import_torch().cuda.mem_get_info(device)[0])
     return 512 if free >= 32 * GIB else 256 if free >= 12 * GIB else 64
-
-
-def default_precision(device: str) -> str:  # noqa: ARG001 - the device decides nothing yet, and callers need not know
-    """Return the precision to compute with where nobody says: fp32 everywhere, so that runs can be compared."""
-    return "fp32"
 
 
 def check_precision(precision: str, device: str) -> None:
