@@ -76,8 +76,6 @@ def test_what_is_wrong_with_a_way_of_scoring_is_said_before_any_run() -> None:
 def test_every_function_takes_every_option_of_scoring(function: Callable[..., object]) -> None:
     own = {"measures", "signatures"}  # which have other names, or stand for what is explained
     options = {*Scoring._fields, *Reading._fields, "scoring"} - own
-    if function in (te.explain, te.arithmetic):
-        options -= {"threads"}  # they hold the run whole, which one thread reads
     assert options <= set(inspect.signature(function).parameters)
 
 

@@ -21,8 +21,9 @@ from treceval_py.data.ranking import Ranking
 from treceval_py.errors import InputError, MeasureError
 from treceval_py.io import source
 from treceval_py.judging import streaming
-from treceval_py.judging.streaming import available_threads, judge_file
+from treceval_py.judging.streaming import judge_file
 from treceval_py.scan import reader_name, scanner
+from treceval_py.threads import available_threads
 
 QRELS = b"1 0 a 1\n2 0 c 2\n"
 RUN = b"1 Q0 b 1 3.5 tag\n1 Q0 a 2 2.5 tag\n2 Q0 c 1 0.25 tag\n"

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Generator, Iterator
 from typing import Generic, TypeVar
 
-__all__ = ["in_order"]
+__all__ = ["MOST_THREADS", "available_threads", "in_order"]
+
+MOST_THREADS = 256
+"""Each holds a piece of a file, and one after the other reads: many more would only need memory."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+def available_threads() -> int:
+    """Return the number of cores that this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, MOST_THREADS)
 
 
 class _Nothing:
@@ -19,7 +29,9 @@ class _Nothing:
 _NOTHING = _Nothing()
 
 
-def in_order(items: Iterator[Item], work: Callable[[Item], Result], threads: int) -> Generator[Result, None, None]:
+def in_order(
+    items: Iterator[Item], work: Callable[[Item], Result], threads: int | None
+) -> Generator[Result, None, None]:
     """Yield ``work(item)`` for each item, in the order of the items.
 
     Parameters
@@ -28,14 +40,17 @@ def in_order(items: Iterator[Item], work: Callable[[Item], Result], threads: int
         One thread at a time takes an item from it. No more than two a thread are taken before their turn.
     work : callable
         Runs in any thread, so it is worth it where it releases the interpreter.
-    threads : int
-        How many threads work. With one, or where there are no two items, none is started.
+    threads : int or None
+        How many threads work; None for one for each core of this process. With one, or where there are no two items,
+        none is started.
 
     Raises
     ------
     Exception
         Whatever an item or its work raises, when its turn comes.
     """
+    if threads is None:
+        threads = available_threads()
     if threads < 2:
         yield from map(work, items)
         return

@@ -25,7 +25,6 @@ from treceval_py.errors import EvaluationError, InputError, MeasureError, Trecev
 from treceval_py.io.digests import digest_of_file
 from treceval_py.io.trec import Judgments
 from treceval_py.judging.judged import JudgedRun
-from treceval_py.judging.streaming import available_threads
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.registry import SUM
 from treceval_py.ranges import tie_ranges
@@ -186,6 +185,7 @@ def board(
     judged_only: bool = False,
     collection_size: int | None = None,
     profile: str | Profile | None = None,
+    signature: str | Signature | Iterable[str | Signature] | None = None,
     scoring: Scoring | None = None,
     run_format: str | None = None,
     judgment_format: str | None = None,
@@ -210,6 +210,8 @@ def board(
         computes.
     level, depth, judged_only, collection_size, profile, scoring, run_format
         As of `evaluate`.
+    signature
+        Refused: a board is made by a profile.
     complete : bool, optional
         Whether judged queries that a run lacks count (as empty rankings). Default: True, so that all runs are averaged
         over the same queries, whatever one of them lacks. Otherwise queries that the profile leaves out of one run are
@@ -261,7 +263,8 @@ def board(
     All-Pairwise Comparisons. Journal of Computational and Graphical Statistics 13(2), 2004.
     """
     _check_shares(alpha=alpha, confidence=confidence)
-    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size).beside(scoring)
+    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
+    options = options.beside(scoring)
     if options.signatures is not None:
         raise MeasureError("a board is made by a profile, not by signatures", "Give measures and a profile.")
     named = profile_of(options.profile)
@@ -272,8 +275,7 @@ def board(
     evaluator = Evaluator(qrels, options, reading)
     scorer = _Scorer(evaluator, options, reading)
     files = run_files(_paths(runs), without=[*without, *([] if cache is None else [cache])])
-    workers = available_threads() if threads is None else threads
-    known, notes, scored = _entries_of(scorer, files, cache, workers, after)
+    known, notes, scored = _entries_of(scorer, files, cache, threads, after)
     settings = BoardSettings(named.name, bool(options.complete), alpha, confidence)
     return _ranked(scorer, known, settings, by, [*left_out, *notes], scored)
 
@@ -441,7 +443,7 @@ def _entries_of(
     scorer: _Scorer,
     files: Sequence[str],
     cache: str | os.PathLike[str] | None,
-    workers: int,
+    workers: int | None,
     after: Callable[[], None] | None,
 ) -> tuple[_Known, list[str], int]:
     """Return what each file came to, from the cache or scored now; notes; and how many were scored."""

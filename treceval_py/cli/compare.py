@@ -127,7 +127,7 @@ def gathered(
     with progress(given.files) as bar:
         return gather(
             [
-                load_run(file, reading.run_format, duplicates=duplicates)
+                load_run(file, reading.run_format, duplicates=duplicates, threads=reading.threads)
                 if again and (file == "-" or not os.path.isfile(file))
                 else file
                 for file in given.files

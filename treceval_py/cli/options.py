@@ -13,11 +13,11 @@ from click.core import ParameterSource
 
 from treceval_py.errors import MeasureError
 from treceval_py.io.named import JUDGMENT_FORMATS, RUN_FORMATS
-from treceval_py.judging.streaming import MOST_THREADS
 from treceval_py.measures import NICKNAMES
 from treceval_py.measures.parameters import integer
 from treceval_py.rendering import FORMATS
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES
+from treceval_py.threads import MOST_THREADS
 
 __all__ = [
     "PLUGIN",

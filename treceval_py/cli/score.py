@@ -145,7 +145,7 @@ def score(
         watch = None if bar is None else bar.watch
         evaluator = None if qrels is None else Evaluator(qrels, scoring, reading)
         for file in files:
-            results = _of_judged_ranking(file, scoring) if evaluator is None else evaluator.score(file, watch)
+            results = _of_judged_ranking(file, scoring, reading) if evaluator is None else evaluator.score(file, watch)
             scored.append(results if table is None else results.standardise(table))
             if bar is not None:
                 bar.next()
@@ -178,9 +178,9 @@ def _resolved(scoring: Scoring, profile: str | None, usual: Sequence[str] | None
     return scoring._replace(profile=named, measures=in_print_order(parse_measures(asked, leaves_out=named.leaves_out)))
 
 
-def _of_judged_ranking(file: str, scoring: Scoring) -> Results:
+def _of_judged_ranking(file: str, scoring: Scoring, reading: Reading) -> Results:
     """Score a judged ranking by its own judgments."""
     from treceval_py.io.judged_ranking import read_judged_ranking
 
-    qrels, run = read_judged_ranking(file)
+    qrels, run = read_judged_ranking(file, reading.threads)
     return Evaluator(qrels, scoring).score(run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -31,10 +31,11 @@ from treceval_py.comparing.tests import GROUPS, TESTS
 from treceval_py.comparing.variance import least_difference, letters, tukey, two_way_anova
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.io.trec import Judgments
-from treceval_py.judging.streaming import MOST_THREADS
 from treceval_py.measures import Measure
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile
+from treceval_py.scoring.signatures import Signature
+from treceval_py.threads import MOST_THREADS
 
 __all__ = ["checked", "compare", "compare_gathered"]
 
@@ -71,6 +72,7 @@ def compare(
     depth: int | None = None,
     judged_only: bool = False,
     collection_size: int | None = None,
+    signature: str | Signature | Iterable[str | Signature] | None = None,
     scoring: Scoring | None = None,
     names: Sequence[str] | None = None,
     force: bool = False,
@@ -113,7 +115,7 @@ def compare(
         Test whether differences are smaller than this in absolute value (two one-sided tests).
     power : float
         For which the number of queries needed is computed.
-    profile, level, complete, depth, judged_only, collection_size, scoring
+    profile, level, complete, depth, judged_only, collection_size, signature, scoring
         How runs are scored, as of `evaluate`.
     names : sequence of str, length S, optional
         What the runs are called.
@@ -156,7 +158,7 @@ def compare(
         test, every, correction, alpha, confidence, interval, groups, resamples, bootstrap, seed, margin, power
     )
     settings = checked(settings, threads)
-    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size)
+    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
     reading = Reading(run_format, judgment_format, threads)
     if isinstance(runs, Mapping):
         names = list(runs) if names is None else names

@@ -18,8 +18,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.comparing.paired import Outcome, settled
-from treceval_py.judging.streaming import available_threads
-from treceval_py.threads import in_order
+from treceval_py.threads import available_threads, in_order
 
 __all__ = ["randomisation", "randomised_tukey"]
 

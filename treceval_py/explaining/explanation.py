@@ -27,6 +27,7 @@ from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile, profile_of
+from treceval_py.scoring.signatures import Signature
 
 __all__ = ["Claim", "Explained", "Explanation", "Match", "Row", "Walk", "explain", "read_claim"]
 
@@ -189,6 +190,7 @@ def explain(
     depth: int | None = None,
     judged_only: bool = False,
     collection_size: int | None = None,
+    signature: str | Signature | Iterable[str | Signature] | None = None,
     scoring: Scoring | None = None,
     run_format: str | None = None,
     judgment_format: str | None = None,
@@ -214,8 +216,10 @@ def explain(
         Whether it averages all judged queries there.
     level, depth, judged_only, collection_size
         As of `evaluate`, under every profile.
+    signature
+        Refused: an explanation begins from a profile. `arithmetic` takes one.
     scoring : Scoring, optional
-        All these options as one value, but for signatures.
+        All these options as one value.
     run_format, judgment_format, threads
         As of `evaluate`.
 
@@ -230,7 +234,8 @@ def explain(
     >>> found.measures[0].matches[0].variant.name
     'ir_measures'
     """
-    options = Scoring(measures or None, profile, level, complete or None, depth, judged_only, collection_size)
+    asked = measures or None
+    options = Scoring(asked, profile, level, complete or None, depth, judged_only, collection_size, signature)
     options = options.beside(scoring)
     if options.signatures is not None:
         raise MeasureError(

@@ -23,7 +23,7 @@ from treceval_py.grading.scoring import Assignment
 from treceval_py.grading.similarity import alike
 from treceval_py.grading.worker import Job, Reply, Setup
 from treceval_py.grading.workers import graded_by_processes
-from treceval_py.judging.streaming import available_threads
+from treceval_py.threads import available_threads
 from treceval_py.version import __version__
 
 __all__ = ["Graded", "Grades", "grade", "grade_one"]

@@ -14,13 +14,15 @@ from treceval_py.io.rows import gathered
 __all__ = ["read_judged_ranking"]
 
 
-def read_judged_ranking(source: Source) -> tuple[Qrels, Run]:
+def read_judged_ranking(source: Source, threads: int | None = 1) -> tuple[Qrels, Run]:
     """Read lines of ``qid Q0 docid rel`` whose order within a query is the ranking.
 
     Parameters
     ----------
     source : str, path or binary file
         The file, ``"-"`` for standard input, or an open binary file; plain, gzip, bzip2, xz or zstd.
+    threads : int or None
+        How many threads read; None for as many as there are cores for this process.
 
     Returns
     -------
@@ -36,7 +38,7 @@ def read_judged_ranking(source: Source) -> tuple[Qrels, Run]:
         The file cannot be read, a line is malformed, a document occurs twice in a query.
     """
     try:
-        qrels = gathered(source, QRELS).qrels()
+        qrels = gathered(source, QRELS, threads=threads).qrels()
     except InputError as error:
         if "QRELS RUN" not in error.todo:
             raise

@@ -6,7 +6,8 @@ The compiled scanner reads a block if it is there and takes it, otherwise the Py
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
@@ -21,6 +22,7 @@ from treceval_py.errors import InputError, RepeatedDocumentError
 from treceval_py.io.lines import QRELS, RUN, Layout, no_data, read_block
 from treceval_py.io.source import name_of, numbered
 from treceval_py.scan import scanner
+from treceval_py.threads import in_order
 
 __all__ = ["Part", "Rows", "gathered", "read_part", "scanned"]
 
@@ -138,8 +140,19 @@ def read_part(
     return part, error
 
 
-def gathered(source: Source, layout: Layout, name: str | None = None) -> Rows:
+def gathered(source: Source, layout: Layout, name: str | None = None, threads: int | None = 1) -> Rows:
     """Read all rows of a source.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        The file.
+    layout : Layout
+        Its columns.
+    name : str, optional
+        Where the rows come from, for messages; by default the source's name.
+    threads : int or None
+        How many threads scan blocks; None for one for each core. The Python reader uses one.
 
     Raises
     ------
@@ -147,22 +160,22 @@ def gathered(source: Source, layout: Layout, name: str | None = None) -> Rows:
         It cannot be read, or a line of it is malformed.
     """
     rows = Rows(name_of(source) if name is None else name)
-    for part in _parts(source, layout, rows.name):
-        rows.add(part)
+
+    def scan(block: tuple[int, memoryview]) -> tuple[Part | None, InputError | None]:
+        first, text = block
+        part = scanned(text, first, layout)
+        return (part, None) if part is not None else read_part(bytes(text), first, layout, rows.name)
+
+    workers = 1 if scanner() is None else threads
+    with closing(in_order(numbered(source, rows.name), scan, workers)) as parts:
+        for part, error in parts:
+            if part is not None and part.docids:  # a block of comments has no tag
+                rows.add(part)
+            if error is not None:
+                raise error
     if not rows.count:
         raise no_data(rows.name)
     return rows
-
-
-def _parts(source: Source, layout: Layout, name: str) -> Iterator[Part]:
-    for first, text in numbered(source, name):
-        part, error = scanned(text, first, layout), None
-        if part is None:
-            part, error = read_part(bytes(text), first, layout, name)
-        if part is not None and part.docids:  # a block of comments has no tag
-            yield part
-        if error is not None:
-            raise error
 
 
 class Grouping(NamedTuple):

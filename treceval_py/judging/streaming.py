@@ -9,7 +9,6 @@ part fits in memory, and the run is read again for each of them; or as a table, 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -30,10 +29,7 @@ from treceval_py.judging.locating import Located, assemble, judge_by, locate
 from treceval_py.scan import scanner
 from treceval_py.threads import in_order
 
-__all__ = ["MOST_THREADS", "Retrieved", "available_threads", "judge_file"]
-
-MOST_THREADS = 256
-"""Each holds a piece of the run, and one after the other reads: many more would only need memory."""
+__all__ = ["Retrieved", "judge_file"]
 
 SCATTERED_SIZE = 1 << 24
 """About how many bytes of text of scattered queries are held at a time."""
@@ -56,12 +52,6 @@ class Retrieved(NamedTuple):
     name: str
     tag: str
     contradictions: RankContradictions
-
-
-def available_threads() -> int:
-    """Return the number of cores that this process may use."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, MOST_THREADS)
 
 
 def judge_file(
@@ -107,14 +97,14 @@ def judge_file(
     """
     name = name_of(source)
     judging = _Judging(qrels, name, ranking)
-    workers = 1 if scanner() is None else (available_threads() if threads is None else threads)
+    workers = 1 if scanner() is None else threads
     with kept(source) as (first, again):
         reading = _Reading(judging)
         texts = blocks(first, size, name=name, whole_queries=True, watch=watch)
         with closing(in_order(texts, judging.piece, workers)) as results:
             reading.take_all(results)
         if judging.scattered and not _judged_in_parts(judging, reading, again, workers, size):
-            run = gathered(again(), RUN, name).run()
+            run = gathered(again(), RUN, name, workers).run()
             judged = judge_by(qrels, run, judging.ranking, complete=complete)
             return judged, Retrieved(run.qids, name, run.tag, rank_contradictions(run))
     return reading.whole(complete=complete)
@@ -275,7 +265,7 @@ class _Reading:
 
 
 def _judged_in_parts(
-    judging: _Judging, reading: _Reading, again: Callable[[], Source], threads: int, size: int | None
+    judging: _Judging, reading: _Reading, again: Callable[[], Source], threads: int | None, size: int | None
 ) -> bool:
     """Judge a run with scattered queries, reading it once for each of several parts of its queries.
 

@@ -225,7 +225,8 @@ class Evaluator:
 
     def table(self, run: AnyRun) -> Run:
         """Return a run as a table, a document that comes twice in a query taken as the plan says."""
-        return load_run(run, self._reading.run_format, duplicates=self.plan.duplicates)
+        reading = self._reading
+        return load_run(run, reading.run_format, duplicates=self.plan.duplicates, threads=reading.threads)
 
 
 class JudgedOnce:
@@ -291,7 +292,7 @@ class JudgedOnce:
         if name is None:
             name, self._run = recognised(_source(self._run), "run")
         if name != "trec_results" or not isinstance(self._judgments, Qrels):
-            self._take(load_run(self._run, name, duplicates=duplicates))
+            self._take(load_run(self._run, name, duplicates=duplicates, threads=self._threads))
         elif not rereadable and (again or self._last_counts):
             self._load_table()
 
@@ -301,7 +302,7 @@ class JudgedOnce:
 
     def _load_table(self) -> None:
         """Read a run of TREC's format whole."""
-        rows = gathered(_source(self._run), RUN)
+        rows = gathered(_source(self._run), RUN, threads=self._threads)
         run = rows.run(duplicates="last" if self._last_counts else "refuse")
         self.replaced = rows.count - len(run.docids)
         self._take(run)
@@ -560,7 +561,7 @@ def load_judgments(
     return read_judgments(source, name)
 
 
-def load_run(run: AnyRun, format: str | None = None, *, duplicates: str = "refuse") -> Run:
+def load_run(run: AnyRun, format: str | None = None, *, duplicates: str = "refuse", threads: int | None = None) -> Run:
     """Return a run as a table: read a file, convert a dictionary, or take a table as it is.
 
     Parameters
@@ -571,6 +572,8 @@ def load_run(run: AnyRun, format: str | None = None, *, duplicates: str = "refus
         The format of a file; by default it is recognised.
     duplicates : {"refuse", "last"}
         What a document that comes twice in a query of a file of TREC's format does.
+    threads : int, optional
+        How many threads read a file of TREC's format; by default as many as there are cores for this process.
 
     Raises
     ------
@@ -582,8 +585,8 @@ def load_run(run: AnyRun, format: str | None = None, *, duplicates: str = "refus
     if isinstance(run, Mapping):
         return Run(run)
     name, source = recognised(_source(run), "run") if format is None else (format, _source(run))
-    if name == "trec_results" and duplicates == "last":
-        return gathered(source, RUN).run(duplicates=duplicates)
+    if name == "trec_results":
+        return gathered(source, RUN, threads=threads).run(duplicates=duplicates)
     return format_named(RUN_FORMATS, name, "runs")(source)
 
 

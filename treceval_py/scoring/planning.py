@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from treceval_py.data.ranking import Ranking
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.judging.streaming import MOST_THREADS
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.parameters import PARAMETERS
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.profiles import Profile, profile_of
 from treceval_py.scoring.signatures import Fingerprint, Signature, concise, read_signatures
+from treceval_py.threads import MOST_THREADS
 
 __all__ = ["AS_IT_IS", "AS_USUAL", "Checked", "Plan", "Reading", "Scoring", "Task"]
 

@@ -1,0 +1,472 @@
+"""Every option of scoring and reading, in all its spellings, in every command that scores, and from Python."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import itertools
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from command import Done, treceval
+
+import treceval_py as te
+from treceval_py import report, threads
+from treceval_py.boards import board
+from treceval_py.cli import commands
+from treceval_py.cli.options import PLUGIN, READING_OPTIONS, SCORING_OPTIONS
+from treceval_py.comparing import comparing, paired
+from treceval_py.errors import InputError, MeasureError, TrecevalError
+from treceval_py.io import source
+from treceval_py.measures import plugins
+from treceval_py.scan import scanner
+from treceval_py.scoring.evaluation import load_run
+from treceval_py.scoring.planning import Reading, Scoring
+from treceval_py.scoring.results import Results
+
+JUDGED = {
+    "1": "f2 b1 d0 a0 e1",
+    "2": "f2 e1 a0 g0 b1",
+    "3": "b2 d1 g0 a0 h1",
+    "4": "g2 a1 e0 h0 b1",
+    "5": "g2 a2 b1 h0",
+}
+QRELS = {qid: {each[0]: int(each[1:]) for each in documents.split()} for qid, documents in JUDGED.items()}
+RETRIEVED = {  # documents with their scores; each run lacks a query
+    "r0": {"1": "g9 c8 x5 b5 e4 y3", "2": "y9 d9 f8 b6 e5 x5", "3": "z8 x8 g7 f7 d6 e3", "4": "d9 b9 e7 h6 c5 f5"},
+    "r1": {"1": "g9 c9 f5 y5 d4 z3", "2": "f9 z9 y7 h6 e4 d3", "3": "z7 b6 a6 e4 f4 h3", "5": "z9 f9 a8 h6 c5 b3"},
+    "r2": {"1": "e9 c8 d7 g6 x6 h5", "2": "c9 g8 x8 e7 f6 d4", "3": "c9 z8 d7 x7 a5 h3", "4": "c8 g7 x5 f5 e4 y3"},
+}
+RUNS = {
+    name: {qid: {each[0]: float(each[1:]) for each in documents.split()} for qid, documents in run.items()}
+    for name, run in RETRIEVED.items()
+}
+
+Numbers = Mapping[str, float]
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out statistics that take long and have tests of their own."""
+    monkeypatch.setattr(board, "least_difference", lambda *_: 1.0)
+    without = np.full(6, np.nan)
+    monkeypatch.setattr(comparing, "effect_size", lambda columns, _: paired.Effect(*[without[: columns.shape[1]]] * 3))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("options")
+    (path / "qrels").write_text("".join(f"{q} 0 {d} {rel}\n" for q, docs in QRELS.items() for d, rel in docs.items()))
+    for name, run in RUNS.items():
+        lines = [f"{q} Q0 {d} 1 {score} {name}\n" for q, docs in run.items() for d, score in docs.items()]
+        (path / name).write_text("".join(lines))
+    return path
+
+
+# The ways in which commands print numbers, and what these are -----------------------------------------
+
+
+def tau(one: list[float], other: list[float]) -> float:
+    """Kendall's tau-b."""
+    pairs = list(itertools.combinations(range(len(one)), 2))
+    first, second = ([(v[i] > v[j]) - (v[i] < v[j]) for i, j in pairs] for v in (one, other))
+    size = sum(map(abs, first)) * sum(map(abs, second))
+    return float(sum(a * b for a, b in zip(first, second, strict=True)) / size**0.5)
+
+
+def rows(name: str) -> Callable[[str], Numbers]:
+    return lambda text: {row["measure"]: row["value"] for row in json.loads(text)[name]}
+
+
+def in_scores(text: str) -> Numbers:
+    found: Numbers = json.loads(text)["runs"][0]["mean"]
+    return found
+
+
+def in_comparison(text: str) -> Numbers:
+    measures = json.loads(text)["measures"]
+    return {f"{each['measure']} {run['name']}": run["mean"] for each in measures for run in each["runs"]}
+
+
+def in_queries(text: str) -> Numbers:
+    found = {}
+    for row in json.loads(text)["rows"]:
+        found[f"{row['measure']} {row['run']} {row['query']}"] = row["value"]
+        found[f"{row['measure']} {row['other']} {row['query']}"] = row["other_value"]
+    return found
+
+
+def in_agreement(text: str) -> Numbers:
+    return {" ".join((each["first"], each["second"])): each["tau"] for each in json.loads(text)["rows"] if
+            each["kind"] == "measures"}  # fmt: skip
+
+
+def in_board(text: str) -> Numbers:
+    return {f"{name} {run['name']}": mean for run in json.loads(text)["runs"] for name, mean in run["mean"].items()}
+
+
+def in_walks(text: str) -> Numbers:
+    """Return where the walks begin, which is at the number of the chosen profile."""
+    return {name: float(mean) for name, mean in re.findall(r"(?ms)^(\S+)\n=+$.*?^From [^\n]*:\n +(\S+)", text)}
+
+
+def in_arithmetic(text: str) -> Numbers:
+    found = re.findall(r"(?m)^\S+ of query 1 = (\S+)$", text)
+    return {str(number): float(value) for number, value in enumerate(found)}
+
+
+def in_payload(text: str) -> Numbers:
+    payload = json.loads(text)
+    names = [run["name"] for run in payload["runs"]]
+    return {
+        f"{m['name']} {run}": mean for m in payload["measures"] for run, mean in zip(names, m["means"], strict=True)
+    }
+
+
+def of_first(results: Mapping[str, Results]) -> Numbers:
+    return results["r0"].mean
+
+
+def of_means(results: Mapping[str, Results]) -> Numbers:
+    return {f"{name} {run}": mean for run, each in results.items() for name, mean in each.mean.items()}
+
+
+def of_common(results: Mapping[str, Results]) -> Numbers:
+    """Return means over the queries that all runs have."""
+    common = set.intersection(*(set(each.qids) for each in results.values()))
+    return {
+        f"{name} {run}": sum(each[qid][name] for qid in common) / len(common)  # type: ignore[misc]
+        for run, each in results.items()
+        for name in each.names
+    }
+
+
+def of_orders(results: Mapping[str, Results]) -> Numbers:
+    means, names = of_common(results), results["r0"].names
+    orders = {name: [round(means[f"{name} {run}"], 12) for run in results] for name in names}
+    return {f"{one} {other}": tau(orders[one], orders[other]) for one, other in itertools.combinations(names, 2)}
+
+
+def of_queries(results: Mapping[str, Results]) -> Numbers:
+    return {f"{n} {run} {q}": each[q][n] for run, each in results.items() for q in each.qids for n in each.names}  # type: ignore[misc]
+
+
+def of_query(results: Mapping[str, Results]) -> Numbers:
+    return {str(number): results["r0"]["1"][name] for number, name in enumerate(results["r0"].names)}  # type: ignore[misc]
+
+
+class Form(NamedTuple):
+    """A way of calling a command: where its numbers stand, what they are, and to how many decimals."""
+
+    line: str
+    found: Callable[[str], Numbers]
+    expected: Callable[[Mapping[str, Results]], Numbers]
+    decimals: int = 12
+    usual: Mapping[str, Any] = {}  # what the command chooses where `evaluate` chooses otherwise
+
+
+FORMS = {
+    "score": Form("score qrels r0 --format json", in_scores, of_first),
+    "score --ties": Form("qrels r0 --ties --format json", rows("ties"), of_first),
+    "score --unjudged": Form("qrels r0 --unjudged --format json", rows("unjudged"), of_first),
+    "compare": Form("compare qrels r0 r1 r2 --groups none --format json", in_comparison, of_common),
+    "compare --per-query": Form(
+        "compare qrels r0 r1 r2 --groups none --per-query 50 --format json", in_queries, of_queries
+    ),
+    "compare --agreement": Form(
+        "compare qrels r0 r1 r2 --groups none --agreement --format json", in_agreement, of_orders
+    ),
+    "board": Form("board qrels r0 r1 r2 --no-cache --format json", in_board, of_means, usual={"complete": True}),
+    "explain": Form("explain qrels r0 --against trec_eval-9", in_walks, of_first, 4),
+    "explain --query": Form("explain qrels r0 --query 1", in_arithmetic, of_query, 6),
+    "report": Form("report qrels r0 r1 r2 --groups none -o page.html", in_payload, of_common),
+}
+
+
+class Case(NamedTuple):
+    """An option: what it is given, as text; the measures that show its effect; and the same in Python."""
+
+    value: str | None
+    keywords: Mapping[str, Any]
+    measures: tuple[str, ...] = ("map", "ndcg")
+
+
+def signature(measure: str, **options: Any) -> str:
+    (found,) = te.evaluate(QRELS, RUNS["r0"], measure, **options).signatures.values()
+    return found.short
+
+
+SIGNATURES = [signature("P.3", level=2), signature("map", level=2)]
+
+CASES = {
+    "measures": Case("P.1", {"measures": ["ndcg", "P.1"]}, ("ndcg",)),
+    "profile": Case("gdeval", {"profile": "gdeval"}),
+    "level": Case("2", {"level": 2}),
+    "complete": Case(None, {"complete": True}),
+    "depth": Case("3", {"depth": 3}),
+    "judged_only": Case(None, {"judged_only": True}),
+    "collection_size": Case("20", {"collection_size": 20}, ("utility.1,-1,0,1", "map")),
+    "signatures": Case(SIGNATURES[1], {"signature": SIGNATURES}, ()),
+}
+
+ALIKE = {
+    ("board", "complete"),  # which is usual there: a test of its own
+    ("compare --agreement", "collection_size"),  # which adds the same to every run
+    ("explain --query", "complete"),  # a query has a value whether it counts or not: a test of its own
+}
+"""Where an option changes nothing."""
+
+REFUSED = {
+    ("board", "signatures"): "a board is made by a profile, not by signatures. Give measures and a profile.",
+    ("explain", "signatures"): "an explanation begins from a profile, not from a signature. Explain one query by it "
+    "(--query).",
+    ("score --unjudged", "collection_size"): "for utility_1,-1,0,1 it is not known which labels of unjudged documents "
+    "give the extremes. Ask for others, such as map, P_10, ndcg_cut_10 or rbp_binary.",
+}
+"""Where an option, or the only measure that has it, is refused."""
+
+
+def results_of(keywords: Mapping[str, Any]) -> dict[str, Results]:
+    return {name: te.evaluate(QRELS, run, **keywords) for name, run in RUNS.items()}
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Take the payload of a report in place of its page."""
+    pages: list[str] = []
+    monkeypatch.setattr(report, "write_report", lambda _, payload: pages.append(json.dumps(payload)))
+    return pages
+
+
+def numbers(form: Form, options: list[str], folder: Path, pages: list[str]) -> Numbers:
+    pages.clear()
+    done = treceval([*form.line.split(), *options], folder=folder)
+    assert done.status == 0, done.err.decode()
+    return form.found(pages[0] if pages else done.out.decode())
+
+
+def given(spelling: str, value: str | None) -> list[str]:
+    return [spelling] if value is None else [spelling, value]
+
+
+def error_of(done: Done) -> str:
+    assert done.status in (1, 2)
+    return done.err.decode()
+
+
+# From the command line ------------------------------------------------------------------------------
+
+
+def test_every_field_has_an_option_and_every_option_a_field() -> None:
+    assert tuple(SCORING_OPTIONS) == Scoring._fields == tuple(CASES)
+    assert sorted(READING_OPTIONS) == sorted(Reading._fields)
+    spellings = [each for option in {**SCORING_OPTIONS, **READING_OPTIONS}.values() for each in option.spellings]
+    assert len(set(spellings)) == len(spellings)
+
+
+def test_every_command_that_scores_has_every_option_in_every_spelling() -> None:
+    import click
+
+    group = commands.treceval
+    context = click.Context(group)
+    scoring = set()
+    (plugin,) = PLUGIN(lambda: None).__click_params__
+    options = {name: each.spellings for name, each in {**SCORING_OPTIONS, **READING_OPTIONS}.items()}
+    options[plugin.name] = tuple(plugin.opts)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        module = importlib.import_module(f"treceval_py.cli.{group._modules[name]}")
+        if hasattr(module, "scoring_options"):
+            scoring.add(name)
+            there = {each.name: tuple(each.opts) for each in command.params}
+            assert {option: there.get(option) for option in options} == options
+    assert scoring == {name.split()[0] for name in FORMS}
+
+
+@pytest.mark.parametrize("option", CASES)
+@pytest.mark.parametrize("name", FORMS)
+def test_an_option_has_its_effect(name: str, option: str, folder: Path, written: list[str]) -> None:
+    form, case = FORMS[name], CASES[option]
+    asked = [word for measure in case.measures for word in ("-m", measure)]
+    keywords = {"measures": case.measures, **form.usual, **case.keywords}
+    if option == "signatures":
+        asked, keywords = ["--repeat", SIGNATURES[0]], case.keywords
+    given_so = [[*asked, *given(each, case.value)] for each in SCORING_OPTIONS[option].spellings]
+    if (name, option) in REFUSED:
+        for options in given_so:
+            assert error_of(treceval([*form.line.split(), *options], folder=folder)) == (
+                f"treceval: {REFUSED[name, option]}\n"
+            )
+        return
+    expected = form.expected(results_of(keywords))
+    for options in given_so:
+        found = numbers(form, options, folder, written)
+        assert found
+        assert found == pytest.approx({key: expected[key] for key in found}, abs=0.51 * 10**-form.decimals)
+    asked = ["-m", "P.3", "-m", "map"] if option == "signatures" else asked
+    without = numbers(form, asked, folder, written)
+    assert (list(found.values()) == list(without.values())) is ((name, option) in ALIKE)
+
+
+def test_a_board_counts_all_judged_queries_unless_it_is_told_otherwise(folder: Path, written: list[str]) -> None:
+    form = FORMS["board"]
+    found = [numbers(form, ["-m", "map", *more], folder, written) for more in ([], ["-c"], ["--common"])]
+    assert found[0] == found[1] == pytest.approx(of_means(results_of({"measures": "map", "complete": True})))
+    assert found[2] == pytest.approx(of_common(results_of({"measures": "map"})))
+
+
+def test_the_arithmetic_of_a_missing_query_is_that_of_all_judged_queries_too(folder: Path) -> None:
+    # One point for each of the 3 relevant documents of query 5 that are missed; BEIR with -c makes of that 0.
+    options = ["explain", "qrels", "r0", "--query", "5", "-m", "utility.0,0,1,0", "--profile", "beir"]
+    for more, value in (([], 3), (["-c"], 0)):
+        done = treceval([*options, *more], folder=folder)
+        assert f" of query 5 = {value}.000000\n" in done.out.decode()
+
+
+@pytest.mark.parametrize("option", ["judgment_format", "run_format"])
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.usefixtures("written")
+def test_a_format_is_that_in_which_files_are_read(name: str, option: str, folder: Path) -> None:
+    file = folder / ("qrels" if option == "judgment_format" else "r0")
+    with pytest.raises(TrecevalError) as caught:
+        te.evaluate(folder / "qrels", folder / "r0", **{option: "jsonl"})
+    message = str(caught.value).removeprefix(str(folder) + os.sep)
+    assert message.startswith(file.name)
+    for spelling in READING_OPTIONS[option].spellings:
+        assert message in error_of(treceval([*FORMS[name].line.split(), spelling, "jsonl"], folder=folder))
+        usual = "qrels" if option == "judgment_format" else "trec_results"
+        assert treceval([*FORMS[name].line.split(), spelling, usual], folder=folder).status == 0
+
+
+@pytest.fixture
+def crews(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Take down how many threads work at once; each line is a block, and there are 2 cores."""
+    found: list[int] = []
+
+    class Watched(threads._Crew[Any, Any]):
+        def __init__(self, head: Any, items: Any, work: Any, threads: int) -> None:
+            found.append(threads)
+            super().__init__(head, items, work, threads)
+
+    monkeypatch.setattr(threads, "_Crew", Watched)
+    monkeypatch.setattr(source, "BLOCK_SIZE", 20)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    return found
+
+
+@pytest.mark.skipif(scanner() is None, reason="the Python reader has one thread")
+@pytest.mark.parametrize("name", [*FORMS, "score --judged-ranking"])
+def test_so_many_threads_read_runs(name: str, folder: Path, crews: list[int], written: list[str]) -> None:
+    form = FORMS.get(name, FORMS["score"])
+    line = "--judged-ranking qrels --format json" if name not in FORMS else form.line
+    found = []
+    for options, expected in (([], {2}), (["--threads", "3"], {3}), (["--threads", "1"], set())):
+        crews.clear()
+        found.append(numbers(form._replace(line=line), ["-m", "map", *options], folder, written))
+        assert set(crews) == expected
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.usefixtures("crews")
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_is_wrong_with_a_line_is_said_of_the_first_one(threads: int, tmp_path: Path) -> None:
+    lines = [f"1 Q0 d{number} 1 {100 - number} t" for number in range(40)]
+    lines[19], lines[29] = "1 Q0 d19 1 x t", "1 Q0"
+    (tmp_path / "run").write_text("\n".join(lines))
+    with pytest.raises(InputError) as caught:
+        load_run(str(tmp_path / "run"), threads=threads)
+    assert caught.value.line == 20
+
+
+def test_a_judged_ranking_has_a_format_of_its_own(folder: Path) -> None:
+    for option, value in (("-T", "trec_results"), ("-R", "qrels")):
+        done = treceval(["--judged-ranking", "qrels", option, value], folder=folder)
+        assert f"--judged-ranking has a format of its own; leave out {option}." in error_of(done)
+
+
+@pytest.mark.usefixtures("written")
+@pytest.mark.parametrize("name", FORMS)
+def test_plug_ins_are_imported(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    imported: list[str] = []
+    monkeypatch.setattr(plugins, "load_plugin", imported.append)
+    done = treceval([*FORMS[name].line.split(), "--plugin", "one", "--plugin", "two.py"], folder=folder)
+    assert (done.status, imported) == (0, ["one", "two.py"])
+
+
+# From Python ----------------------------------------------------------------------------------------
+
+RUN = RUNS["r0"]
+
+CALLS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "evaluate": (te.evaluate, lambda **options: te.evaluate(QRELS, RUN, **options).mean),
+    "assess": (te.assess, lambda **options: te.assess(QRELS, RUN, unjudged=False, **options).results.mean),
+    "board": (
+        te.board,
+        lambda **options: [[r.name, list(r.means)] for r in te.board("qrels", [*RUNS], **options).runs],
+    ),
+    "compare": (
+        te.compare,
+        lambda **options: [
+            m.means.tolist() for m in te.compare([*RUNS.values()], QRELS, groups="none", **options).measures
+        ],
+    ),
+    "explain": (
+        te.explain,
+        lambda **options: [
+            each.walks[0].steps[0].mean for each in te.explain(QRELS, RUN, against=["ranx"], **options).measures
+        ],
+    ),
+    "arithmetic": (
+        te.arithmetic,
+        lambda measures=None, **options: te.arithmetic(QRELS, RUN, measures, "1", **options).value,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_function_takes_every_field(name: str) -> None:
+    names = {"measures": "measure" if name == "arithmetic" else "measures", "signatures": "signature"}
+    fields = {names.get(field, field) for field in (*Scoring._fields, *Reading._fields)}
+    assert fields | {"scoring"} <= set(inspect.signature(CALLS[name][0]).parameters)
+
+
+@pytest.mark.parametrize("option", CASES)
+@pytest.mark.parametrize("name", CALLS)
+def test_an_option_is_the_same_one_by_one_and_in_a_scoring(
+    name: str, option: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    call, case = CALLS[name][1], CASES[option]
+    keywords = {"measures": case.measures, **case.keywords}
+    if name == "arithmetic":
+        keywords["measures"] = {"measures": "P.1", "profile": "ndcg"}.get(
+            option, case.measures[0] if case.measures else None
+        )
+    if option == "signatures":
+        keywords = {"signature": SIGNATURES[1] if name == "arithmetic" else SIGNATURES}
+    fields = {{"signature": "signatures"}.get(each, each): value for each, value in keywords.items()}
+    if (name, option) in REFUSED:
+        for options in (keywords, {"scoring": Scoring(**fields)}):
+            with pytest.raises(MeasureError, match=re.escape(REFUSED[name, option])):
+                call(**options)
+    else:
+        found = call(**keywords)
+        assert found == call(scoring=Scoring(**fields))
+        without = {"measures": "ndcg" if name == "arithmetic" else case.measures or ["P.3", "map"]}
+        if option not in ("measures", "signatures") and name == "arithmetic":
+            without["measures"] = keywords["measures"]
+        alike = option == "complete" and name in ("arithmetic", "board")
+        assert (found == call(**without)) is alike
+        if name in ("evaluate", "assess"):
+            scored = te.Evaluator(QRELS, Scoring(**fields)).score(RUN)
+            assert found == scored.mean
+    with pytest.raises(MeasureError) as caught:
+        call(**keywords, scoring=Scoring(["map"]))
+    assert str(caught.value) == "scoring= already has every scoring option. Remove the others, or put them into it."
