@@ -102,8 +102,9 @@ def test_a_query_that_some_runs_lack_can_be_left_out_of_all(runs: Path) -> None:
     )
 
 
-def test_a_run_of_other_queries_is_ranked_last_and_has_a_warning(runs: Path) -> None:
-    (runs / "d.txt").write_text("9 Q0 a 1 1 other\n")
+@pytest.mark.parametrize("lines", ["9 Q0 a 1 1 other\n", "9 Q0 a 1 1 other\n9 Q0 b 2 1 other\n"], ids=["plain", "tied"])
+def test_a_run_of_other_queries_is_ranked_last_and_has_a_warning(runs: Path, lines: str) -> None:
+    (runs / "d.txt").write_text(lines)
     last = board(QRELS, runs, "RR").runs[-1]
     assert (last.name, last.means, last.warnings) == ("other", (0.0,), ("no judged query",))
     assert math.isnan(last.judged)

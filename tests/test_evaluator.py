@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable
 from pathlib import Path
@@ -75,7 +76,7 @@ def test_what_is_wrong_with_a_way_of_scoring_is_said_before_any_run() -> None:
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 def test_every_function_takes_every_option_of_scoring(function: Callable[..., object]) -> None:
     own = {"measures", "signatures"}  # which have other names, or stand for what is explained
-    options = {*Scoring._fields, *Reading._fields, "scoring"} - own
+    options = {*(each.name for each in dataclasses.fields(Scoring)), *Reading._fields, "scoring"} - own
     assert options <= set(inspect.signature(function).parameters)
 
 
@@ -240,6 +241,17 @@ def test_a_run_without_a_judged_query_is_refused() -> None:
         te.Evaluator(QRELS, te.Scoring(["map"])).score({"7": {"a": 1.0}})
 
 
+def test_ranges_and_boards_take_a_run_that_scoring_takes(tmp_path: Path) -> None:
+    # Under this profile one measure counts all judged queries and the other only those of the run.
+    run, scoring = {"7": {"a": 1.0, "b": 1.0}}, te.Scoring(["Judged@10", "P@5"], "ir_measures")
+    assert dict(te.evaluate(QRELS, run, scoring=scoring).mean) == {"Judged@10": 0.0, "P@5": 0.0}
+    ties = te.assess(QRELS, run, scoring=scoring, unjudged=False).ties
+    assert [ties[name].highest_mean for name in ("Judged@10", "P@5")] == [0.0, 0.0]
+    te.write_run(te.Run(run), tmp_path / "run.txt")
+    (other,) = te.board(QRELS, tmp_path, "map").runs
+    assert (other.means, other.tied, other.warnings) == ((0.0,), 0, ("no judged query",))
+
+
 # Judgments as dictionaries --------------------------------------------------------------------------
 
 
@@ -275,3 +287,28 @@ def test_documents_are_the_same_if_their_bytes_are() -> None:
     assert te.evaluate({"1": {"\udcc3\udca9": 1}}, {"1": {"x": 2.0, "é": 1.0}}, "map").mean["map"] == 0.5
     with pytest.raises(te.DataError, match="written with the same bytes"):
         te.Qrels({"1": {"\udcc3\udca9": 1, "é": 1}})
+
+
+# What can be read only once --------------------------------------------------------------------------
+
+
+def test_a_scoring_made_of_generators_scores_more_than_once() -> None:
+    names = ["map", "P_5"]
+    signatures = te.evaluate(QRELS, RUN, names).signatures.values()
+    for scoring in (te.Scoring(name for name in names), te.Scoring(signatures=(each for each in signatures))):
+        for _ in range(2):
+            results = te.Evaluator(QRELS, scoring).score(RUN)
+            assert dict(results["1"]).popitem()[1] == 0.2  # P@5: one of five
+            assert len(results.names) == 2
+        # The other run has a first: AP is 1 in both queries.
+        compared = te.compare({"one": RUN, "two": {"1": {"a": 1.0}, "2": {"c": 1.0}}}, QRELS, scoring=scoring)
+        assert compared.measures[0].means.tolist() == [0.75, 1.0]
+
+
+def test_the_arithmetic_is_that_of_one_measure() -> None:
+    assert te.arithmetic(QRELS, RUN, None, "1", scoring=te.Scoring(name for name in ["map"])).value == 0.5
+    for several, said in [(["map", "P.5"], "these are 2"), ([], "these are 0"), ("P.5,10", "'P.5,10' is 2")]:
+        with pytest.raises(MeasureError, match=f"^{said} measures, and the arithmetic is that of one"):
+            te.arithmetic(QRELS, RUN, None, "1", scoring=te.Scoring(several))
+    with pytest.raises(MeasureError, match="these are 0 measures"):
+        te.arithmetic(QRELS, RUN, None, "1", scoring=te.Scoring(signatures=()))

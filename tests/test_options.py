@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -264,7 +265,7 @@ def error_of(done: Done) -> str:
 
 
 def test_every_field_has_an_option_and_every_option_a_field() -> None:
-    assert tuple(SCORING_OPTIONS) == Scoring._fields == tuple(CASES)
+    assert tuple(SCORING_OPTIONS) == tuple(each.name for each in fields(Scoring)) == tuple(CASES)
     assert sorted(READING_OPTIONS) == sorted(Reading._fields)
     spellings = [each for option in {**SCORING_OPTIONS, **READING_OPTIONS}.values() for each in option.spellings]
     assert len(set(spellings)) == len(spellings)
@@ -433,8 +434,8 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_a_function_takes_every_field(name: str) -> None:
     names = {"measures": "measure" if name == "arithmetic" else "measures", "signatures": "signature"}
-    fields = {names.get(field, field) for field in (*Scoring._fields, *Reading._fields)}
-    assert fields | {"scoring"} <= set(inspect.signature(CALLS[name][0]).parameters)
+    wanted = {names.get(field, field) for field in (*(each.name for each in fields(Scoring)), *Reading._fields)}
+    assert wanted | {"scoring"} <= set(inspect.signature(CALLS[name][0]).parameters)
 
 
 @pytest.mark.parametrize("option", CASES)

@@ -91,6 +91,23 @@ def test_each_query_has_a_line(folder: Path) -> None:
     )
 
 
+def test_a_query_that_counts_as_zero_unlisted_is_in_averages_only(folder: Path) -> None:
+    # As trec_eval 9 prints scores: of query 3, which the run lacks, nothing but what it does to the average of three.
+    assert printed(folder, "--ties", "--unjudged", "-q", "-c", "--profile", "trec_eval-9", "-m", "map") == (
+        "query   measure    value   lowest   expected   highest   queries touched   queries\n"
+        "──────────────────────────────────────────────────────────────────────────────────\n"
+        "1       map       0.4167   0.4167     0.5556    0.7500\n"
+        "2       map       0.5000   0.5000     0.5000    0.5000\n"
+        "all     map       0.3056   0.3056     0.3519    0.4167                 1         3\n"
+        "\n"
+        "query   measure    value   lowest   highest   judged\n"
+        "────────────────────────────────────────────────────\n"
+        "1       map       0.4167   0.4167    0.8056   0.7500\n"
+        "2       map       0.5000   0.5000    0.5000   1.0000\n"
+        "all     map       0.3056   0.3056    0.4352   0.5833\n"
+    )
+
+
 def test_of_several_runs_each_has_a_line(folder: Path) -> None:
     assert printed(folder, "--ties", "-m", "map", runs=("run", "tied")) == (
         "run    measure    value   lowest   expected   highest   queries touched   queries\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -269,7 +270,7 @@ def board(
         raise MeasureError("a board is made by a profile, not by signatures", "Give measures and a profile.")
     named = profile_of(options.profile)
     asked, left_out = _measures(options.measures, named)
-    options = options._replace(measures=asked, profile=named, complete=options.complete is not False)
+    options = replace(options, measures=asked, profile=named, complete=options.complete is not False)
     # Each run is read by one thread: as many runs are read at a time.
     reading = Reading(run_format, judgment_format, threads).checked()._replace(threads=1)
     evaluator = Evaluator(qrels, options, reading)
@@ -316,7 +317,7 @@ class _Scorer:
         self.fingerprint = evaluator.fingerprint
         (self.reach,) = parse_measures(JUDGED)
         if isinstance(self.judgments, Qrels) and self.reach not in self.measures:
-            scoring = scoring._replace(measures=[*self.measures, self.reach])
+            scoring = replace(scoring, measures=[*self.measures, self.reach])
             evaluator = Evaluator(self.judgments, scoring, reading)
         self.evaluator = evaluator
 

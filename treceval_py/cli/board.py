@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -85,7 +86,7 @@ def board(
         found = made(
             qrels,
             files,
-            scoring=scoring._replace(complete=not common),
+            scoring=replace(scoring, complete=not common),
             run_format=reading.run_format,
             judgment_format=reading.judgment_format,
             by=by,

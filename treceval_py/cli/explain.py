@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -71,10 +72,10 @@ def _of_query(qrels: str, run: str, query: str, scoring: Scoring, reading: Readi
     from treceval_py.scoring.signatures import read_signatures
 
     if scoring.signatures is not None:
-        ways = [scoring._replace(signatures=each) for each in read_signatures(scoring.signatures)]
+        ways = [replace(scoring, signatures=each) for each in read_signatures(scoring.signatures)]
     else:
         asked = parse_measures(("AP",) if scoring.measures is None else scoring.measures)
-        ways = [scoring._replace(measures=each) for each in asked]
+        ways = [replace(scoring, measures=each) for each in asked]
     first = Evaluator(qrels, ways[0], reading)
     table = first.table(run)
     return [arithmetic(first.judgments, table, None, query, scoring=way) for way in ways]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import click
 
@@ -175,7 +176,7 @@ def _resolved(scoring: Scoring, profile: str | None, usual: Sequence[str] | None
     """Return scoring with its profile and its measures in the order of output; defaults are this command's."""
     named = profile_of(scoring.profile or profile)
     asked = scoring.measures or (usual if usual and named.measures == DEFAULT_MEASURES else named.measures)
-    return scoring._replace(profile=named, measures=in_print_order(parse_measures(asked, leaves_out=named.leaves_out)))
+    return replace(scoring, profile=named, measures=in_print_order(parse_measures(asked, leaves_out=named.leaves_out)))
 
 
 def _of_judged_ranking(file: str, scoring: Scoring, reading: Reading) -> Results:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from treceval_py._types import Source
@@ -119,7 +120,7 @@ def gather(
         _check_not_scored(qrels, scoring)
     chosen, more = _chosen(wanted, known, profile)
     notes += more
-    how = scoring if scoring.signatures is not None else scoring._replace(measures=tuple(chosen))
+    how = scoring if scoring.signatures is not None else replace(scoring, measures=tuple(chosen))
     repeated = _signatures(known, chosen) if known and not scoring.chosen and not force else None
     if repeated is not None:
         how = Scoring(signatures=tuple(repeated))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from treceval_py._types import Source
@@ -253,7 +254,7 @@ def explain(
         if not has_number(measure):
             raise MeasureError(f"measure {measure.name} has no number to explain", "Choose another one.")
     others = [profile_of(each) for each in against]
-    options = options._replace(measures=[measure for measure, _ in wanted], profile=profile_of(options.profile))
+    options = replace(options, measures=[measure for measure, _ in wanted], profile=profile_of(options.profile))
     evaluator = Evaluator(qrels, options, Reading(run_format, judgment_format, threads))
     scorer = Scorer(qrels_of(evaluator), evaluator.table(run))
     name = f"{evaluator.profile.name} -c" if options.complete else evaluator.profile.name
@@ -274,7 +275,7 @@ def _explained(
     scoring: Scoring,
     others: Sequence[Profile],
 ) -> Explained:
-    situation, ours, theirs = scorer.situation, profile_of(scoring.profile), scoring._replace(complete=None)
+    situation, ours, theirs = scorer.situation, profile_of(scoring.profile), replace(scoring, complete=None)
     start = task_of(measure, ours, situation, scoring)
     variants = profile_variants(measure, situation, scoring)
     if start.conventions.order == "rank" and not situation.has_ranks:
@@ -288,7 +289,7 @@ def _explained(
     walks = [Walk(other.name, walk(scorer, start, end)) for other, end in zip(others, ends, strict=True)]
     if claim is None:
         return Explained(measure, rows, None, [], len(rows), [], walks)
-    complete = task_of(measure, ours, situation, scoring._replace(complete=True))
+    complete = task_of(measure, ours, situation, replace(scoring, complete=True))
     changes = variants_of(start, situation)
     if complete != start:
         changes += [each._replace(name=f"{each.name} (-c)") for each in variants_of(complete, situation)]

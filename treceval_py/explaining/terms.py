@@ -184,12 +184,12 @@ def arithmetic(
     if options.measures is None and options.signatures is None:
         raise MeasureError("no measure to explain", "Name one, such as P@10, or give a signature.")
     measures = options.checked().measures
-    if len(measures) > 1:
+    if len(measures) != 1:
+        asked = f"'{options.measures}' is" if isinstance(options.measures, str) else "these are"
         raise MeasureError(
-            f"'{measure}' is {len(measures)} measures, and the arithmetic is that of one", "Name one, such as P@10."
+            f"{asked} {len(measures)} measures, and the arithmetic is that of one", "Name one, such as P@10."
         )
-    for each in measures:
-        _check_number(each)
+    _check_number(measures[0])
     evaluator = Evaluator(qrels, options, Reading(run_format, judgment_format, threads))
     return dissected(evaluator.plan.tasks[0], qrels_of(evaluator), evaluator.table(run), qid).arithmetic
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from treceval_py.data.ranking import FLOAT32
@@ -115,7 +116,7 @@ class _Change(NamedTuple):
 
 def task_of(measure: Measure, profile: Profile, situation: Situation, scoring: Scoring = AS_USUAL) -> Task:
     """Return what a profile computes when a measure is asked for, with the other options of some way of scoring."""
-    checked = scoring._replace(measures=(), profile=profile).checked()
+    checked = replace(scoring, measures=(), profile=profile).checked()
     # Profiles that compute the same have the same task, whatever they are called.
     return checked.task(measure, situation.max_rel)._replace(profile="")
 
@@ -132,7 +133,7 @@ def possible(task: Task, situation: Situation) -> bool:
 
 def profile_variants(measure: Measure, situation: Situation, scoring: Scoring = AS_USUAL) -> list[Variant]:
     """Return what each profile computes for a measure, by default and with all judged queries averaged."""
-    usual, all_queries = scoring._replace(complete=None), scoring._replace(complete=True)
+    usual, all_queries = replace(scoring, complete=None), replace(scoring, complete=True)
     found = []
     for profile in PROFILES.values():
         task = task_of(measure, profile, situation, usual)

@@ -88,6 +88,7 @@ def _by_query(each: Sensitivity, name: str, columns: Mapping[str, FloatArray], o
         {"query": qid, "run": results.run_name, "measure": name, "value": results[qid].get(name)}
         | {key: float(column[row]) for key, column in columns.items()}
         for row, qid in enumerate(each.qids[name])
+        if qid in results  # one that counts as 0 may be in averages only
     ]
 
 

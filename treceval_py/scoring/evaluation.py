@@ -308,7 +308,7 @@ class JudgedOnce:
         self._take(run)
 
     def judged(self, ranking: Ranking, *, complete: bool) -> Judged:
-        """Judge the run, with all judged queries or only with those that it has; errors as of `evaluate`."""
+        """Judge the run, with all judged queries or those that it has, maybe none; errors as of `evaluate`."""
         if self._kept is not None and (ranking, complete) in self._kept:
             return self._kept[ranking, complete]
         judgments, judged = self._judgments, None
@@ -319,8 +319,6 @@ class JudgedOnce:
             if not isinstance(judgments, Qrels):
                 function = judge_groups if isinstance(judgments, JudgmentGroups) else judge_preferences
             judged = function(judgments, self._run, ranking=ranking, complete=complete)
-        if not complete and set(judgments.qids).isdisjoint(self.retrieved.qids):
-            raise _nothing_in_common(judgments, self.retrieved)
         if self._kept is not None:
             self._kept[ranking, complete] = judged
         return judged
@@ -394,6 +392,8 @@ class JudgedOnce:
         # Without any measure there are queries all the same.
         for ranking, numbers in (plan.rankings or {Ranking(): []}).items():
             judged = self.judged(ranking, complete=everything)
+            if not everything and set(self._judgments.qids).isdisjoint(self.retrieved.qids):
+                raise _nothing_in_common(self._judgments, self.retrieved)
             if columns is None:
                 qids = judged.qids
                 size = len(qids), len(plan.tasks)

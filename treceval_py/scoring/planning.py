@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from treceval_py.data.ranking import Ranking
@@ -70,7 +71,8 @@ class Plan(NamedTuple):
         return groups
 
 
-class Scoring(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Scoring:
     """How runs are scored: everything that decides a number, besides the judgments and the run.
 
     None means that nobody chose: the profile decides, or the function that scores.
@@ -111,10 +113,16 @@ class Scoring(NamedTuple):
     collection_size: int | None = None
     signatures: str | Signature | Iterable[str | Signature] | None = None
 
+    def __post_init__(self) -> None:
+        # What can be read only once would give no measures to the second that reads it.
+        for name in ("measures", "signatures"):
+            if hasattr(value := getattr(self, name), "__next__"):
+                object.__setattr__(self, name, tuple(value))
+
     @property
     def chosen(self) -> bool:
         """Whether anything but the measures was chosen."""
-        return any(value is not None and value is not False for value in self[1:])
+        return any((value := getattr(self, each.name)) is not None and value is not False for each in fields(self)[1:])
 
     def beside(self, whole: Scoring | None) -> Scoring:
         """Return these options, or `whole`, which takes the place of all of them.
@@ -143,7 +151,7 @@ class Scoring(NamedTuple):
         profile = profile_of(self.profile)
         if self.signatures is not None:
             signatures = read_signatures(self.signatures)
-            if self.measures is not None or self._replace(signatures=None).chosen:
+            if self.measures is not None or replace(self, signatures=None).chosen:
                 raise MeasureError(
                     "a signature already fixes every scoring option", "Remove the measures and other options."
                 )
