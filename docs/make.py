@@ -255,7 +255,7 @@ def profiles() -> str:
         "",
         MADE,
         "",
-        "A profile is how a program ranks a list and averages queries, and what its names of measures mean.",
+        "A profile describes how a program ranks documents and averages queries, and what its measure names mean.",
         "`treceval --profile NAME` scores under one, `treceval profiles` prints what stands here, and",
         "[conventions.md](conventions.md) shows with an example what difference it makes.",
         "",

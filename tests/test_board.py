@@ -218,8 +218,7 @@ def test_saved_results_are_named_and_not_scored(runs: Path) -> None:
     assert [run.name for run in found.runs] == ["first", "third"]
     (error,) = found.errors
     assert error.message == (
-        f"{runs}/b.txt: this has results and is no run, and boards are made of runs. Compare saved results with "
-        "treceval compare."
+        f"{runs}/b.txt: this holds saved results, but boards need runs. Compare saved results with treceval compare."
     )
 
 
@@ -246,7 +245,7 @@ def test_a_run_without_a_tag_is_called_by_its_file_beside_one_with_a_tag(runs: P
     [
         (math.inf, "infinite, which cannot be compared"),
         (-math.inf, "infinite, which cannot be compared"),
-        (1e300, "1e+300, which is too large to be compared"),
+        (1e300, "1e+300, which is too large to compare"),
     ],
 )
 def test_values_without_a_mean_or_a_deviation_are_refused(
@@ -453,9 +452,9 @@ def test_a_cache_of_the_same_runs_is_not_written_again(runs: Path) -> None:
     ("damage", "reason"),
     [
         (lambda raw: b"", "the file is empty"),
-        (lambda raw: b"something else\n", "it does not say what a cache says"),
-        (lambda raw: gzip.compress(b"[]\n"), "it does not say what a cache says"),
-        (lambda raw: gzip.compress(gzip.decompress(raw).replace(b'"values":"', b'"values":"AAAA')), "it does not say what a cache says"),
+        (lambda raw: b"something else\n", "it does not hold what a cache holds"),
+        (lambda raw: gzip.compress(b"[]\n"), "it does not hold what a cache holds"),
+        (lambda raw: gzip.compress(gzip.decompress(raw).replace(b'"values":"', b'"values":"AAAA')), "it does not hold what a cache holds"),
     ],
 )  # fmt: skip
 def test_a_damaged_cache_is_said_and_made_again(runs: Path, damage, reason: str) -> None:

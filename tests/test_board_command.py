@@ -92,8 +92,7 @@ def test_saved_results_have_a_line_of_their_own(home: Path) -> None:
     done = board(home, "qrels.txt", "runs", "--format", "csv")
     assert done.status == 1
     assert done.err.splitlines()[-1] == (
-        b"runs/a.txt: this has results and is no run, and boards are made of runs. Compare saved results with treceval "
-        b"compare."
+        b"runs/a.txt: this holds saved results, but boards need runs. Compare saved results with treceval compare."
     )
 
 

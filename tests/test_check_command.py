@@ -48,7 +48,7 @@ def notes(done: Done) -> list[str]:
 def test_findings_are_not_written_over_a_file_that_is_mended_in_place(tmp_path: Path, target: str) -> None:
     os.symlink("twice.txt", tmp_path / "link.txt")
     done = command(tmp_path, "twice.txt", "--in-place", "-o", target, twice_txt=TWICE)
-    said = f"{target}: this is read, and would be written over. Name another file.\n"
+    said = f"{target}: this file is an input, and would be overwritten. Name another file.\n"
     assert (done.status, done.out, done.err.decode()) == (1, b"", said)
     assert (tmp_path / "twice.txt").read_bytes() == TWICE
     assert (tmp_path / "link.txt").is_symlink()
@@ -84,7 +84,7 @@ def test_the_copy_of_a_file_of_another_folder_has_its_name_alone(tmp_path: Path)
 
 def test_a_copy_does_not_replace_its_file_by_way_of_a_folder(tmp_path: Path) -> None:
     done = command(tmp_path, "twice.txt", "--fix", "./", twice_txt=TWICE)
-    assert done == (1, b"", b"./twice.txt: this is read, and would be written over. Name another file.\n")
+    assert done == (1, b"", b"./twice.txt: this file is an input, and would be overwritten. Name another file.\n")
     assert (tmp_path / "twice.txt").read_bytes() == TWICE
 
 
@@ -95,7 +95,7 @@ def test_a_copy_does_not_replace_its_file_by_way_of_a_folder(tmp_path: Path) -> 
 def test_what_has_no_lines_is_no_failure_until_it_is_to_be_mended(tmp_path: Path, options: list[str]) -> None:
     assert command(tmp_path, "run.json", run_json=JSON).status == 0
     done = command(tmp_path, "run.json", *options)
-    said = b"treceval: run.json: no lines that could be mended, so nothing was written.\n"
+    said = b"treceval: run.json: it has no lines that could be fixed, so nothing was written.\n"
     assert (done.status, done.err) == (1, said)
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
 
@@ -128,7 +128,7 @@ def test_what_is_not_looked_for_does_not_remain(tmp_path: Path, options: list[st
 
 def test_a_warning_remains_and_is_no_failure(tmp_path: Path) -> None:
     done = command(tmp_path, "qrels.txt", "--scale", "0-1", "--fix", "out.txt", qrels_txt=b"1 0 a 1\n\n1 0 b 2\n")
-    told = ["note: out.txt: 1 blank line was removed (line 2)", "note: out.txt: what remains: 1 warning (Q312)"]
+    told = ["note: out.txt: 1 blank line was removed (line 2)", "note: out.txt: remaining: 1 warning (Q312)"]
     assert (done.status, notes(done)) == (0, told)
 
 
@@ -151,7 +151,7 @@ def test_errors_and_warnings_that_remain_are_counted_with_their_codes(tmp_path: 
     done = command(tmp_path, "qrels.txt", "--scale", "0-1", "--fix", "out.txt", qrels_txt=qrels)
     told = [
         "note: out.txt: 1 exact duplicate was removed (line 7)",
-        "note: out.txt: what remains: 2 errors (Q311), 2 warnings (Q312)",
+        "note: out.txt: remaining: 2 errors (Q311), 2 warnings (Q312)",
     ]
     assert (done.status, notes(done)) == (1, told)
 
@@ -159,7 +159,7 @@ def test_errors_and_warnings_that_remain_are_counted_with_their_codes(tmp_path: 
 def test_how_many_remain_does_not_depend_on_how_many_are_shown(tmp_path: Path) -> None:
     run = b"1 Q0 a 1 nan t\n\n1 Q0 b 2 nan t\n1 Q0 c 3 nan t\n"
     done = command(tmp_path, "run.txt", "--max", "1", "--fix", "out.txt", run_txt=run)
-    told = ["note: out.txt: 1 blank line was removed (line 2)", "note: out.txt: what remains: 3 errors (R104)"]
+    told = ["note: out.txt: 1 blank line was removed (line 2)", "note: out.txt: remaining: 3 errors (R104)"]
     assert notes(done) == told
 
 
@@ -173,7 +173,7 @@ def test_a_mended_copy_is_what_its_file_was_said_to_be_and_beside_the_same_judgm
     # Judgments say that a is relevant, and the ranking that it is not. Only of a judged ranking that is told.
     arguments = ["ranking.txt", "--as", "judged-ranking", "--qrels", "qrels.txt", "--fix", "out.txt"]
     done = command(tmp_path, *arguments, qrels_txt=QRELS, ranking_txt=b"1 Q0 a 0\n\n1 Q0 b 0\n2 Q0 c 1\n")
-    told = ["note: out.txt: 1 blank line was removed (line 2)", "note: out.txt: what remains: 1 warning (X210)"]
+    told = ["note: out.txt: 1 blank line was removed (line 2)", "note: out.txt: remaining: 1 warning (X210)"]
     assert (done.status, notes(done)) == (0, told)
 
 
@@ -183,7 +183,7 @@ def test_a_mended_copy_is_held_to_the_kind_that_its_file_was_said_to_be(tmp_path
         tmp_path, "lines.txt", "--as", "msmarco", "--fix", "out.txt", lines_txt=b"1 a 1\n1 Q0 b 2 3 t\n1 Q0 c 3 2 t\n"
     )
     assert done.status == 1
-    assert notes(done)[-1] == "note: out.txt: what remains: 2 errors (R101)"
+    assert notes(done)[-1] == "note: out.txt: remaining: 2 errors (R101)"
 
 
 # --- how findings look ---
@@ -454,7 +454,7 @@ def test_a_file_that_is_named_twice_is_not_mended_in_place_twice(tmp_path: Path)
     (tmp_path / "t.txt").write_bytes(b"1 Q0 a 1 2.5 t\n1 Q0 a 1 2.5 t\n")
     done = treceval(["check", "t.txt", "./t.txt", "--in-place"], folder=tmp_path)
     assert (done.status, done.out) == (1, b"")
-    assert done.err == b"./t.txt: this would be written twice. Name another file.\n"
+    assert done.err == b"./t.txt: two outputs would go to this file. Name another file.\n"
 
 
 def test_a_code_is_not_explained_beside_options_of_checking(tmp_path: Path) -> None:
@@ -462,8 +462,7 @@ def test_a_code_is_not_explained_beside_options_of_checking(tmp_path: Path) -> N
         done = treceval(["check", "--explain", "R104", *options], folder=tmp_path)
         assert (done.status, done.out) == (2, b"")
         assert done.err == (
-            b"treceval: --explain says what a code means; give it without options of checking."
-            b" See 'treceval check --help'.\n"
+            b"treceval: --explain explains a code; remove the other options. See 'treceval check --help'.\n"
         )
 
 
@@ -471,5 +470,5 @@ def test_a_scale_without_judgments_is_told(tmp_path: Path) -> None:
     (tmp_path / "run.txt").write_bytes(b"1 Q0 a 1 2.5 t\n")
     (tmp_path / "qrels.txt").write_bytes(b"1 0 a 1\n")
     done = treceval(["check", "run.txt", "--scale", "0-3"], folder=tmp_path)
-    assert (done.status, done.err) == (0, b"note: --scale is about labels, and no judgments were checked\n")
+    assert (done.status, done.err) == (0, b"note: --scale had no effect: no judgments were checked\n")
     assert treceval(["check", "run.txt", "--qrels", "qrels.txt", "--scale", "0-3"], folder=tmp_path).err == b""

@@ -155,7 +155,7 @@ def test_judgments_are_checked_too(home: Path) -> None:
     assert codes(done)[0] == "Q302"
     assert done.status == 1
     assert done.err.startswith(
-        b"note: the judgments cannot be read, so no file is looked at beside them, and the exit status is 1: qrels.txt:2: "
+        b"note: the judgments cannot be read, so no run is compared with them and the exit status is 1: qrels.txt:2: "
     )
 
 
@@ -164,7 +164,9 @@ def test_judgments_of_groups_that_cannot_be_read_as_others_are_a_failure(home: P
     (home / "qrels.txt").write_text("1 0 a 1\n1 1 a 0\n")
     done = check(home, "--qrels", "qrels.txt", "clean.txt", "--format", "json")
     assert (codes(done), done.status) == (["Q317"], 1)
-    said = b"note: the judgments cannot be read, so no file is looked at beside them, and the exit status is 1: qrels.txt:2: "
+    said = (
+        b"note: the judgments cannot be read, so no run is compared with them and the exit status is 1: qrels.txt:2: "
+    )
     assert done.err.startswith(said)
 
 
@@ -243,7 +245,7 @@ def test_what_comes_from_a_pipe_is_mended(home: Path, pipe: Callable[[str, bytes
 @needs_pipes
 def test_a_pipe_is_not_mended_in_place(home: Path) -> None:
     os.mkfifo(home / "run")
-    said = "treceval: run is no file, and cannot be mended in place; use --fix OUT."
+    said = "treceval: run is not a regular file and cannot be fixed in place; use --fix OUT."
     assert usage(home, "run", "--in-place") == said
 
 
@@ -303,14 +305,14 @@ def test_what_remains_is_told_and_decides_the_status(home: Path) -> None:
     assert done.status == 1
     assert done.err.decode().splitlines() == [
         "note: mended.txt: ranks of 2 queries were numbered from 1 (first: line 1)",
-        "note: mended.txt: what remains: 1 error (R121)",
+        "note: mended.txt: remaining: 1 error (R121)",
     ]
 
 
 def test_a_file_with_nothing_to_mend_is_copied(home: Path) -> None:
     done = check(home, "clean.txt", "--fix", "copy.txt")
     assert (home / "copy.txt").read_bytes() == CLEAN.encode()
-    assert (done.status, done.err) == (0, b"note: copy.txt: nothing to mend, so this is a copy\n")
+    assert (done.status, done.err) == (0, b"note: copy.txt: nothing to fix, so this is a copy\n")
 
 
 def test_copies_of_several_files_go_into_a_folder(home: Path) -> None:
@@ -333,7 +335,7 @@ def test_a_file_is_mended_in_place(home: Path) -> None:
 
 def test_a_file_with_nothing_to_mend_stays_the_file_it_is(home: Path) -> None:
     before = (home / "clean.txt").stat()
-    assert check(home, "clean.txt", "--in-place").err == b"note: clean.txt: nothing to mend\n"
+    assert check(home, "clean.txt", "--in-place").err == b"note: clean.txt: nothing to fix\n"
     after = (home / "clean.txt").stat()
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     assert len(list(home.iterdir())) == 6
@@ -342,13 +344,13 @@ def test_a_file_with_nothing_to_mend_stays_the_file_it_is(home: Path) -> None:
 @pytest.mark.parametrize("target", ["twice.txt", "./twice.txt", "qrels.txt"])
 def test_what_is_read_is_not_written_over(home: Path, target: str) -> None:
     done = check(home, "twice.txt", "--qrels", "qrels.txt", "--fix", target)
-    said = f"{target}: this is read, and would be written over. Name another file.\n"
+    said = f"{target}: this file is an input, and would be overwritten. Name another file.\n"
     assert (done.status, done.out, done.err.decode()) == (1, b"", said)
 
 
 def test_findings_and_a_copy_do_not_go_into_one_file(home: Path) -> None:
     done = check(home, "twice.txt", "--fix", "out.txt", "-o", "out.txt")
-    assert done.err == b"out.txt: this would be written twice. Name another file.\n"
+    assert done.err == b"out.txt: two outputs would go to this file. Name another file.\n"
     assert not (home / "out.txt").exists()
 
 
@@ -356,12 +358,12 @@ def test_two_files_of_one_name_do_not_go_into_one_folder(home: Path) -> None:
     (home / "sub").mkdir()
     (home / "sub" / "twice.txt").write_text(TWICE)
     done = check(home, "twice.txt", "sub/twice.txt", "--fix", "out")
-    assert done.err == b"out/twice.txt: this would be written twice. Name another file.\n"
+    assert done.err == b"out/twice.txt: two outputs would go to this file. Name another file.\n"
 
 
 def test_several_copies_need_a_folder(home: Path) -> None:
     done = check(home, "twice.txt", "ranks.txt", "--fix", "clean.txt")
-    said = b"clean.txt: of several files, copies go into a folder, and this is none. Name a folder.\n"
+    said = b"clean.txt: copies of several files need a folder, and this is not one. Name a folder.\n"
     assert (done.status, done.err) == (1, said)
 
 
@@ -370,7 +372,7 @@ def test_what_cannot_be_mended_leaves_no_file_and_the_others_are_mended(home: Pa
     done = check(home, "empty.txt", "twice.txt", "--fix", "out")
     assert done.status == 1
     first, *_ = done.err.decode().splitlines()
-    assert first == "treceval: empty.txt: no lines that could be mended, so nothing was written."
+    assert first == "treceval: empty.txt: it has no lines that could be fixed, so nothing was written."
     assert [path.name for path in (home / "out").iterdir()] == ["twice.txt"]
 
 
@@ -388,29 +390,29 @@ def test_what_cannot_be_mended_leaves_no_file_and_the_others_are_mended(home: Pa
         (["--ignore", "", "clean.txt"], "treceval: --ignore: there is no code ''."),
         (["--ignore", ",", "clean.txt"], "treceval: --ignore: there is no code ''."),
         (["--explain", "score-nam"], "treceval: --explain: there is no code 'score-nam'. Did you mean score-nan?"),
-        (["--explain", "R104", "clean.txt"], "treceval: --explain says what a code means; give it without files."),
+        (["--explain", "R104", "clean.txt"], "treceval: --explain explains a code; remove the files."),
         (
             ["--scale", "3", "clean.txt"],
-            "treceval: --scale is the least and the highest label, such as 0-3, not '3'.",
+            "treceval: --scale takes the lowest and the highest label, such as 0-3, not '3'.",
         ),
         (
             ["--scale", "3-0", "clean.txt"],
-            "treceval: --scale is the least and the highest label, such as 0-3, not '3-0'.",
+            "treceval: --scale takes the lowest and the highest label, such as 0-3, not '3-0'.",
         ),
         (["-", "--qrels", "-"], "treceval: Standard input (-) can be read only once."),
         (
             ["clean.txt", "--fix", "a", "--in-place"],
-            "treceval: --fix OUT writes a copy and --in-place does not; give one of them.",
+            "treceval: --fix and --in-place contradict each other; remove one of them.",
         ),
-        (["--qrels", "qrels.txt", "--fix", "a"], "treceval: Name the FILE to mend; --qrels is only checked."),
-        (["-", "--in-place"], "treceval: Standard input (-) cannot be mended in place; use --fix OUT."),
+        (["--qrels", "qrels.txt", "--fix", "a"], "treceval: Name the FILE to fix; --qrels is only checked."),
+        (["-", "--in-place"], "treceval: Standard input (-) cannot be fixed in place; use --fix OUT."),
         (
             ["clean.txt", "--fix", "-"],
-            "treceval: --fix writes a file, as findings go to standard output; name one.",
+            "treceval: --fix cannot write to standard output, where findings go; name a file.",
         ),
         (
             ["clean.txt", "-", "--fix", "a"],
-            "treceval: Standard input (-) has no name in a folder; mend it alone, with --fix FILE.",
+            "treceval: Standard input (-) has no file name to use in a folder; fix it on its own with --fix FILE.",
         ),
     ],
 )

@@ -71,9 +71,7 @@ def test_the_baseline_is_chosen_by_name_or_number() -> None:
 def test_a_baseline_that_is_not_there_is_refused() -> None:
     with pytest.raises(te.EvaluationError) as refused:
         te.compare(RUNS, QRELS, "map", baseline="bge")
-    assert str(refused.value) == (
-        "no run is called 'bge', which is to be the baseline. The runs are jaccard, bm25, minilm."
-    )
+    assert str(refused.value) == ("the baseline 'bge' is not among the runs. The runs are jaccard, bm25, minilm.")
 
 
 def test_every_test_can_be_asked_for() -> None:
@@ -112,7 +110,7 @@ def test_results_that_were_made_differently_are_refused_unless_forced() -> None:
         te.compare([one, two])
     assert str(refused.value) == (
         "map of jaccard and of bm25 were made differently: AP(rel=1,norm=relevant,ties=ordered) and "
-        "AP(rel=2,norm=relevant,ties=ordered). Score both in the same way, or force the comparison."
+        "AP(rel=2,norm=relevant,ties=ordered). Score both in the same way, or allow it with --force (force=True)."
     )
     assert te.compare([one, two], force=True)["map"].means[1] == pytest.approx(two.mean["map"])
 
@@ -161,14 +159,14 @@ def test_a_run_beside_saved_results_is_scored_as_they_were(tmp_path: Path) -> No
 
 
 def test_runs_without_judgments_are_refused() -> None:
-    with pytest.raises(te.EvaluationError, match=r"^judgments are needed to score runs\. Give qrels, or results"):
+    with pytest.raises(te.EvaluationError, match=r"^scoring runs needs judgments\. Give qrels, or results"):
         te.compare(RUNS)
 
 
 def test_one_run_is_not_compared() -> None:
     with pytest.raises(te.EvaluationError) as refused:
         te.compare(RUNS[:1], QRELS)
-    assert str(refused.value) == "there is one run to compare, and two or more are needed. Add another."
+    assert str(refused.value) == "there is one run to compare, but two or more are needed. Add another."
 
 
 def test_a_measure_without_a_number_for_each_query_is_refused() -> None:
@@ -291,7 +289,7 @@ def test_a_run_after_saved_results_without_judgments_is_refused(tmp_path: Path) 
     done = treceval(["compare", str(file), RUNS[1]])
     assert done.status == 1
     assert done.err.decode() == (
-        f"{RUNS[1]}: this is to be scored and needs judgments, but the first argument, {file}, has none. Give the "
+        f"{RUNS[1]}: scoring this run needs judgments, but the first argument, {file}, is not a judgments file. Give the "
         "judgments first.\n"
     )
 
@@ -301,11 +299,11 @@ def test_a_run_after_saved_results_without_judgments_is_refused(tmp_path: Path) 
     [
         ([], "Missing argument 'QRELS'."),
         (["a"], "Missing argument 'RUN RUN…'."),
-        (["a", "b", "--pairs", "--baseline", "b"], "--pairs compares each two runs and has no --baseline."),
-        (["a", "b", "--queries", "q"], "--queries goes with --per-query."),
-        (["a", "b", "--explain", "--format", "csv"], "--explain goes with the table."),
+        (["a", "b", "--pairs", "--baseline", "b"], "--pairs compares every pair of runs; remove --baseline."),
+        (["a", "b", "--queries", "q"], "--queries needs --per-query."),
+        (["a", "b", "--explain", "--format", "csv"], "--explain needs the table format, without --per-query and --agreement."),
         (["a", "b", "--per-query", "3", "--agreement", "5"],
-         "--per-query and --agreement print different things; give one of them."),
+         "--per-query and --agreement print different things; remove one of them."),
         (["-", "-"], "Standard input (-) can be read only once."),
     ],
 )  # fmt: skip
@@ -545,10 +543,10 @@ def test_results_of_another_version_are_compared_and_named() -> None:
 def test_options_of_scoring_are_refused_where_nothing_is_scored() -> None:
     results = [te.evaluate(QRELS, run, "map") for run in RUNS[:2]]
     with pytest.raises(
-        te.EvaluationError, match=r"^saved results are compared as they are: nothing is left to score\."
+        te.EvaluationError, match=r"^saved results are compared as they are, so scoring options are not used\."
     ):
         te.compare(results, complete=True)
-    with pytest.raises(te.EvaluationError, match=r"^all of these are results, for which no judgments are needed\."):
+    with pytest.raises(te.EvaluationError, match=r"^every file holds saved results, so judgments are not used\."):
         te.compare(results, QRELS)
 
 
@@ -576,7 +574,7 @@ def test_values_too_large_to_be_compared_are_refused() -> None:
         te.compare([results, dataclasses.replace(results, matrix=matrix, _rows={})])
     qid = results.qids[3]
     assert str(refused.value) == (
-        f"{RUNS[0]}: map of query '{qid}' is inf, which is too large to be compared. Compare another measure."
+        f"{RUNS[0]}: map of query '{qid}' is inf, which is too large to compare. Compare another measure."
     )
 
 
@@ -603,7 +601,7 @@ def test_numbers_of_numpy_are_settings() -> None:
 
 
 def test_one_path_is_no_list_of_runs() -> None:
-    with pytest.raises(te.EvaluationError, match=r"^runs are given as a list, not as one path: 'a\.txt'\."):
+    with pytest.raises(te.EvaluationError, match=r"^runs must be a list, not one path: 'a\.txt'\."):
         te.compare("a.txt", QRELS)
 
 
@@ -613,8 +611,8 @@ def test_a_first_argument_that_would_not_be_used_is_refused(tmp_path: Path) -> N
     done = treceval(["compare", RUNS[1], saved])
     assert done.status == 1
     assert done.err.decode() == (
-        f"{RUNS[1]}: all that follows are saved results, which need no judgments; a run beside them needs judgments "
-        "before it. Leave this out, or give the judgments first.\n"
+        f"{RUNS[1]}: all files after this hold saved results, which need no judgments; runs among them need judgments "
+        "first. Remove this file, or give the judgments first.\n"
     )
 
 
@@ -651,20 +649,20 @@ def test_a_file_that_is_read_is_not_written_over(command: list[str], tmp_path: P
         copy.write_bytes(Path(run).read_bytes())
     done = treceval([*command, QRELS, *map(str, copies), "-o", str(copies[0])])
     assert done.status == 1
-    assert done.err.decode() == f"{copies[0]}: this is read, and would be written over. Name another file.\n"
+    assert done.err.decode() == f"{copies[0]}: this file is an input, and would be overwritten. Name another file.\n"
     assert copies[0].read_bytes() == Path(RUNS[0]).read_bytes()
 
 
 def test_documents_go_with_queries() -> None:
     done = treceval(["compare", "a", "b", "--documents", "3"])
-    assert done.err.decode() == "treceval: --documents goes with --per-query. See 'treceval compare --help'.\n"
+    assert done.err.decode() == "treceval: --documents needs --per-query. See 'treceval compare --help'.\n"
 
 
 def test_a_test_that_there_is_not_is_refused_with_those_there_are() -> None:
     done = treceval(["compare", QRELS, *RUNS, "--test", "z"])
     assert (done.status, done.err.decode()) == (
         2,
-        "treceval: --test is one of t, wilcoxon, sign, randomisation and all, not 'z'. See 'treceval compare --help'.\n",
+        "treceval: --test must be one of t, wilcoxon, sign, randomisation or all, not 'z'. See 'treceval compare --help'.\n",
     )
 
 
@@ -688,7 +686,7 @@ def test_a_run_of_the_folder_is_not_left_out_and_written_over(command: list[str]
         done = treceval([*command, *arguments, "-o", str(output)])
         assert (done.status, done.err.decode()) == (
             1,
-            f"{output}: this is one of the runs, and would be written over. Name another file.\n",
+            f"{output}: this file is one of the runs, and would be overwritten. Name another file.\n",
         )
     assert output.read_bytes() == Path(RUNS[1]).read_bytes()
 

@@ -91,7 +91,7 @@ def test_lists_without_an_order_have_no_coefficient(function, one: list[float], 
 
 @pytest.mark.parametrize("function", [kendall_tau, tau_ap, tau_ap_b])
 def test_lists_of_different_lengths_are_refused(function) -> None:
-    message = "2 values cannot be compared with 3 in their order. Give a value for the same things."
+    message = "the orders of 2 and 3 values cannot be compared. Give both lists the same length."
     with pytest.raises(EvaluationError, match=f"^{re.escape(message)}$"):
         function(np.zeros(2), np.zeros(3))
 
@@ -211,13 +211,13 @@ def test_nothing_is_known_of_empty_lists() -> None:
 
 @pytest.mark.parametrize("p", [0, 1, -0.5, math.nan])
 def test_a_persistence_that_is_none_is_refused(p: float) -> None:
-    message = f"p of rank-biased overlap is between 0 and 1, and {p} is not. Give one such as p=0.9."
+    message = f"p of rank-biased overlap must be between 0 and 1, not {p}. Choose p=0.9, for example."
     with pytest.raises(MeasureError, match=f"^{re.escape(message)}$"):
         rbo("ab", "ab", p)
 
 
 def test_repeated_things_are_refused() -> None:
-    message = "'b' comes twice in a list. Give lists in which nothing is repeated."
+    message = "'b' occurs twice in a list. Give lists without repetitions."
     with pytest.raises(EvaluationError, match=f"^{re.escape(message)}$"):
         rbo("ab", "abcb")
 
@@ -251,7 +251,7 @@ def test_neither_order_is_the_truth() -> None:
 
 
 def test_two_systems_have_no_order_to_speak_of() -> None:
-    message = "2 runs have too little of an order to compare measures by. Compare three runs or more."
+    message = "2 runs are too few to compare how measures order them. Compare at least three runs."
     with pytest.raises(EvaluationError, match=f"^{re.escape(message)}$"):
         system_orders(comparison(compared("map", [0.2, 0.1])))
 
@@ -323,13 +323,13 @@ def test_queries_that_not_all_runs_have_do_not_count() -> None:
 
 
 def test_runs_without_a_query_in_common_are_refused() -> None:
-    message = "there is no query for which all runs have documents. Check that they are runs for the same queries."
+    message = "no query has documents of all runs. Check that the runs are for the same queries."
     with pytest.raises(EvaluationError, match=f"^{re.escape(message)}$"):
         overlap_of_runs([run_of(q1="ab"), run_of(q2="ab")], names=["one", "other"])
 
 
 def test_lists_of_no_documents_are_refused() -> None:
-    message = "lists of 0 documents cannot be compared. Give a depth of 1 or more."
+    message = "lists of 0 documents cannot be compared. Choose a depth of 1 or more."
     with pytest.raises(EvaluationError, match=f"^{re.escape(message)}$"):
         overlap_of_runs([run_of(q1="ab"), run_of(q1="ab")], names=["one", "other"], depth=0)
 

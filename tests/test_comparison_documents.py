@@ -327,7 +327,7 @@ def test_arithmetic_without_a_measure_or_a_signature_is_refused() -> None:
 def test_a_signature_of_other_judgments_is_refused() -> None:
     run = {"1": {"a": 1.0}}
     results = te.evaluate({"1": {"a": 1}}, run, "AP")
-    with pytest.raises(EvaluationError, match=r"is of other judgments: theirs are fff4dd91, these are [0-9a-f]{8}\."):
+    with pytest.raises(EvaluationError, match=r"was made with judgments fff4dd91, but these are [0-9a-f]{8}\."):
         with_documents([], te.Qrels({"1": {"a": 2}}), te.Run(run), te.Run(run), results.signature(0))
 
 
@@ -339,7 +339,7 @@ def test_a_run_that_is_not_the_one_that_was_compared_is_refused() -> None:
         with_documents([QueryDifference("1", 1.0, 0.25, 0.75)], te.Qrels(qrels), te.Run(run), te.Run(other), signature)
     assert str(caught.value) == (
         "<run>: AP(rel=1) of query '1' is 0.500000 here, and 0.250000 where it was compared. "
-        "Give the run that was scored."
+        "Use the run that was scored."
     )
 
 

@@ -415,7 +415,7 @@ def test_the_means_of_what_trec_eval_printed_are_the_averages_that_it_printed(ve
 def test_output_of_trec_eval_without_queries_is_refused(name: str) -> None:
     path = str(SHARED / "trec_eval-test" / name)
     assert is_saved(path)
-    assert refusal(path) == f"{name}: it has averages only, and comparing needs values by query. Save it with -q."
+    assert refusal(path) == f"{name}: it has only averages, but comparing needs values per query. Save it with -q."
 
 
 @needs_shared
@@ -423,7 +423,7 @@ def test_z_scores_of_trec_eval_are_refused() -> None:
     path = str(SHARED / "trec_eval-test" / "out.test.aqZ")
     assert is_saved(path)
     assert refusal(path) == (
-        "out.test.aqZ:1: these are z-scores ('Znum_ret'), which are not compared. Save the values themselves, "
+        "out.test.aqZ:1: these are z-scores ('Znum_ret'), which cannot be compared. Save the original values, "
         "without -Z."
     )
 
@@ -436,7 +436,7 @@ def test_averages_alone_are_refused(tmp_path: Path, format: str) -> None:
     path = str(tmp_path / "saved")
     assert treceval(["--format", format, "-o", path, QRELS, RUNS[0]]).status == 0
     assert is_saved(path)
-    assert refusal(path) == "saved: it has averages only, and comparing needs values by query. Save it with -q."
+    assert refusal(path) == "saved: it has only averages, but comparing needs values per query. Save it with -q."
 
 
 @pytest.mark.parametrize("format", ["csv", "json"])
@@ -445,7 +445,7 @@ def test_z_scores_are_refused(tmp_path: Path, format: str) -> None:
     message = refusal(scored(tmp_path, format, "-Z", norms))
     place = "saved.csv:2" if format == "csv" else "saved.json"
     assert message == (
-        f"{place}: these are z-scores ('Znum_rel_ret'), which are not compared. Save the values themselves, without -Z."
+        f"{place}: these are z-scores ('Znum_rel_ret'), which cannot be compared. Save the original values, without -Z."
     )
 
 
@@ -453,7 +453,7 @@ def test_ranges_are_refused(tmp_path: Path) -> None:
     path = str(tmp_path / "saved.csv")
     assert treceval(["-q", "--ties", "-m", "map", "--format", "csv", "-o", path, QRELS, RUNS[0]]).status == 0
     assert refusal(path) == (
-        "saved.csv:1: these are ranges over ties or unjudged documents, which are not compared. Save the values "
+        "saved.csv:1: these are ranges over ties or unjudged documents, which cannot be compared. Save the values "
         "themselves, without --ties and --unjudged."
     )
 
@@ -464,7 +464,7 @@ def test_ranges_in_json_are_refused(tmp_path: Path, option: str) -> None:
     assert treceval(["-q", option, "-m", "map", "--format", "json", "-o", path, QRELS, RUNS[0]]).status == 0
     assert is_saved(path)
     assert refusal(path) == (
-        "saved.json: these are ranges over ties or unjudged documents, which are not compared. Save the values "
+        "saved.json: these are ranges over ties or unjudged documents, which cannot be compared. Save the values "
         "themselves, without --ties and --unjudged."
     )
 
@@ -507,18 +507,17 @@ def test_results_that_are_nested_too_deeply_are_to_be_saved_again(tmp_path: Path
 
 
 LINES = {
-    "map\t1\t0.25\nmap\t1\t0.5\n": "saved.txt:2: measure 'map' comes twice for query '1'. Keep one of the two, or save "
-    "each run in a file of its own.",
-    "map\t1\t0.25\nmap\tall\t0.5\nmap\tall\t0.5\n": "saved.txt:3: measure 'map' comes twice for query 'all'. Keep one "
+    "map\t1\t0.25\nmap\t1\t0.5\n": "saved.txt:2: measure 'map' occurs twice for query '1'. Keep one of the two, or save "
+    "each run in its own file.",
+    "map\t1\t0.25\nmap\tall\t0.5\nmap\tall\t0.5\n": "saved.txt:3: measure 'map' occurs twice for query 'all'. Keep one "
     "of the two.",
-    "map\t1\tgood\n": "saved.txt:1: the value of measure 'map' for query '1' is 'good', which is no number. Write it "
+    "map\t1\tgood\n": "saved.txt:1: the value of measure 'map' for query '1' is 'good', which is not a number. Write it "
     "as 0.25 or 2.5e-1.",
-    "map\t1\t1_0\n": "saved.txt:1: the value of measure 'map' for query '1' is '1_0', which is no number. Write it as "
+    "map\t1\t1_0\n": "saved.txt:1: the value of measure 'map' for query '1' is '1_0', which is not a number. Write it as "
     "0.25 or 2.5e-1.",
-    "map\t1\tNaN\n": "saved.txt:1: the value of measure 'map' for query '1' is 'NaN', which is not finite. Leave out "
-    "what has no value.",
+    "map\t1\tNaN\n": "saved.txt:1: the value of measure 'map' for query '1' is 'NaN', which is not finite. Leave out queries without a value.",
     "map\t1\t0.5\nmap\tall\t-inf\n": "saved.txt:2: the value of measure 'map' for query 'all' is '-inf', which is not "
-    "finite. Leave out what has no value.",
+    "finite. Leave out queries without a value.",
     "map\t1\t1e999\n": "saved.txt:1: the value of measure 'map' for query '1' is '1e999', which is too large for a "
     "64-bit float. Is it the right number?",
     "map\t1\t0.5\nmap\t2\n": "saved.txt:2: 2 fields, but a line of saved results has 3 (measure qid value). Save it "
@@ -529,17 +528,16 @@ LINES = {
     "a run, which is to be scored.",
     "1 0 a 1\n": "saved.txt:1: 4 fields, but a line of saved results has 3 (measure qid value). This looks like "
     "judgments.",
-    "1\ta\t1\n": "saved.txt: neither '1' nor another name in it is a measure that is known here. Is it the right file?",
-    "relstring\t1\t'01'\nrunid\tall\tmine\n": "saved.txt: no measure of 'mine' has a number for a query. Save measures "
-    "that have, such as map, with -q.",
-    "map\t1\t0.5\0\n": "saved.txt:1: a NUL byte, so this is a binary file and no text. Give a text file of saved "
+    "1\ta\t1\n": "saved.txt: neither '1' nor any other name in it is a known measure. Is it the right file?",
+    "relstring\t1\t'01'\nrunid\tall\tmine\n": "saved.txt: no measure of 'mine' has a value per query. Save measures that have one, such as map, with -q.",
+    "map\t1\t0.5\0\n": "saved.txt:1: a NUL byte, so this is a binary file, not text. Give a text file of saved "
     "results.",
     "# nothing\n": "saved.txt: no data lines, only comments or blank lines. Is it the right file?",
     "": "saved.txt: the file is empty. Is it the right file?",
     "map\t1\t0.5\n# map: WorstRank|p:trec_eval-10|#:1|q:0123abcd|v:0.1.0\n": "saved.txt:2: the signature of 'map' "
     "cannot be read: unknown measure 'WorstRank'. 'treceval measures' lists them all.",
-    "map\t1\t0.5\n# map: AP|x\n": "saved.txt:2: the signature of 'map' cannot be read: 'AP|x' is no signature: 'x' is "
-    "not of the form key:value, or comes twice.",
+    "map\t1\t0.5\n# map: AP|x\n": "saved.txt:2: the signature of 'map' cannot be read: 'AP|x' is not a signature: 'x' is "
+    "not of the form key:value, or occurs twice.",
 }
 
 
@@ -550,12 +548,12 @@ def test_a_malformed_line_is_refused_with_its_place(tmp_path: Path, text: str) -
 
 ROWS = {
     "1,map\n": "saved.csv:2: 2 cells, but the header has 3. Is the line cut off?",
-    "1,map,0.5\n\n1,map,0.5\n": "saved.csv:4: measure 'map' comes twice for query '1'. Keep one of the two, or save "
-    "each run in a file of its own.",
+    "1,map,0.5\n\n1,map,0.5\n": "saved.csv:4: measure 'map' occurs twice for query '1'. Keep one of the two, or save "
+    "each run in its own file.",
     ",map,0.5\n": "saved.csv:2: a query id is empty. Give every query an id.",
-    "1,,0.5\n": "saved.csv:2: the name of a measure is empty. Give every measure its name.",
+    "1,,0.5\n": "saved.csv:2: the name of a measure is empty. Give every measure a name.",
     '1,map,"0.5\n': "saved.csv:2: the row cannot be read: unexpected end of data. Mend it.",
-    "1,map,\n": "saved.csv: no measure of 'a' has a number for a query. Save measures that have, such as map, with -q.",
+    "1,map,\n": "saved.csv: no measure of 'a' has a value per query. Save measures that have one, such as map, with -q.",
 }
 
 
@@ -566,7 +564,7 @@ def test_a_malformed_row_is_refused_with_its_place(tmp_path: Path, rows: str) ->
 
 HEADERS = {
     "query,measure,a,\n": "saved.csv:1: column 4 has no name. Give every run a name.",
-    "query,measure,a,a\n": "saved.csv:1: two columns are called 'a'. Rename one.",
+    "query,measure,a,a\n": "saved.csv:1: two columns are named 'a'. Rename one.",
 }
 
 
@@ -599,27 +597,27 @@ def test_the_least_json_is_read(tmp_path: Path) -> None:
 
 
 DOCUMENTS = {
-    document({"1": {"map": "good"}}): "the value of measure 'map' for query '1' is 'good', which is no number. Write "
-    "it as 0.25 or 2.5e-1.",
+    document(
+        {"1": {"map": "good"}}
+    ): "the value of measure 'map' for query '1' is 'good', which is not a number. Write it as 0.25 or 2.5e-1.",
     document({"1": {"map": float("nan")}}): "the value of measure 'map' for query '1' is 'nan', which is not finite. "
-    "Leave out what has no value.",
-    document({"1": {"map": None}}): "query '1' of run 'a' has something else than a number. Save it again with "
+    "Leave out queries without a value.",
+    document({"1": {"map": None}}): "query '1' of run 'a' has a value that is not a number. Save it again with "
     "treceval -q --format json.",
-    document({"1": {"map": True}}): "query '1' of run 'a' has something else than a number. Save it again with "
+    document({"1": {"map": True}}): "query '1' of run 'a' has a value that is not a number. Save it again with "
     "treceval -q --format json.",
-    document({"1": [0.5]}): "query '1' of run 'a' has something else where an object is expected. Save it again with "
-    "treceval -q --format json.",
-    document({"1": {"map": 0.5}}, tag=7): "run 1 has something else than text in 'tag'. Save it again with treceval "
+    document({"1": [0.5]}): "query '1' of run 'a' is not an object. Save it again with treceval -q --format json.",
+    document({"1": {"map": 0.5}}, tag=7): "run 1 has 'tag' that is not text. Save it again with treceval "
     "-q --format json.",
-    document({"1": {"map": 0.5}}, missing=[1]): "run 'a' has something else than ids of queries in 'missing'. Save it "
+    document({"1": {"map": 0.5}}, missing=[1]): "run 'a' has 'missing' that is not a list of query ids. Save it "
     "again with treceval -q --format json.",
     document({"": {"map": 0.5}}): "a query id is empty. Give every query an id.",
     document({"1": {"map": 0.5}}).replace('"map": 0.5', '"map": 0.5, "map": 0.5'): "query '1' of run 'a' has 'map' "
     "twice. Keep one of the two.",
-    '{"treceval_py": "0.1.0", "runs": []}': "this JSON has no results of treceval_py. Save them with treceval -q "
+    '{"treceval_py": "0.1.0", "runs": []}': "this JSON does not hold results of treceval_py. Save them with treceval -q "
     "--format json.",
-    '{"1": {"a": 0.5}}': "this JSON has no results of treceval_py. Save them with treceval -q --format json.",
-    document({"1": {"map": 0.5}}) + "\n}": "something follows the end of the JSON object. Take it out.",
+    '{"1": {"a": 0.5}}': "this JSON does not hold results of treceval_py. Save them with treceval -q --format json.",
+    document({"1": {"map": 0.5}}) + "\n}": "text follows the end of the JSON object. Remove it.",
 }
 
 
@@ -828,7 +826,7 @@ def test_a_file_and_a_link_to_it_that_are_both_named_are_refused(runs: Path) -> 
     (runs / "latest.txt").symlink_to("runs/b.txt")
     with pytest.raises(te.InputError) as error:
         run_files(["runs/b.txt", "latest.txt"])
-    assert str(error.value) == "latest.txt: it is the same file as runs/b.txt. Leave one out."
+    assert str(error.value) == "latest.txt: it is the same file as runs/b.txt. Remove one."
 
 
 def test_other_paths_stay_in_their_order(runs: Path) -> None:
@@ -841,9 +839,9 @@ def test_other_paths_stay_in_their_order(runs: Path) -> None:
         (["runs/older"], "runs/older: it has no files."),
         (["runs/*.run"], "runs/*.run: no file matches."),
         (["runs/old*"], "runs/old*: no file matches."),
-        (["runs/b.txt", "runs"], "runs/b.txt: it is given twice. Leave one out."),
-        (["runs/b.txt", "./runs/older/../b.txt"], "./runs/older/../b.txt: it is given twice. Leave one out."),
-        (["-", "-"], "-: it is given twice. Leave one out."),
+        (["runs/b.txt", "runs"], "runs/b.txt: it is given twice. Remove one."),
+        (["runs/b.txt", "./runs/older/../b.txt"], "./runs/older/../b.txt: it is given twice. Remove one."),
+        (["-", "-"], "-: it is given twice. Remove one."),
     ],
 )
 def test_what_stands_for_no_file_or_comes_twice_is_refused(runs: Path, paths: list[str], message: str) -> None:
@@ -892,17 +890,17 @@ def test_runs_are_called_as_asked() -> None:
             ["x", "x"],
             ["a.txt", "b.txt"],
             "tag",
-            "runs a.txt and b.txt are both called 'x'. Name them by files, or rename one.",
+            "runs a.txt and b.txt are both named 'x'. Name them by files, or rename one.",
         ),
         (
             ["x", "y"],
             ["x/a.txt", "y/a.txt"],
             "file",
-            "runs x/a.txt and y/a.txt are both called 'a'. Name them by tags, or rename one.",
+            "runs x/a.txt and y/a.txt are both named 'a'. Name them by tags, or rename one.",
         ),
-        (["x", "x"], ["a", "a"], "tag", "two runs of a are both called 'x'. Name them by files, or rename one."),
+        (["x", "x"], ["a", "a"], "tag", "two runs of a are both named 'x'. Name them by files, or rename one."),
         (["x", ""], ["a", "b"], "tag", "run b has no tag. Name runs by files."),
-        (["x", "y"], ["a", "b"], "name", "runs are not named by 'name'. Choose 'tag' or 'file'."),
+        (["x", "y"], ["a", "b"], "name", "runs cannot be named by 'name'. Choose 'tag' or 'file'."),
     ],
 )
 def test_names_that_do_not_tell_runs_apart_are_refused(

@@ -106,7 +106,10 @@ CALLS: dict[str, Callable[..., object]] = {
 def test_a_scoring_beside_other_options_is_refused(name: str, option: dict[str, Any]) -> None:
     with pytest.raises(MeasureError) as caught:
         CALLS[name](scoring=te.Scoring(["map"]), **option)
-    assert str(caught.value) == "scoring= already has every scoring option. Remove the others, or put them into it."
+    assert (
+        str(caught.value)
+        == "scoring= already has every scoring option. Remove the other options, or put them into scoring."
+    )
 
 
 def test_a_scoring_beside_measures_is_refused() -> None:
@@ -131,9 +134,9 @@ def test_runs_are_compared_as_a_signature_says() -> None:
 
 def test_a_board_and_explanations_begin_from_a_profile(run_file: str) -> None:
     scoring = te.Scoring(signatures=[te.evaluate(QRELS, RUN, "AP").signatures["AP"]])
-    with pytest.raises(MeasureError, match="a board is made by a profile, not by signatures"):
+    with pytest.raises(MeasureError, match="boards are scored by a profile, not by signatures"):
         te.board(QRELS, [run_file], scoring=scoring)
-    with pytest.raises(MeasureError, match="an explanation begins from a profile, not from a signature"):
+    with pytest.raises(MeasureError, match="an explanation starts from a profile, not from a signature"):
         te.explain(QRELS, RUN, scoring=scoring)
 
 

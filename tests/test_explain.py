@@ -592,8 +592,8 @@ FORM = "is not of the form NAME=VALUE. Write nDCG@10=0.3498, for example."
         ("a\nb=x\x1b", f"claim 'a\\nb=x\\x1b' {FORM}"),
         ("map=0.3=0.4", "unknown measure 'map=0.3'. Did you mean map or GMAP? 'treceval measures' lists them all."),
         ("mapp=0.3", "unknown measure 'mapp'. Did you mean map or GMAP or AP? 'treceval measures' lists them all."),
-        ("P=0.3", "claim 'P=0.3' is about 9 measures. Name one, such as P@10."),
-        ("runid=3", "measure runid has no number to explain. Choose another one."),
+        ("P=0.3", "claim 'P=0.3' names 9 measures. Name one, such as P@10."),
+        ("runid=3", "measure runid has no value to explain. Choose another measure."),
     ],
 )
 def test_a_claim_that_is_none_is_refused(claim: str, line: str, tmp_path: Path) -> None:
@@ -608,16 +608,15 @@ def test_a_claim_that_is_none_is_refused(claim: str, line: str, tmp_path: Path) 
         (["--against", "rank"], 2, "treceval: unknown profile 'rank'. Did you mean ranx?"),
         (["-m", "mapp"], 2, ("treceval: unknown measure 'mapp'. Did you mean map or GMAP or AP? 'treceval measures' lists "
          "them all.")),
-        (["-m", "relstring"], 2, "treceval: measure relstring has no number to explain. Choose another one."),
-        (["-m", "alpha_nDCG@10"], 2, "treceval: measure alpha_nDCG@10 has no number to explain. Choose another one."),
-        (["--query", "q9"], 1, "qrels: query 'q9' is not judged. Choose one that is."),
-        (["--query", "q\x1b9"], 1, "qrels: query 'q\\x1b9' is not judged. Choose one that is."),
-        (["--query", "q1", "--claim", "AP=1"], 2, ("treceval: --query shows the arithmetic of one query; give it without "
-         "--claim and --against. See 'treceval explain --help'.")),
-        (["--query", "q1", "-m", "alpha_nDCG@10"], 2, ("treceval: measure alpha_nDCG@10 has no number to explain. Choose "
+        (["-m", "relstring"], 2, "treceval: measure relstring has no value to explain. Choose another measure."),
+        (["-m", "alpha_nDCG@10"], 2, "treceval: measure alpha_nDCG@10 has no value to explain. Choose another measure."),
+        (["--query", "q9"], 1, "qrels: query 'q9' is not judged. Choose a judged query."),
+        (["--query", "q\x1b9"], 1, "qrels: query 'q\\x1b9' is not judged. Choose a judged query."),
+        (["--query", "q1", "--claim", "AP=1"], 2, ("treceval: --query shows the arithmetic of one query; remove --claim and --against. See 'treceval explain --help'.")),
+        (["--query", "q1", "-m", "alpha_nDCG@10"], 2, ("treceval: measure alpha_nDCG@10 has no value to explain. Choose "
          "another one.")),
-        (["--query", "q1", "-m", "relstring"], 2, ("treceval: measure relstring has no number to explain. Choose another "
-         "one.")),
+        (["--query", "q1", "-m", "relstring"], 2, ("treceval: measure relstring has no value to explain. Choose another "
+         "measure.")),
         (["--query", "q1", "--profile", "nope"], 2, None),
         (["-l", "-1"], 2, None),
         (["-l", "x"], 2, None),
@@ -847,8 +846,8 @@ def test_a_plugin_that_cannot_be_used_is_refused(
 @pytest.mark.parametrize(
     ("measure", "line"),
     [
-        ("shape", "measure shape returned values of shape (7,) for 2 queries. A measure returns one value a query."),
-        ("fails", "measure fails, which is fails in mine.py:17, failed: KeyError: 'no\\nsuch'. Mend the function."),
+        ("shape", "measure shape returned values of shape (7,) for 2 queries. Return one value per query."),
+        ("fails", "measure fails, defined by fails in mine.py:17, failed: KeyError: 'no\\nsuch'. Fix the function."),
         ("words", None),
     ],
 )

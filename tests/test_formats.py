@@ -1025,14 +1025,14 @@ def test_the_command_says_what_it_took_a_file_for(
     run_command("--kind", "run", "in.json", "-")
     assert capfdbinary.readouterr() == (
         b"1 0 a 1\n1 Q0 a 1 1.0 run\n",
-        b"note: in.json: all values are whole numbers: taken for judgments. --kind run says otherwise.\n",
+        b"note: in.json: all values are whole numbers, so this is read as judgments; for a run, add --kind run.\n",
     )
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "-", "--to", "parquet"], "Parquet is no text for standard output: name a file."),
+        (["run", "-", "--to", "parquet"], "Parquet is binary and not written to standard output; name a file."),
         (
             ["run", "out", "--to", "csv"],
             "Invalid value for '--to': 'csv' is not one of trec_results, msmarco, json, jsonl, parquet, qrels, beir.",

@@ -161,32 +161,23 @@ def test_a_single_submission_below_the_mark_to_pass_ends_with_status_3(assignmen
         (["qrels.txt", "in"], "treceval: Missing option '-o': the folder to write to. See 'treceval grade --help'."),
         (
             ["qrels.txt", "in", "-o", "o", "--single"],
-            "treceval: --single prints a grade and writes nothing; leave out -o. See 'treceval grade --help'.",
+            "treceval: --single prints a grade and writes no files; remove -o. See 'treceval grade --help'.",
         ),
         (
             ["qrels.txt", "in", "--single", "--workers", "2"],
-            (
-                "treceval: --single grades one submission, in one process; leave out --workers."
-                " See 'treceval grade --help'."
-            ),
+            ("treceval: --single grades one submission in one process; remove --workers. See 'treceval grade --help'."),
         ),
         (
             ["--workers", "2", "--example-rules"],
-            (
-                "treceval: --example-rules prints rules and grades nothing; leave out the rest."
-                " See 'treceval grade --help'."
-            ),
+            ("treceval: --example-rules only prints rules; remove the other arguments. See 'treceval grade --help'."),
         ),
         (
             ["qrels.txt", "--example-rules"],
-            (
-                "treceval: --example-rules prints rules and grades nothing; leave out the rest."
-                " See 'treceval grade --help'."
-            ),
+            ("treceval: --example-rules only prints rules; remove the other arguments. See 'treceval grade --help'."),
         ),
         (
             ["-", "in", "-o", "o"],
-            "treceval: Standard input (-) cannot be graded from; name files. See 'treceval grade --help'.",
+            "treceval: Grading cannot read standard input (-); name files. See 'treceval grade --help'.",
         ),
     ],
 )
@@ -708,7 +699,7 @@ def test_a_single_submission_finds_its_claims_in_the_table_of_a_class(assignment
 def test_student_is_of_a_single_submission(assignment: Path) -> None:
     done = grade(assignment, "--student", "ada")
     assert done.err == (
-        b"treceval: --student names who a single submission is from; add --single. See 'treceval grade --help'.\n"
+        b"treceval: --student names the student of a single submission; add --single. See 'treceval grade --help'.\n"
     )
 
 

@@ -193,7 +193,7 @@ def test_a_file_that_cannot_be_read_is_named(folder: Path, name: str, message: s
 @pytest.mark.parametrize("arguments", [["ranking"], ["ranking", "second"]], ids=len)
 def test_it_stands_in_place_of_judgments_and_run(folder: Path, arguments: list[str]) -> None:
     done = treceval(["--judged-ranking", "ranking", *arguments], folder=folder)
-    message = "treceval: --judged-ranking FILE stands in place of QRELS and RUN. See 'treceval --help'.\n"
+    message = "treceval: --judged-ranking FILE replaces QRELS and RUN; remove them. See 'treceval --help'.\n"
     assert (done.status, done.out, done.err.decode()) == (2, b"", message)
 
 

@@ -501,14 +501,14 @@ def test_no_query_in_common_shows_the_ids_of_both(folder: Folder) -> None:
     run = b"".join(b"q%d Q0 a 1 1 t\n" % number for number in range(1, 6))
     assert folder.refused(run=run) == (
         "run: no query of q1, q2, q3, … (5 queries) is judged: qrels has 1, 2 (2 queries). "
-        "Check that both belong together and write query ids alike."
+        "Check that both files belong together and use the same query ids."
     )
 
 
 def test_no_query_in_common_of_one_is_written_in_the_singular(folder: Folder) -> None:
     assert folder.refused(qrels=b"001 0 a 1\n", run=b"1 Q0 a 1 1 t\n") == (
         "run: no query of 1 (1 query) is judged: qrels has 001 (1 query). "
-        "Check that both belong together and write query ids alike."
+        "Check that both files belong together and use the same query ids."
     )
 
 
@@ -567,7 +567,7 @@ def test_a_group_that_judges_twice_is_refused(folder: Folder) -> None:
     )
 
 
-ASK = "Ask for other measures, or say how to read the file (-R)."
+ASK = "Choose other measures, or name the file's format (-R)."
 
 
 @pytest.mark.parametrize(
@@ -658,7 +658,7 @@ USAGE: dict[str, str] = {
         + ", ".join(f"'{name}'" for name in ("trec", *FORMATS, "coursework"))
         + f". {SEE}"
     ),
-    "--profile foo qrels run": "unknown profile 'foo'. There are " + ", ".join(PROFILES) + ".",
+    "--profile foo qrels run": "unknown profile 'foo'. Choose one of " + ", ".join(PROFILES) + ".",
     "--profile trec_eval-8 qrels run": "unknown profile 'trec_eval-8'. Did you mean trec_eval-9?",
     "-l abc qrels run": f"Invalid value for '-l' / '--level' / '--level_for_rel': 'abc' is not a whole number. {SEE}",
     "-l -1 qrels run": f"Invalid value for '-l' / '--level' / '--level_for_rel': -1 is not 0 or more. {SEE}",

@@ -271,7 +271,7 @@ def test_a_profile_that_ranks_by_lines_has_no_ties(folder: Path) -> None:
 
 # Refused --------------------------------------------------------------------------------------------
 
-ONLY = "treceval: --ties and --unjudged print ranges of values; leave out {}. See 'treceval --help'.\n"
+ONLY = "treceval: --ties and --unjudged print ranges of values; remove {}. See 'treceval --help'.\n"
 
 
 def left_out(option: str) -> str:
@@ -315,16 +315,15 @@ REFUSED = [
         ["--ties", "-m", "infAP"],
         2,
         (
-            "treceval: for infAP it is not known which order of ties is the best or the worst. "
-            "Ask for others, such as map, P_10, recip_rank or ndcg_cut_10.\n"
+            "treceval: --ties does not support infAP. "
+            "Choose another measure, such as map, P_10, recip_rank or ndcg_cut_10.\n"
         ),
     ),
     (
         ["--unjudged", "-m", "bpref"],
         2,
         (
-            "treceval: for bpref it is not known which labels of unjudged documents give the "
-            "extremes. Ask for others, such as map, P_10, ndcg_cut_10 or rbp_binary.\n"
+            "treceval: --unjudged does not support bpref. Choose another measure, such as map, P_10, ndcg_cut_10 or rbp_binary.\n"
         ),
     ),
     (
@@ -332,7 +331,7 @@ REFUSED = [
         1,
         (
             "qrels: measure P_avgjg_5 needs judgments by groups (qrels_jg), but these are "
-            "relevance judgments (qrels). Ask for other measures, or say how to read the file (-R).\n"
+            "relevance judgments (qrels). Choose other measures, or name the file's format (-R).\n"
         ),
     ),
     (
@@ -360,7 +359,7 @@ def test_what_is_not_known_is_said_in_one_line(folder: Path, options: list[str],
 def test_ranges_over_groups_are_refused(folder: Path) -> None:
     (folder / "groups").write_text("1 A a 1\n1 B b 1\n")
     done = treceval(["--ties", "-m", "StRecall@5", "groups", "run"], folder=folder)
-    message = "groups: ranges are known only with relevance judgments (qrels).\n"
+    message = "groups: ranges need relevance judgments (qrels).\n"
     assert (done.status, done.out, done.err.decode()) == (1, b"", message)
 
 
@@ -390,7 +389,7 @@ def test_only_what_is_asked_for_is_computed() -> None:
 
 def test_the_rank_column_is_refused_for_ties_only() -> None:
     run = te.read_run(io.BytesIO(FILES["run"].encode()))
-    with pytest.raises(te.EvaluationError, match="by the rank column, in which there are no ties"):
+    with pytest.raises(te.EvaluationError, match="by the rank column, which has no ties"):
         te.assess(QRELS, run, profile="msmarco")
     found = te.assess(QRELS, run, profile="msmarco", ties=False)
     # Every judged document counts as relevant (level 0): a stands first in query 1, d in query 2; query 3 is missing.

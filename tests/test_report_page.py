@@ -194,15 +194,15 @@ def test_the_plots_hold_the_numbers_of_the_table() -> None:
 
 
 def test_plots_and_runs_that_are_not_there_are_refused() -> None:
-    with pytest.raises(MeasureError, match=r"^there is no plot named pie\. The plots are: bars, "):
+    with pytest.raises(MeasureError, match=r"^unknown plot 'pie'\. Choose one of bars, "):
         image(payload(), "pie")
-    with pytest.raises(MeasureError, match=r"^there is no run number 8\. The runs have the numbers from 0 to 7\.$"):
+    with pytest.raises(MeasureError, match=r"^run 8 does not exist\. Runs are numbered 0 to 7\.$"):
         image(payload(), "scatter", runs=(0, 8))
     with pytest.raises(MeasureError, match=r"^the measure ERR is not in the comparison\. It has: AP, "):
         image(payload(), "bars", measure="ERR")
-    with pytest.raises(MeasureError, match=r"^there is no image format named gif\. The formats are: png, svg\.$"):
+    with pytest.raises(MeasureError, match=r"^unknown image format 'gif'\. Choose png or svg\.$"):
         image(payload(), "bars", "gif")
-    with pytest.raises(EvaluationError, match=r"^the plot overlap cannot be drawn of these: curves need"):
+    with pytest.raises(EvaluationError, match=r"^the plot overlap cannot be drawn from these: curves need"):
         image(payload(curves=False), "overlap")
 
 
@@ -530,11 +530,11 @@ def test_the_plots_of_the_command_are_those_of_the_report() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Say where to write: -o FILE, --png PLOT=FILE or --svg PLOT=FILE."),
+        ([], "Missing output: add -o FILE, --png PLOT=FILE or --svg PLOT=FILE."),
         (["--png", "bars"], "Invalid value for '--png': 'bars' is not of the form PLOT=FILE, such as bars=bars.png."),
-        (["-o", "-"], "A page or a plot is written to a file, not to standard output (-)."),
-        (["-o", "x.html", "--of", "a", "b"], "--of says which runs --png and --svg show; give one of these."),
-        (["--svg", "pie=x"], f"Invalid value for '--svg': there is no plot 'pie'; the plots are {', '.join(PLOTS)}."),
+        (["-o", "-"], "Pages and plots cannot be written to standard output (-); name a file."),
+        (["-o", "x.html", "--of", "a", "b"], "--of selects the runs of --png and --svg; add one of these."),
+        (["--svg", "pie=x"], f"Invalid value for '--svg': unknown plot 'pie'; choose one of {', '.join(PLOTS)}."),
     ],
 )
 def test_where_to_write_must_be_said(arguments: list[str], message: str) -> None:
@@ -547,7 +547,7 @@ def test_one_file_is_not_written_twice(tmp_path: Path) -> None:
     runs = [str(DATA / "runs" / f"{name}.txt") for name in ("bm25", "minilm")]
     plots = ["--png", f"bars={tmp_path}/a.png", "--png", f"scatter={tmp_path}/a.png"]
     done = treceval(["report", str(DATA / "qrels.tsv"), *runs, *plots])
-    assert done.err.decode() == f"{tmp_path}/a.png: this would be written twice. Name another file.\n"
+    assert done.err.decode() == f"{tmp_path}/a.png: two outputs would go to this file. Name another file.\n"
 
 
 def test_nothing_is_written_where_a_plot_cannot_be_drawn(tmp_path: Path) -> None:

@@ -227,7 +227,7 @@ def test_there_must_be_a_table_for_each_run() -> None:
     with pytest.raises(EvaluationError) as refused:
         report_payload(comparison(), qrels=QRELS, runs=[ONE])
     assert str(refused.value) == (
-        "there are 1 tables for the 2 runs that were compared. Give one for each, in their order."
+        "there are 1 tables for the 2 runs that were compared. Give one table per run, in the same order."
     )
 
 
@@ -375,7 +375,7 @@ def test_curves_need_the_judgments_of_the_comparison() -> None:
     with pytest.raises(EvaluationError) as refused:
         curves_of(basis_of(comparison()), Qrels({"2": {"a": 1}}), [ONE])
     assert str(refused.value) == (
-        "query 1, which was compared, is not judged in <judgments>. Give the judgments with which the runs were scored."
+        "the compared query 1 is not judged in <judgments>. Use the judgments that the runs were scored with."
     )
 
 
@@ -515,7 +515,7 @@ def test_a_tie_matters_exactly_where_another_order_changes_the_first_ranks() -> 
 def test_a_run_judged_without_its_ties_is_refused() -> None:
     with pytest.raises(EvaluationError) as refused:
         tied_queries(judge(QRELS, ONE), 1, 10)
-    assert str(refused.value) == "the judged run does not say which documents are tied. Judge it with tied=True."
+    assert str(refused.value) == "the judged run has no information about ties. Judge it with tied=True."
 
 
 def test_ties_are_told_of_the_run_that_has_them() -> None:
@@ -693,4 +693,4 @@ def test_runs_in_another_order_are_refused() -> None:
     )
     with pytest.raises(EvaluationError) as refused:
         report_payload(comparison(), runs=[two, one])
-    assert str(refused.value) == "the runs are in another order than they were compared in. Order them likewise."
+    assert str(refused.value) == "the runs are not in the order of the comparison. Give them in that order."

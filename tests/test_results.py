@@ -384,7 +384,7 @@ def test_measures_that_need_different_judgments_are_refused_together(tmp_path: P
     assert refused.status == 1
     assert refused.err == (
         b"treceval: measure alpha_nDCG@5 needs judgments by groups (qrels_jg), and map relevance judgments (qrels). Compute "
-        b"them in two commands.\n"
+        b"them in two separate commands.\n"
     )
 
 

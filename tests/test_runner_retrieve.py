@@ -140,7 +140,7 @@ def test_a_run_without_a_line_is_not_scored(tmp_path: Path, capfdbinary: pytest.
     assert retrieve(DATA, "-o", tmp_path / "run.txt", *arguments) == 0
     printed = capfdbinary.readouterr()
     assert printed.out == b""
-    told = f"note: {tmp_path}/run.txt: no query found anything; the run is empty and is not scored."
+    told = f"note: {tmp_path}/run.txt: no query found any document; the run is empty and is not scored."
     assert printed.err.decode().splitlines()[-1] == told
     assert (tmp_path / "run.txt").read_bytes() == b""
 
@@ -326,10 +326,10 @@ def test_a_model_without_a_statement_of_its_pooling_needs_one(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--retriever", "bm25", "--pooling", "cls"], "--pooling goes with --retriever dense."),
-        (["--retriever", "jaccard", "--k1", "2"], "--k1 goes with --retriever bm25."),
-        (["--search-parameters", "nprobe=4"], "--search-parameters goes with --index."),
-        (["--ray", "auto", "--device", "cpu"], "--device does not go with --ray."),
+        (["--retriever", "bm25", "--pooling", "cls"], "--pooling needs --retriever dense."),
+        (["--retriever", "jaccard", "--k1", "2"], "--k1 needs --retriever bm25."),
+        (["--search-parameters", "nprobe=4"], "--search-parameters needs --index."),
+        (["--ray", "auto", "--device", "cpu"], "--device cannot be used with --ray."),
     ],
 )
 def test_options_that_would_be_ignored_are_refused(
@@ -593,7 +593,9 @@ def test_an_interruption_says_how_to_go_on(tiny: str, tmp_path: Path) -> None:
     )
     assert done.returncode == -2, done.stderr
     again = " ".join(["treceval", *arguments])
-    assert done.stderr.splitlines()[-1] == (f"interrupted: what is encoded is kept in run.txt.work. To go on: {again}")
+    assert done.stderr.splitlines()[-1] == (
+        f"interrupted: embeddings so far are kept in run.txt.work. To resume: {again}"
+    )
     assert len(list((tmp_path / "run.txt.work" / "passages").glob("*.npy"))) == 2
     assert not (tmp_path / "run.txt").exists()
 

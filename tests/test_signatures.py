@@ -475,22 +475,22 @@ def test_any_other_judgment_has_another_hash(change: dict[str, int]) -> None:
 # Refused --------------------------------------------------------------------------------------------
 
 NOT_CLEAR = [
-    ("", "'' is no signature: it has no profile. Copy all of it."),
-    ("AP(rel=1)", "'AP(rel=1)' is no signature: it has no profile. Copy all of it."),
-    (AP[:17], "'AP(rel=1)|p:trec_' is no signature: it has no queries. Copy all of it."),
-    (AP.rpartition("|")[0], f"'AP(rel=1)|p:trec_eval-10|#:2|q:{HASH}' is no signature: it has no version. Copy all of it."),
-    (f"{AP}|", f"'{AP}|' is no signature: '' is not of the form key:value, or comes twice."),
-    (f"{AP}|depth", f"'{AP}|depth' is no signature: 'depth' is not of the form key:value, or comes twice."),
-    (f"{AP}|#:3", f"'{AP}|#:3' is no signature: '#:3' is not of the form key:value, or comes twice."),
-    (f"{AP}|topics:3", f"signature '{AP}|topics:3' has the unknown part 'topics'. Is it of a later version?"),
-    (f"{AP}|queries:2", f"signature '{AP}|queries:2' has the unknown part '#'. Is it of a later version?"),
-    (f"{AP}|ties:up", "ties:up is no convention. There is docid-desc, docid-asc, line."),
-    (f"{AP}|depth:-1", "depth:-1 is no convention. There is all, or a whole number."),
-    (f"{AP}|width:16", "width:16 is no convention. There is 64, 32."),
+    ("", "'' is not a signature: it has no profile. Copy the whole signature."),
+    ("AP(rel=1)", "'AP(rel=1)' is not a signature: it has no profile. Copy the whole signature."),
+    (AP[:17], "'AP(rel=1)|p:trec_' is not a signature: it has no queries. Copy the whole signature."),
+    (AP.rpartition("|")[0], f"'AP(rel=1)|p:trec_eval-10|#:2|q:{HASH}' is not a signature: it has no version. Copy the whole signature."),
+    (f"{AP}|", f"'{AP}|' is not a signature: '' is not of the form key:value, or occurs twice."),
+    (f"{AP}|depth", f"'{AP}|depth' is not a signature: 'depth' is not of the form key:value, or occurs twice."),
+    (f"{AP}|#:3", f"'{AP}|#:3' is not a signature: '#:3' is not of the form key:value, or occurs twice."),
+    (f"{AP}|topics:3", f"signature '{AP}|topics:3' has the unknown part 'topics'. Was it made by a later version?"),
+    (f"{AP}|queries:2", f"signature '{AP}|queries:2' has the unknown part '#'. Was it made by a later version?"),
+    (f"{AP}|ties:up", "ties:up is not a convention. Choose one of docid-desc, docid-asc, line."),
+    (f"{AP}|depth:-1", "depth:-1 is not a convention. Choose all, or a whole number."),
+    (f"{AP}|width:16", "width:16 is not a convention. Choose one of 64, 32."),
     (AP.replace("-10", "-8"), "unknown profile 'trec_eval-8'. Did you mean trec_eval-9?"),
     (AP.replace("AP", "APP"), "unknown measure 'APP(rel=1)'. Did you mean AP or map or gap? 'treceval measures' lists them all."),
-    (AP.replace("AP(rel=1)", "P"), f"'{AP.replace('AP(rel=1)', 'P')}' is no signature: 'P' is not one measure."),
-    (AP.replace("#:2", "#:two"), f"'{AP.replace('#:2', '#:two')}' is no signature: 'two' is no number of queries."),
+    (AP.replace("AP(rel=1)", "P"), f"'{AP.replace('AP(rel=1)', 'P')}' is not a signature: 'P' is not one measure."),
+    (AP.replace("#:2", "#:two"), f"'{AP.replace('#:2', '#:two')}' is not a signature: 'two' is not a number of queries."),
     (AP.replace("rel=1", "rel=x"), "measure 'AP(rel=x)': 'x' is not a whole number. See 'treceval measures' for its parameters."),
 ]  # fmt: skip
 
@@ -511,8 +511,8 @@ def test_a_number_of_thousands_of_digits_is_refused() -> None:
 
 def test_other_judgments_are_refused(folder: Path) -> None:
     message = (
-        f"signature '{AP}' is of other judgments: theirs are {HASH}, these are {sha('1 a 1')}. "
-        "Give the judgments that it was made with."
+        f"signature '{AP}' was made with judgments {HASH}, but these are {sha('1 a 1')}. "
+        "Use the judgments that it was made with."
     )
     with pytest.raises(te.EvaluationError) as caught:
         te.evaluate({"1": {"a": 1}}, RUN, signature=AP)
@@ -524,7 +524,7 @@ def test_other_judgments_are_refused(folder: Path) -> None:
 
 @pytest.mark.parametrize("other", [AP, AP.replace("trec_eval-10", "ranx")])
 def test_two_signatures_of_one_measure_are_refused(folder: Path, other: str) -> None:
-    message = "two signatures have the same measure. Repeat them one after the other."
+    message = "two signatures describe the same measure. Repeat them in separate calls or commands."
     with pytest.raises(te.MeasureError) as caught:
         te.evaluate(QRELS, RUN, signature=[AP, other])
     assert str(caught.value) == message
@@ -535,7 +535,7 @@ def test_two_signatures_of_one_measure_are_refused(folder: Path, other: str) -> 
 def test_no_signature_at_all_is_refused() -> None:
     with pytest.raises(te.MeasureError) as caught:
         te.evaluate(QRELS, RUN, signature=[])
-    assert str(caught.value) == "no signature to repeat."
+    assert str(caught.value) == "signatures must not be empty. Give at least one."
 
 
 OPTIONS: list[dict[str, Any]] = [
@@ -558,13 +558,16 @@ def test_options_beside_a_signature_are_refused(options: dict[str, Any]) -> None
 )
 def test_options_beside_a_signature_are_a_usage_error(folder: Path, options: list[str]) -> None:
     done = treceval([*options, "--repeat", AP, "qrels", "run"], folder=folder)
-    message = f"treceval: --repeat says how to score; leave out {options[0]}. See 'treceval --help'.\n"
+    message = f"treceval: --repeat already fixes how to score; remove {options[0]}. See 'treceval --help'.\n"
     assert (done.status, done.out, done.err.decode()) == (2, b"", message)
 
 
 def test_control_characters_of_a_signature_are_shown(folder: Path) -> None:
     done = treceval(["--repeat", "a\nb\x1b[31m", "qrels", "run"], folder=folder)
-    assert done.err.decode() == "treceval: 'a\\nb\\x1b[31m' is no signature: it has no profile. Copy all of it.\n"
+    assert (
+        done.err.decode()
+        == "treceval: 'a\\nb\\x1b[31m' is not a signature: it has no profile. Copy the whole signature.\n"
+    )
 
 
 # What can be compared -------------------------------------------------------------------------------
@@ -591,7 +594,7 @@ DIFFERENT: list[tuple[str, te.Results, te.Results, str]] = [
 @pytest.mark.parametrize(("what", "one", "other", "said"), DIFFERENT, ids=[case[0] for case in DIFFERENT])
 def test_what_was_made_differently_is_not_compared(what: str, one: te.Results, other: te.Results, said: str) -> None:
     (name,) = one.names
-    message = f"{name} of mine and of mine were made differently: {said}. Score both in the same way, or force the comparison."
+    message = f"{name} of mine and of mine were made differently: {said}. Score both in the same way, or allow it with --force (force=True)."
     with pytest.raises(te.EvaluationError) as caught:
         te.check_comparable([one, other])
     assert str(caught.value) == message

@@ -22,18 +22,18 @@ __all__ = [
 
 
 class TrecevalError(Exception):
-    """Anything that treceval_py refuses, with what is wrong and what to do about it.
+    """Base class of all errors of treceval_py: what is wrong, and what to do.
 
     Parameters
     ----------
     what : str
-        What is wrong: what was expected and what was found, without a final full stop.
+        What is wrong, expected and found, without a final full stop.
     todo : str, optional
-        What the reader can do about it, with its full stop.
+        What to do about it, with a full stop.
     file : str, optional
-        The file's name as it was given.
+        The file, as the caller named it.
     line : int, optional
-        The line of the file, from 1, counting every line of it.
+        The line of the file, from 1; every line counts.
     """
 
     status = 1
@@ -78,15 +78,15 @@ class InputError(TrecevalError):
 
 
 class RepeatedDocumentError(InputError):
-    """A file in which a document comes twice in a query."""
+    """A file with a document that occurs twice in a query."""
 
 
 class DataError(TrecevalError, ValueError):
-    """Python data (dictionaries, frames, arrays) that are no judgments or no run."""
+    """Python data (dictionaries, frames, arrays) that are not valid judgments or not a valid run."""
 
 
 class EvaluationError(TrecevalError, ValueError):
-    """Judgments, a run and measures that do not fit together, such as no query in common."""
+    """Judgments, run and measures that do not fit together, for example without a common query."""
 
 
 class OutputError(TrecevalError):
@@ -100,8 +100,8 @@ class MeasureError(TrecevalError, ValueError):
 
 
 class UnknownMeasureError(MeasureError):
-    """A name that is no measure and no nickname."""
+    """A name that is neither a measure nor a nickname."""
 
 
 class RunnerError(TrecevalError, ValueError):
-    """Settings, models or saved embeddings that retrieval cannot work with, or a package that is not installed."""
+    """Settings, models or saved embeddings that retrieval cannot use, or a package that is not installed."""

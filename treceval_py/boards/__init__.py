@@ -1,1 +1,1 @@
-"""Boards: all runs of a folder in order, and what is kept of them between two boards."""
+"""Boards: all runs of a folder in order, with a cache of their results."""

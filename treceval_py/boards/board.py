@@ -1,4 +1,4 @@
-"""A board: all runs of a folder in the order of a measure, with what to know before one is called the best."""
+"""A board: all runs of a folder ranked by a measure, with the caveats to know before calling one the best."""
 
 from __future__ import annotations
 
@@ -134,30 +134,30 @@ class BoardSettings(NamedTuple):
 
 
 class Board(NamedTuple):
-    """Runs in the order of their first measure.
+    """Runs ranked by the first measure.
 
     Attributes
     ----------
     runs : tuple of BoardRun, length S
-        The runs, best first; of equal ones in the order of their names.
+        The runs, best first; equal ones by name.
     measures : tuple of str, length M
         The measures.
     queries : tuple of int, length M
-        Over how many queries each is averaged.
+        Number of queries that each is averaged over.
     settings : BoardSettings
         How the board was made.
     difference : float
-        Tukey's honestly significant difference of the first measure; NaN where there is nothing to test.
+        Tukey's honestly significant difference of the first measure; NaN if there is nothing to test.
     judgments_name : str
         Where the judgments come from.
     signatures : tuple of Signature, length M
-        How each number was made.
+        How each value was computed.
     notes : tuple of str
         What was left out or assumed.
     errors : tuple of Unscored
-        The files that could not be scored, which are no reason to leave out the others.
+        The files that could not be scored.
     scored : int
-        How many runs were scored now; the others were known by the hash of their bytes.
+        Number of runs scored now; the others came from the cache.
     version : str
         The version of treceval_py.
     """
@@ -198,7 +198,7 @@ def board(
     threads: int | None = None,
     after: Callable[[], None] | None = None,
 ) -> Board:
-    """Put all runs of a folder in the order of a measure.
+    """Rank all runs of a folder by a measure.
 
     Parameters
     ----------
@@ -207,35 +207,33 @@ def board(
     runs : path, or sequence of paths
         Folders, patterns such as ``runs/*.gz``, and files.
     measures : name, Measure, or iterable of them, optional
-        What is computed; the first one decides the order. By default AP, nDCG@10, RR and P@10, or what the profile
-        computes.
+        Measures to compute; the first decides the order. Default: AP, nDCG@10, RR and P@10, or the profile's.
     level, depth, judged_only, collection_size, profile, scoring, run_format
-        As of `evaluate`.
+        As in `evaluate`.
     signature
         Refused: a board is made by a profile.
     complete : bool, optional
-        Whether judged queries that a run lacks count (as empty rankings). Default: True, so that all runs are averaged
-        over the same queries, whatever one of them lacks. Otherwise queries that the profile leaves out of one run are
-        left out of all of them, and one run with few queries leaves few queries to the others.
+        Count judged queries that a run lacks as empty rankings. Default: True, so that all runs are averaged over the
+        same queries. Otherwise a query that the profile leaves out of one run is left out of all, so one run with few
+        queries leaves few to the others.
     judgment_format : str, optional
-        The format of the judgments; by default it is recognised.
+        Format of the judgments. Default: recognised.
     by : {"tag", "file"}, optional
-        By what runs are named; by default by their tags where these are different, else by their files.
+        How runs are named. Default: by tag if tags are unique, else by file.
     without : sequence of path
-        Files that are none of the runs where a folder or a pattern has them, such as the judgments. The cache never is.
+        Files to skip when a folder or pattern matches them, such as the judgments. The cache is always skipped.
     alpha : float
-        Level of significance of the letters, above 0 and below 1.
+        Significance level of the letters, above 0 and below 1.
     confidence : float
-        Of the intervals, above 0 and below 1.
+        Confidence level of the intervals, above 0 and below 1.
     cache : path, optional
-        The file that keeps what runs came to. A run whose bytes are in it is not scored again, if measures,
-        conventions, judgments and version are the same. Runs that are not asked for now stay in it while their files
-        are there. Measures of one's own are computed each time.
+        File to cache results in, by the hash of each run file. A cached run is not scored again if measures,
+        conventions, judgments and version are the same. Other runs stay in the cache while their files exist. Your own
+        measures are never cached.
     threads : int, optional
-        How many files are hashed and scored at a time, from 1 to 256; by default as many as there are cores for this
-        process.
+        Number of files to hash and score at once, 1 to 256. Default: one per available core.
     after : callable, optional
-        Is called after each file that was scored.
+        Called after each scored file.
 
     Returns
     -------
@@ -267,7 +265,7 @@ def board(
     options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
     options = options.beside(scoring)
     if options.signatures is not None:
-        raise MeasureError("a board is made by a profile, not by signatures", "Give measures and a profile.")
+        raise MeasureError("boards are scored by a profile, not by signatures", "Give measures and a profile.")
     named = profile_of(options.profile)
     asked, left_out = _measures(options.measures, named)
     options = replace(options, measures=asked, profile=named, complete=options.complete is not False)
@@ -294,7 +292,7 @@ def _paths(runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> S
 def _measures(
     given: str | Measure | Iterable[str | Measure] | None, profile: Profile
 ) -> tuple[list[Measure], list[str]]:
-    """Return the measures of the board, the one that decides the order first, and what is left out of sets."""
+    """Return the measures of the board, the deciding one first, and the measures omitted from sets."""
     if given is None and profile.measures == DEFAULT_MEASURES:
         return list(parse_measures(USUAL)), []
     if given is None:
@@ -338,7 +336,7 @@ class _Scorer:
 
     @property
     def key(self) -> list[str]:
-        """All that decides what is kept of a run, but for the run."""
+        """Everything besides the run that decides its cached result."""
         signatures = self.signatures([()] * len(self.measures))
         return [*(each.long for each in signatures), f"format:{self.reading.run_format}"]
 
@@ -367,7 +365,7 @@ class _Scorer:
         tied = _tied_queries(judging, run, results) if relevance and isinstance(run, Run) else None
         # A file that was changed and changed back would pass; one that somebody is writing does not.
         if digest_of_file(file) != digest:
-            raise InputError("the file changed while it was read", "Run again when nothing writes to it.", file=file)
+            raise InputError("the file changed while it was read", "Run again once it is complete.", file=file)
         contradictions = results.contradictions
         return Entry(
             *(results.tag, results.qids, values, results.missing, _judged_share(results, self.reach), tied),
@@ -376,7 +374,7 @@ class _Scorer:
 
 
 def _check_size(values: FloatArray, results: Results) -> None:
-    """Refuse values of which there is no mean, or no standard deviation that a float could hold."""
+    """Refuse values whose mean or standard deviation does not fit a float."""
     beyond = np.argwhere(np.abs(values) > MOST)
     if len(beyond):
         row, column = beyond[0].tolist()
@@ -447,7 +445,7 @@ def _entries_of(
     workers: int | None,
     after: Callable[[], None] | None,
 ) -> tuple[_Known, list[str], int]:
-    """Return what each file came to, from the cache or scored now; notes; and how many were scored."""
+    """Return the result of each file, from the cache or scored now; notes; and the number scored."""
     path, notes = None if cache is None else os.fspath(cache), list[str]()
     if path is not None and scorer.own:
         notes.append(f"nothing is kept for the next time: {', '.join(scorer.own)} may change without notice.")
@@ -491,7 +489,7 @@ def _keep(
     wanted: dict[str, str],
     given: Sequence[str],
 ) -> list[str]:
-    """Write what runs came to, these and others that are still there, if that is not what is written already."""
+    """Write the results of these runs and of others that still exist, unless the cache already has them."""
     now = {digest: place_of(file, path) for digest, file in wanted.items()}
     others = still_there(cached, path, {place_of(file, path) for file in given})
     entries = {digest: cached.entries[digest] for digest in others} | there
@@ -507,7 +505,9 @@ def _digest(file: str) -> str | Unscored:
         if file == "-":
             raise InputError("standard input cannot be put on a board", "Name a file or a folder.")
         if os.path.exists(file) and not os.path.isfile(file):
-            raise InputError("is no regular file, and so cannot be known again", "Copy it to a file.", file=file)
+            raise InputError(
+                "is not a regular file, so it cannot be recognised again", "Copy it to a regular file.", file=file
+            )
         return digest_of_file(file)
     except TrecevalError as error:
         return _unscored(file, error)
@@ -516,7 +516,7 @@ def _digest(file: str) -> str | Unscored:
 def _scored(scorer: _Scorer, file: str, digest: str) -> Entry | Unscored:
     try:
         if scorer.reading.run_format is None and is_saved(file):
-            what = "this has results and is no run, and boards are made of runs"
+            what = "this holds saved results, but boards need runs"
             raise InputError(what, "Compare saved results with treceval compare.", file=file)
         return scorer.entry(file, digest)
     except TrecevalError as error:
@@ -629,7 +629,7 @@ def _groups(column: Aligned, settings: BoardSettings) -> tuple[float, tuple[str,
 
 
 def _about_queries(scorer: _Scorer, known: _Known, columns: Sequence[Aligned]) -> list[str]:
-    """Say what is done about queries that some runs lack."""
+    """Describe how queries that some runs lack are treated."""
     notes = []
     over = len(columns[0].qids)
     same = f"all means are over the same {over} {'query' if over == 1 else 'queries'}."
@@ -651,7 +651,7 @@ def _about_queries(scorer: _Scorer, known: _Known, columns: Sequence[Aligned]) -
 
 
 def _warnings(known: _Known, names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Say of each run what to know about it."""
+    """Return the warnings about each run."""
     first: dict[str, str] = {}
     found = []
     for name, digest, entry in zip(names, known.digests, known.entries, strict=True):

@@ -1,4 +1,4 @@
-"""What runs came to, kept between two boards: a file that knows runs by the hash of their bytes.
+"""Cache of board results, keyed by the hash of each run file.
 
 It is JSON, packed as its name says, and nothing in it is executed. Numbers are kept as the bytes of float64, so that
 they come back as they were.
@@ -41,7 +41,7 @@ FORMAT = 2
 
 
 class Entry(NamedTuple):
-    """What a run came to.
+    """Result of a run.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ def cache_beside(runs: Sequence[str]) -> str | None:
 
 
 def read_cache(path: str, key: Sequence[str], measures: int) -> Cached:
-    """Read what was kept for the same question.
+    """Read the results cached for the same settings.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def read_cache(path: str, key: Sequence[str], measures: int) -> Cached:
         failure = error.what
     # Whatever is wrong with what it says, all of it can be computed again.
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
-        failure = "it does not say what a cache says"
+        failure = "it does not hold what a cache holds"
     return Cached({}, {}, f"the cache {path} cannot be used ({failure}) and is made again.")
 
 
@@ -215,7 +215,7 @@ def still_there(kept: Cached, cache: str, now: Container[str]) -> dict[str, str]
 
 
 def write_cache(path: str, key: Sequence[str], entries: Mapping[str, Entry], files: Mapping[str, str]) -> str:
-    """Write what runs came to, whole or not at all; two that write at once leave what one of them wrote.
+    """Write results, whole or not at all; of two concurrent writers one wins.
 
     Parameters
     ----------

@@ -100,7 +100,7 @@ def _interval(run: BoardRun, digits: int) -> str:
 
 
 def sentences(board: Board) -> list[str]:
-    """Say how a board was made and what its columns mean, as plain text without control characters."""
+    """Describe how a board was made and what its columns mean, as plain text without control characters."""
     first, settings = visible(board.measures[0]), board.settings
     said = [_over(board)] if board.runs else ["No run could be scored."]
     said += [f"Ranked by {first}; runs with equal means share a rank."] if len(board.runs) > 1 else []
@@ -130,7 +130,7 @@ def _over(board: Board) -> str:
 
 
 def _signatures(board: Board) -> tuple[str, ...]:
-    """Say how each number was made, and with what."""
+    """Describe how each value was computed, and with what."""
     pairs = zip(board.measures, board.signatures, strict=True)
     lines = [f"{measure}: {signature.short}" for measure, signature in pairs if board.runs]
     return (*lines, f"treceval_py {board.version}")

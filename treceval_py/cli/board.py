@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 __all__ = ["board"]
 
-HELP = """Put all runs of a folder in the order of their means: a leaderboard.
+HELP = """Rank all runs of a folder by their means: a leaderboard.
 
-RUNS are folders, patterns or files. The first measure decides the order; letters are groups of runs that do not differ
-significantly, by Tukey's test. A judged query that a run lacks counts as an empty ranking. What runs came to is kept in
-their folder, in .treceval-board.json.gz, by the hash of their bytes, so that only new and changed runs are scored.
+RUNS are folders, patterns or files. The first measure decides the order; runs that share a letter do not differ
+significantly by Tukey's test. A judged query that a run lacks counts as an empty ranking. Results are cached in
+.treceval-board.json.gz in the runs' folder; only new or changed runs are scored again.
 
 \b
 treceval board qrels.txt runs/
 treceval board qrels.txt runs/ -m nDCG@10 -m RR@10 --format html -o board.html
 treceval board qrels.txt 'runs/2026-*.gz' --no-cache
 
-A file that cannot be scored gets a line on standard error, the others their places, and the exit status is 1.
+A file that cannot be scored is reported on standard error and left off the board; the exit status is then 1.
 """
 
 
@@ -36,16 +36,12 @@ A file that cannot be scored gets a line on standard error, the others their pla
 @click.argument("qrels", metavar="QRELS")
 @click.argument("runs", metavar="RUNS…", nargs=-1, required=True)
 @scoring_options("map, ndcg_cut.10, recip_rank, P.10")
-@flag("--common", help="Average over the queries that all runs have, as the profile says, not over all judged ones.")
-@decimal("--alpha", default=0.05, help="Level of significance of the letters [0.05].")
-@decimal("--confidence", default=0.95, help="Confidence of the intervals [0.95].")
-@click.option(
-    "--names", "by", type=click.Choice(["tag", "file"]), help="Name runs by tags or files [what tells apart]."
-)
-@click.option(
-    "--cache", metavar="FILE", help="Keep what runs came to in FILE [where all runs are in one folder, there]."
-)
-@flag("--no-cache", help="Score all runs, and keep nothing.")
+@flag("--common", help="Average over the queries that all runs have, not over all judged queries.")
+@decimal("--alpha", default=0.05, help="Significance level of the letters [0.05].")
+@decimal("--confidence", default=0.95, help="Confidence level of the intervals [0.95].")
+@click.option("--names", "by", type=click.Choice(["tag", "file"]), help="Name runs by tag or by file [tag if unique].")
+@click.option("--cache", metavar="FILE", help="Cache results in FILE [in the runs' folder, if they share one].")
+@flag("--no-cache", help="Score all runs, and use no cache.")
 @format_option()
 @digits_option
 @output_option
@@ -68,9 +64,11 @@ def board(
 ) -> None:
     """Make a board: hash, score what is new, order, print."""
     if cache is not None and no_cache:
-        raise click.UsageError("--no-cache keeps nothing; leave out --cache.")
+        raise click.UsageError("--cache and --no-cache contradict each other; remove one of them.")
     if common and scoring.complete:
-        raise click.UsageError("-c averages over all judged queries, and --common over those that all runs have.")
+        raise click.UsageError(
+            "-c averages over all judged queries, --common over those that all runs have; remove one of them."
+        )
     if "-" in runs:
         raise click.UsageError("Standard input (-) cannot be put on a board; name a file or a folder.")
     from treceval_py.boards.board import board as made

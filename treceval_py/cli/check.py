@@ -27,21 +27,21 @@ __all__ = ["check"]
 KIND_NAMES = ("run", "msmarco", "qrels", "judged-ranking")
 """Those of `lint.rows.KINDS`, likewise."""
 
-HELP = """Check runs and judgments line by line, and say all that is wrong.
+HELP = """Check runs and judgments line by line, and report every problem.
 
-Each finding has its line and column, a severity and a code. An error is what scoring refuses, or what other programs
-make wrong numbers of without a word; a warning is likely a mistake; a note is good to know. With --qrels, the judgments
-are checked, too, and runs are looked at beside them: queries and documents that they lack, ids that look alike.
+Each finding has a line and column, a severity and a code. Errors stop scoring, or make other programs silently report
+wrong numbers. Warnings are probable mistakes. Notes are for information. With --qrels, the judgments are checked too,
+and runs are compared with them: missing queries and documents, ids that look alike.
 
 \b
 treceval check run.txt
 treceval check --qrels qrels.txt runs/*.txt
-treceval check --explain R104             what a code means, and what to do
-treceval check --fix mended.txt run.txt   a copy in which is mended what loses nothing
+treceval check --explain R104            what a code means, and what to do
+treceval check --fix fixed.txt run.txt   write a copy with all lossless fixes applied
 treceval check --select R1 --ignore R111 --format json run.txt
 
---fix mends encodings, line ends, white space, blank lines, exact duplicates, and ranks that say nothing; never what
-would need a guess. The exit status is 1 if there are errors (with --strict, warnings), after --fix if there still are.
+--fix repairs encodings, line ends, white space, blank lines, exact duplicates and meaningless ranks; it never guesses.
+The exit status is 1 if there are errors (with --strict, also for warnings); with --fix, if any remain.
 """
 
 
@@ -56,21 +56,23 @@ class Settings(NamedTuple):
 
 @click.command("check", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("files", metavar="FILE…", nargs=-1)
-@click.option("--qrels", metavar="QRELS", help="Judgments: check them, and look at runs beside them.")
-@click.option("--explain", metavar="CODE", help="Say what a code means and what to do; 'all' says it of all of them.")
-@click.option("--as", "kind", type=click.Choice(KIND_NAMES), help="What each FILE is [recognised].")
+@click.option("--qrels", metavar="QRELS", help="Judgments: check them, and compare runs with them.")
+@click.option("--explain", metavar="CODE", help="Explain a code and what to do about it, or 'all' codes.")
+@click.option("--as", "kind", type=click.Choice(KIND_NAMES), help="Type of each FILE [recognised].")
 @format_option("text", ["text", *FORMATS, "github"])
 @click.option(
-    "--select", multiple=True, metavar="CODES", help="Look for these only: R104, or R1 for all that begin so."
+    "--select", multiple=True, metavar="CODES", help="Report only these codes: R104, or R1 for all that begin with R1."
 )
-@click.option("--ignore", multiple=True, metavar="CODES", help="Leave these out.")
-@flag("--strict", help="Warnings make the exit status 1, too.")
+@click.option("--ignore", multiple=True, metavar="CODES", help="Don't report these codes.")
+@flag("--strict", help="Exit with status 1 for warnings too.")
 @number("--max", "most", default=100, help="Show at most N findings of each code and file; 0 shows all [100].")
 @click.option(
-    "--scale", metavar="LOW-HIGH", help="The labels that judgments may have, such as 0-3 (and -1, -2: not judged)."
+    "--scale",
+    metavar="LOW-HIGH",
+    help="Valid labels of judgments, such as 0-3 (-1 and -2, not judged, are always valid).",
 )
-@click.option("--fix", metavar="OUT", help="Write a mended copy to OUT; of several files, into the folder OUT.")
-@flag("--in-place", help="Mend the files themselves.")
+@click.option("--fix", metavar="OUT", help="Write a fixed copy to OUT; for several files, into the folder OUT.")
+@flag("--in-place", help="Fix the files themselves.")
 @click.option("-o", "--output", metavar="FILE", help="Write the findings to FILE, whole or not at all.")
 @click.pass_context
 def check(
@@ -89,7 +91,7 @@ def check(
     in_place: bool,
     output: str | None,
 ) -> None:
-    """Check, print, mend."""
+    """Check, print, fix."""
     if explain is not None:
         put(_explanation(ctx, explain), output)
         return
@@ -114,14 +116,14 @@ def check(
         styled = output_format in ("text", "table")
         put(check_output(checked, output_format, style_for(output)), output, styled=styled)
         if scale is not None and not any(each.kind is None or each.kind.rel is not None for each in checked):
-            note("--scale is about labels, and no judgments were checked")
+            note("--scale had no effect: no judgments were checked")
         if output_format in ("csv", "tsv", "json", "github") and (hidden := left_out(checked)):
             note(hidden)
         if targets:
-            mending = _Mending(judgments, settings, in_place)
+            fixing = _Fixing(judgments, settings, in_place)
             before = checked[-len(files) :]
-            checked[-len(files) :] = map(mending.remains, sources, targets, before)
-            failed = failed or mending.failed
+            checked[-len(files) :] = map(fixing.remains, sources, targets, before)
+            failed = failed or fixing.failed
     if failed or any(each.errors or each.unread or (strict and each.warnings) for each in checked):
         ctx.exit(1)
 
@@ -169,48 +171,50 @@ def _judgments(path: str | None, settings: Settings, opened: ExitStack) -> tuple
     try:
         return checked, read_qrels(source())
     except TrecevalError as error:
-        note(f"the judgments cannot be read, so no file is looked at beside them, and the exit status is 1: {error}")
+        note(f"the judgments cannot be read, so no run is compared with them and the exit status is 1: {error}")
         return checked, None
 
 
-# -- mending -------------------------------------------------------------------------------------------------------
+# -- fixing -------------------------------------------------------------------------------------------------------
 
 
 def _targets(files: Sequence[str], fix: str | None, in_place: bool) -> list[str]:
-    """Return where the mended copies go; nothing where none is wanted."""
+    """Return the paths of the fixed copies; none if no fixing was asked for."""
     if fix is None and not in_place:
         return []
     if fix is not None and in_place:
-        raise click.UsageError("--fix OUT writes a copy and --in-place does not; give one of them.")
+        raise click.UsageError("--fix and --in-place contradict each other; remove one of them.")
     if not files:
-        raise click.UsageError("Name the FILE to mend; --qrels is only checked.")
+        raise click.UsageError("Name the FILE to fix; --qrels is only checked.")
     if fix is None:
         for each in filter(_is_stream, files):
-            named = "Standard input (-)" if each == "-" else f"{visible(each)} is no file, and"
-            raise click.UsageError(f"{named} cannot be mended in place; use --fix OUT.")
+            named = "Standard input (-)" if each == "-" else f"{visible(each)} is not a regular file and"
+            raise click.UsageError(f"{named} cannot be fixed in place; use --fix OUT.")
         return list(files)
     if fix == "-":
-        raise click.UsageError("--fix writes a file, as findings go to standard output; name one.")
+        raise click.UsageError("--fix cannot write to standard output, where findings go; name a file.")
     if len(files) == 1 and not (os.path.isdir(fix) or fix.endswith("/")):
         return [fix]
     if "-" in files:
-        raise click.UsageError("Standard input (-) has no name in a folder; mend it alone, with --fix FILE.")
+        raise click.UsageError(
+            "Standard input (-) has no file name to use in a folder; fix it on its own with --fix FILE."
+        )
     if os.path.exists(fix) and not os.path.isdir(fix):
-        raise OutputError("of several files, copies go into a folder, and this is none", "Name a folder.", file=fix)
+        raise OutputError("copies of several files need a folder, and this is not one", "Name a folder.", file=fix)
     return [os.path.join(fix, os.path.basename(each)) for each in files]
 
 
-class _NothingToMendError(Exception):
-    """Ends the writing of a file that would be what it was."""
+class _NothingToFixError(Exception):
+    """Stops writing a file that would not change."""
 
 
-class _Mending:
-    """Writes mended copies, and says what was mended and what remains.
+class _Fixing:
+    """Writes fixed copies, and reports the fixes and the remaining findings.
 
     Attributes
     ----------
     failed : bool
-        Whether a file could not be mended.
+        Whether a file could not be fixed.
     """
 
     def __init__(self, judgments: Qrels | None, settings: Settings, in_place: bool) -> None:
@@ -220,10 +224,10 @@ class _Mending:
         self._in_place = in_place
 
     def remains(self, source: Callable[[], Source], target: str, found: Checked) -> Checked:
-        """Mend a file, and return what a check finds then; what it found before where nothing was written."""
+        """Fix a file and check it again; return the earlier findings if nothing was written."""
         if found.kind is None:
             self.failed = True
-            say(f"treceval: {visible(found.file)}: no lines that could be mended, so nothing was written.")
+            say(f"treceval: {visible(found.file)}: it has no lines that could be fixed, so nothing was written.")
             return found
         try:
             done = self._written(source, target, found.kind)
@@ -232,18 +236,18 @@ class _Mending:
             say(f"{error} Nothing was written.")
             return found
         if done is None:
-            note(f"{target}: nothing to mend")
+            note(f"{target}: nothing to fix")
             return found
-        note(f"{target}: {'; '.join(done.repairs) or 'nothing to mend, so this is a copy'}")
+        note(f"{target}: {'; '.join(done.repairs) or 'nothing to fix, so this is a copy'}")
         again = _checked(lambda: target, self._judgments, found.kind.name, self._settings)
         told = [_told(again, severity) for severity in ("error", "warning")]
         if any(told):
-            note(f"{target}: what remains: {', '.join(filter(None, told))}")
+            note(f"{target}: remaining: {', '.join(filter(None, told))}")
         return again
 
     def _written(self, source: Callable[[], Source], target: str, kind: Kind) -> Fixed | None:
-        """Write a mended copy; None where the file itself would be written, and has nothing to mend."""
-        from treceval_py.checking.fixing import fix as mend
+        """Write a fixed copy; None if a file fixed in place has nothing to fix."""
+        from treceval_py.checking.fixing import fix
         from treceval_py.io.target import written_whole
 
         folder = os.path.dirname(target)
@@ -254,10 +258,10 @@ class _Mending:
             raise OutputError(what, "Name another folder.", file=folder) from None
         try:
             with written_whole(target) as stream:
-                done = mend(source(), stream, kind)
+                done = fix(source(), stream, kind)
                 if self._in_place and not done.repairs:
-                    raise _NothingToMendError
-        except _NothingToMendError:
+                    raise _NothingToFixError
+        except _NothingToFixError:
             return None
         return done
 
@@ -291,9 +295,9 @@ def _codes(texts: Iterable[str], option: str) -> tuple[str, ...]:
 def _explanation(ctx: click.Context, text: str) -> str:
     others = given(ctx) - {"explain", "output"}
     if others & {"files", "qrels"}:
-        raise click.UsageError("--explain says what a code means; give it without files.")
+        raise click.UsageError("--explain explains a code; remove the files.")
     if others:
-        raise click.UsageError("--explain says what a code means; give it without options of checking.")
+        raise click.UsageError("--explain explains a code; remove the other options.")
     from treceval_py.checking.catalogue import CODES, code_or_name
     from treceval_py.checking.show import explained
 
@@ -310,5 +314,5 @@ def _labels(scale: str | None) -> tuple[int, int] | None:
         return None
     found = re.fullmatch(r"(-?\d{1,18})(?:-|\.\.|:)(-?\d{1,18})", scale)
     if found is None or int(found[1]) > int(found[2]):
-        raise click.UsageError(f"--scale is the least and the highest label, such as 0-3, not '{scale}'.")
+        raise click.UsageError(f"--scale takes the lowest and the highest label, such as 0-3, not '{scale}'.")
     return int(found[1]), int(found[2])

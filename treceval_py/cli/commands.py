@@ -1,4 +1,4 @@
-"""The commands, in trec_eval's manner of options, and how their errors become one line on standard error."""
+"""The commands, with trec_eval-style options; each error becomes one line on standard error."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["DefaultGroup", "PrefixCommand", "run", "treceval"]
 
 
 class DefaultGroup(click.Group):
-    """A group whose command may be left out: what does not begin with a command's name goes to the default one.
+    """A group whose command may be omitted: arguments without a command's name go to the default one.
 
     Parameters
     ----------
     name : str
         The program's name.
     modules : mapping of str to str
-        For each command the module of `treceval_py.cli` that has it under its name; imported when it is called, as
-        scoring should not pay for the others.
+        For each command the module of `treceval_py.cli` that defines it; imported only when called, so that scoring
+        starts fast.
     """
 
     default = "score"
@@ -44,21 +44,21 @@ class DefaultGroup(click.Group):
         return cast("click.Command", getattr(module, cmd_name))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the default command before arguments that name none."""
+        """Put the default command before arguments that don't name one."""
         if not args or args[0] not in self._modules:
             args = [self.default, *args]
         return super().parse_args(ctx, args)
 
 
 class PrefixCommand(click.Command):
-    """A command whose long options can be shortened as long as it is clear which is meant, as in getopt_long."""
+    """A command whose long options may be abbreviated if unambiguous, as in getopt_long."""
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Show that the command's name may be left out."""
+        """Show that the command's name may be omitted."""
         formatter.write_usage(f"treceval [{self.name}]", " ".join(self.collect_usage_pieces(ctx)))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Write shortened options out."""
+        """Expand abbreviated options."""
         known = [name for parameter in self.params for name in parameter.opts if name.startswith("--")]
         written: list[str] = []
         for position, argument in enumerate(args):
@@ -75,7 +75,7 @@ def _written_out(argument: str, known: list[str]) -> str:
         return argument
     meant = [option for option in known if option.startswith(name)]
     if len(meant) > 1:
-        raise click.UsageError(f"Option '{name}' may be {' or '.join(meant)}.")
+        raise click.UsageError(f"Option '{name}' is ambiguous: {' or '.join(meant)}.")
     return meant[0] + equals + value if meant else argument
 
 
@@ -124,7 +124,7 @@ def _about_file(error: OSError) -> str:
 
 
 def _command(error: click.UsageError) -> str:
-    """Return how the command is called that was misused; the default one has no name."""
+    """Return the misused command as the user called it; the default one has no name."""
     path = "treceval" if error.ctx is None else error.ctx.command_path
     return path.removesuffix(f" {treceval.default}")
 

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Arguments", "compare", "gathered", "runs_of"]
 
-HELP = """Compare runs: differences with intervals, tests that pair queries, and groups that do not differ.
+HELP = """Compare runs: differences with intervals, paired tests, and groups that do not differ significantly.
 
-RUNs are run files, folders or patterns of them, or results that were saved with -q (trec_eval's output, or ours as
-trec, csv, tsv or json); where all are saved results, QRELS is left out.
+RUNs are run files, folders or patterns, or results saved with -q (by trec_eval, or by treceval as trec, csv, tsv or
+json). If all are saved results, omit QRELS.
 
 \b
 treceval compare qrels.txt bm25.txt bge.txt
@@ -48,7 +48,7 @@ treceval compare qrels.txt runs/ --baseline bm25 --format latex -o table.tex
 treceval compare old.json new.json             results of treceval -q --format json
 treceval compare qrels.txt a.txt b.txt --test randomisation --interval bca -m nDCG@10
 treceval compare qrels.txt a.txt b.txt --per-query 5 --queries queries.tsv
-treceval compare --explain                     what each test is, and assumes
+treceval compare --explain                     what each test does and assumes
 """
 
 
@@ -60,7 +60,7 @@ class Arguments(NamedTuple):
 
 
 def read_arguments(files: Sequence[str], outputs: Sequence[str | None] = ()) -> Arguments:
-    """Tell the judgments from what is compared: they come first where anything is to be scored."""
+    """Separate the judgments, the first argument if anything is scored, from the files to compare."""
     from treceval_py.comparing.saved.files import run_files
     from treceval_py.comparing.saved.reading import is_saved
 
@@ -69,7 +69,7 @@ def read_arguments(files: Sequence[str], outputs: Sequence[str | None] = ()) -> 
     if list(files).count("-") > 1:
         raise click.UsageError("Standard input (-) can be read only once.")
     first, others = files[0], files[1:]
-    # What was written before is no run, if it stands in a folder of them.
+    # Earlier output in the runs' folder is not a run.
     written = [output for output in outputs if output is not None]
     if os.path.isdir(first) or (glob.has_magic(first) and not os.path.lexists(first)) or is_saved(first):
         return Arguments(None, run_files(files, written=written))
@@ -78,8 +78,8 @@ def read_arguments(files: Sequence[str], outputs: Sequence[str | None] = ()) -> 
     found = run_files(others, without=[first], written=written)
     if all(map(is_saved, found)):
         raise EvaluationError(
-            "all that follows are saved results, which need no judgments; a run beside them needs judgments before it",
-            "Leave this out, or give the judgments first.",
+            "all files after this hold saved results, which need no judgments; runs among them need judgments first",
+            "Remove this file, or give the judgments first.",
             file=first,
         )
     return Arguments(first, found)
@@ -95,7 +95,7 @@ def gathered(
     outputs: Sequence[str | None] = (),
     again: bool = False,
 ) -> Gathered:
-    """Score and read what the command line names, with a bar where that takes long.
+    """Score and read the files of the command line, with a progress bar if it takes long.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def gathered(
     outputs : sequence of str or None
         The files that will be written.
     again : bool
-        Whether runs will be read again, so that pipes have to be kept.
+        Whether runs will be read again, so that pipes must be kept.
     """
     from treceval_py.comparing.gathering import gather
     from treceval_py.comparing.saved.reading import is_saved
@@ -119,7 +119,7 @@ def gathered(
         unscored = next((file for file in given.files if not is_saved(file)), None)
         if unscored is not None:
             raise EvaluationError(
-                f"this is to be scored and needs judgments, but the first argument, {files[0]}, has none",
+                f"scoring this run needs judgments, but the first argument, {files[0]}, is not a judgments file",
                 "Give the judgments first.",
                 file=unscored,
             )
@@ -153,13 +153,11 @@ def runs_of(found: Gathered) -> list[Run] | None:
 @click.command("compare", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("files", metavar="[QRELS] RUN RUN…", nargs=-1)
 @scoring_options("map, ndcg_cut.10, recip_rank, P.10, or what saved results have")
-@click.option("--baseline", metavar="NAME", help="The run that the others are compared with [the first].")
-@flag("--pairs", help="Compare each two runs, not each with the baseline.")
+@click.option("--baseline", metavar="NAME", help="Run to compare the others with [the first].")
+@flag("--pairs", help="Compare every pair of runs, not only with the baseline.")
 @statistics_options
-@click.option(
-    "--names", "by", type=click.Choice(["tag", "file"]), help="Name runs by tags or files [what tells apart]."
-)
-@flag("--force", help="Compare also values that were made in different ways.")
+@click.option("--names", "by", type=click.Choice(["tag", "file"]), help="Name runs by tag or by file [tag if unique].")
+@flag("--force", help="Compare even values that were computed differently.")
 @click.option(
     "--per-query",
     "per_query",
@@ -167,20 +165,20 @@ def runs_of(found: Gathered) -> list[Run] | None:
     flag_value=10,
     type=within(1),
     metavar="[N]",
-    help="Print the N queries with the largest differences, and which documents moved, in place of the tables [10].",
+    help="Instead of the tables, print the N queries with the largest differences, and the documents that moved [10].",
 )
-@number("--documents", help="With --per-query: the N documents that moved the value most [5].")
-@click.option("--queries", metavar="FILE", help="With --per-query: the texts of the queries, qid<TAB>text.")
+@number("--documents", help="With --per-query: show the N documents that changed the value most [5].")
+@click.option("--queries", metavar="FILE", help="With --per-query: file of query texts, qid<TAB>text.")
 @click.option(
     "--agreement",
     is_flag=False,
     flag_value=100,
     type=within(1),
     metavar="[DEPTH]",
-    help="Print how measures agree on the order of runs, and how the runs' first DEPTH documents do, in place of the "
-    "tables [100].",
+    help="Instead of the tables, print how far the measures agree on the order of runs, and the runs' first DEPTH "
+    "documents with each other [100].",
 )
-@flag("--explain", help="Say what each test is, what it assumes and where it comes from.")
+@flag("--explain", help="Explain each test: what it does, what it assumes, its source.")
 @format_option()
 @digits_option
 @output_option
@@ -206,7 +204,7 @@ def compare(
     from treceval_py.comparing.comparing import compare_gathered
 
     if documents is not None and per_query is None:
-        raise click.UsageError("--documents goes with --per-query.")
+        raise click.UsageError("--documents needs --per-query.")
     _check_together(baseline, per_query, agreement, queries, pairs=pairs, explain=explain, output_format=output_format)
     if explain and not files:
         put(_explanations(None), output)
@@ -249,13 +247,13 @@ def _check_together(
 ) -> None:
     """Refuse options that do not go together."""
     if pairs and baseline is not None:
-        raise click.UsageError("--pairs compares each two runs and has no --baseline.")
+        raise click.UsageError("--pairs compares every pair of runs; remove --baseline.")
     if per_query is not None and agreement is not None:
-        raise click.UsageError("--per-query and --agreement print different things; give one of them.")
+        raise click.UsageError("--per-query and --agreement print different things; remove one of them.")
     if queries is not None and per_query is None:
-        raise click.UsageError("--queries goes with --per-query.")
+        raise click.UsageError("--queries needs --per-query.")
     if explain and (output_format != "table" or per_query is not None or agreement is not None):
-        raise click.UsageError("--explain goes with the table.")
+        raise click.UsageError("--explain needs the table format, without --per-query and --agreement.")
 
 
 def _by_query(
@@ -266,7 +264,7 @@ def _by_query(
     queries: str | None,
     style: Style,
 ) -> Document:
-    """Return the queries with the largest differences, of each measure and pair of runs."""
+    """Return the queries with the largest differences for each measure and pair of runs."""
     from treceval_py.comparing.documents import largest_differences, read_query_texts, with_documents
     from treceval_py.comparing.show.queries import Pair, document_of
     from treceval_py.comparing.show.tables import made_of
@@ -286,7 +284,7 @@ def _by_query(
 
 
 def _alike(found: Gathered, measure: str, run: int, other: int) -> bool:
-    """Tell whether the values of two runs were made alike, which they need not be where that is forced."""
+    """Tell whether the values of two runs were computed alike; with --force they may not be."""
     one, two = (
         each.signatures[each.measures.index(measure)] if measure in each.measures else None
         for each in (found.runs[run], found.runs[other])
@@ -295,7 +293,7 @@ def _alike(found: Gathered, measure: str, run: int, other: int) -> bool:
 
 
 def _explanations(compared: Comparison | None) -> str:
-    """Say what tests are: all of them, or those of a comparison."""
+    """Explain all tests, or those of a comparison."""
     from treceval_py.comparing.tests import explanations
 
     return explanations(None if compared is None else compared.settings)

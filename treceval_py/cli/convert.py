@@ -17,11 +17,11 @@ __all__ = ["convert"]
 
 HELP = """Write judgments or a run in another format.
 
-Formats of runs are trec_results, msmarco (qid pid rank), json ({qid: {docid: score}}), jsonl and parquet; of
-judgments qrels, beir (query-id corpus-id score with a header), json, jsonl and parquet. IN is a file of any of them,
-compressed or not, - for standard input, or the judgments of a data set (ir_datasets:NAME). OUT is written as its name
-ends (.json, .jsonl, .parquet; .tsv is msmarco for a run and beir for judgments; anything else is TREC's format),
-and compressed as it ends (.gz, .bz2, .xz, .zst). - is standard output.
+Formats of runs: trec_results, msmarco (qid pid rank), json ({qid: {docid: score}}), jsonl and parquet. Formats of
+judgments: qrels, beir (query-id corpus-id score with a header), json, jsonl and parquet. IN is a file in any of them,
+compressed or not, - for standard input, or the judgments of a data set (ir_datasets:NAME). The extension of OUT
+selects its format (.json, .jsonl, .parquet; .tsv is msmarco for a run and beir for judgments; anything else is TREC's
+format) and compression (.gz, .bz2, .xz, .zst). OUT - is standard output.
 
 \b
 treceval convert run.txt run.parquet
@@ -33,10 +33,10 @@ treceval convert --to json qrels.tsv - | less
 @click.command("convert", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
-@click.option("--kind", type=click.Choice(["run", "qrels"]), help="What IN is [what it looks like].")
-@click.option("--from", "source_format", metavar="FORMAT", help="How IN is written [recognised].")
-@click.option("--to", "target_format", metavar="FORMAT", help="How to write OUT [as its name ends].")
-@click.option("--tag", help="The tag of the run [its own].")
+@click.option("--kind", type=click.Choice(["run", "qrels"]), help="Type of IN [recognised].")
+@click.option("--from", "source_format", metavar="FORMAT", help="Format of IN [recognised].")
+@click.option("--to", "target_format", metavar="FORMAT", help="Format of OUT [by its extension].")
+@click.option("--tag", help="Tag to write in the run [its own].")
 def convert(
     source: str,
     target: str,
@@ -68,7 +68,9 @@ def convert(
     except OSError as error:  # what is wrong with a file is an error of ours
         raise lost(error) from None
     if done.guessed:
-        note(f"{done.table.name}: all values are whole numbers: taken for judgments. --kind run says otherwise.")
+        note(
+            f"{done.table.name}: all values are whole numbers, so this is read as judgments; for a run, add --kind run."
+        )
     for sentence in done.lost:
         note(f"{'<stdout>' if target == '-' else target}: {sentence}.")
 
@@ -82,7 +84,7 @@ def _check(option: str, format: str | None, known: list[str]) -> None:
 
 def _standard_output(format: str | None) -> BinaryIO:
     if format == "parquet":
-        raise click.UsageError("Parquet is no text for standard output: name a file.")
+        raise click.UsageError("Parquet is binary and not written to standard output; name a file.")
     if sys.stdout is None:
         raise OutputError("standard output is closed", "Name a file.")
     sys.stdout.flush()

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["explain"]
 
-HELP = """Say why a number is what it is, and how somebody came to another one.
+HELP = """Explain how a value is computed, and why others report a different one.
 
-Scores RUN under every profile; finds the profile, the change of a convention or the mistake that gives a claimed
-number; and walks from ours to theirs, one convention at a time.
+Scores RUN under every profile; finds the profile, changed convention or mistake that gives a claimed value; and walks
+from our value to theirs, one convention at a time.
 
 \b
 treceval explain qrels.txt run.txt -m nDCG@10
@@ -35,8 +35,10 @@ treceval explain qrels.txt run.txt -m AP --query 301     the arithmetic of one q
 @click.command("explain", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("qrels", metavar="QRELS")
 @click.argument("run", metavar="RUN")
-@click.option("--claim", "claims", multiple=True, metavar="NAME=VALUE", help="A number that somebody gives.")
-@click.option("--against", multiple=True, metavar="PROFILE", help="Walk to this profile, a convention at a time.")
+@click.option(
+    "--claim", "claims", multiple=True, metavar="NAME=VALUE", help="Value reported elsewhere, to be explained."
+)
+@click.option("--against", multiple=True, metavar="PROFILE", help="Walk to this profile, one convention at a time.")
 @click.option("--query", metavar="QID", help="Show the arithmetic of this query, term by term.")
 @scoring_options("RR@10, nDCG@10, AP")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
@@ -57,7 +59,7 @@ def explain(
         raise click.UsageError("Standard input (-) can be read only once.")
     if query is not None:
         if claims or against:
-            raise click.UsageError("--query shows the arithmetic of one query; give it without --claim and --against.")
+            raise click.UsageError("--query shows the arithmetic of one query; remove --claim and --against.")
         put("\n".join(map(_arithmetic, _of_query(qrels, run, query, scoring, reading))), output)
         return
     found = explaining.explain(qrels, run, claims=claims, against=against, scoring=scoring, **reading._asdict())

@@ -27,11 +27,12 @@ BELOW = 3
 SHOWN = 20
 """Lines about submissions that could not be scored; the overview has all."""
 
-HELP = """Grade a class: check and score the run in every submission, and look into the numbers that are claimed.
+HELP = """Grade a class: check and score the run in every submission, and verify the claimed values.
 
-SUBMISSIONS is a folder with a file or folder for each student, or a zip of it as Moodle, Canvas, Blackboard or others
-export it. OUT gets a gradebook (CSV, and XLSX), a feedback file for each student and an overview to open in a browser.
-Claims are read from a CSV (student, measure, value) or from lines such as 'MAP = 0.75' in a file of the submission.
+SUBMISSIONS is a folder with a file or folder per student, or a zip file of it as exported by Moodle, Canvas,
+Blackboard and others. OUT is a folder for a gradebook (CSV and XLSX), a feedback file per student and an overview to
+open in a browser. Claims are read from a CSV (student, measure, value) or from lines such as 'MAP = 0.75' in a file of
+the submission.
 
 \b
 treceval grade qrels.txt submissions.zip -o graded
@@ -39,23 +40,23 @@ treceval grade qrels.txt submissions/ -o graded --claims claims.csv --baseline b
 treceval grade --example-rules > rules.toml
 treceval grade qrels.txt submission.zip --single        one submission as JSON, for an autograder
 
-A submission that cannot be scored stops nothing. Stopped half-way, the same command goes on where it was. Exit status:
-0 graded; 1 a file of yours cannot be read, or the single submission not be scored; 2 usage; 3 a single submission is
-below the mark to pass.
+A submission that cannot be scored does not stop the others. To resume an interrupted grading, repeat the command.
+Exit status: 0: graded. 1: an input file is unreadable, or the single submission cannot be scored. 2: wrong usage.
+3: the single submission fails.
 """
 
 
 @click.command("grade", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("qrels", metavar="QRELS", required=False)
 @click.argument("submissions", metavar="SUBMISSIONS", required=False)
-@click.option("-o", "--output", metavar="OUT", help="The folder to write to: a new one, or one of an earlier grading.")
-@click.option("--claims", metavar="FILE", help="Numbers that students claim: CSV with student, measure, value.")
-@click.option("--baseline", metavar="RUN", help="A run to compare with.")
+@click.option("-o", "--output", metavar="OUT", help="Folder to write to: a new one, or that of an earlier grading.")
+@click.option("--claims", metavar="FILE", help="Values claimed by students: CSV with student, measure, value.")
+@click.option("--baseline", metavar="RUN", help="Run to compare the submissions with.")
 @click.option("--rules", "rules_file", metavar="FILE", help="Measures, thresholds and points (TOML).")
-@flag("--example-rules", help="Print the rules that hold without a file, with comments, to start from.")
+@flag("--example-rules", help="Print the default rules, with comments, as a starting point.")
 @flag("--single", help="SUBMISSIONS is one submission: print its grade as JSON and write nothing.")
-@click.option("--student", metavar="NAME", help="With --single: who it is from, as in the table of claims.")
-@number("--workers", least=1, most=256, help="How many processes grade [as many as cores].")
+@click.option("--student", metavar="NAME", help="With --single: the student's name, as in the table of claims.")
+@number("--workers", least=1, most=256, help="Grade with N processes [one per core].")
 @click.pass_context
 def grade(
     ctx: click.Context,
@@ -70,13 +71,13 @@ def grade(
     student: str | None,
     workers: int | None,
 ) -> None:
-    """Grade: read the rules, let processes grade, write."""
+    """Grade: read the rules, grade in processes, write."""
     from treceval_py.grading.rules import DEFAULT_RULES, read_rules
     from treceval_py.grading.rules import example_rules as example
 
     if example_rules:
         if given(ctx) - {"example_rules", "output"}:
-            raise click.UsageError("--example-rules prints rules and grades nothing; leave out the rest.")
+            raise click.UsageError("--example-rules only prints rules; remove the other arguments.")
         put(example(), output)
         return
     if qrels is None or submissions is None:
@@ -85,12 +86,12 @@ def grade(
     rules = DEFAULT_RULES if rules_file is None else read_rules(rules_file)
     if single:
         if output is not None:
-            raise click.UsageError("--single prints a grade and writes nothing; leave out -o.")
+            raise click.UsageError("--single prints a grade and writes no files; remove -o.")
         if workers is not None:
-            raise click.UsageError("--single grades one submission, in one process; leave out --workers.")
+            raise click.UsageError("--single grades one submission in one process; remove --workers.")
         ctx.exit(_print_one(qrels, submissions, claims, baseline, rules, student))
     if student is not None:
-        raise click.UsageError("--student names who a single submission is from; add --single.")
+        raise click.UsageError("--student names the student of a single submission; add --single.")
     if not output:
         raise click.UsageError("Missing option '-o': the folder to write to.")
     from treceval_py.grading.grading import grade as graded
@@ -113,13 +114,13 @@ def grade(
 
 def _check_files(*files: str | None) -> None:
     if "-" in files:
-        raise click.UsageError("Standard input (-) cannot be graded from; name files.")
+        raise click.UsageError("Grading cannot read standard input (-); name files.")
 
 
 def _print_one(
     qrels: str, submission: str, claims: str | None, baseline: str | None, rules: Rules, student: str | None
 ) -> int:
-    """Print the grade of one submission, and return the exit status that says it."""
+    """Print the grade of one submission and return its exit status."""
     from treceval_py.grading.gradebook import graded_json
     from treceval_py.grading.grading import grade_one
 
@@ -139,10 +140,10 @@ def _status(entry: Entry) -> int:
 
 
 def _note_packages() -> None:
-    """Say what will not be written, before the work begins."""
+    """Note, before the work begins, which files will not be written."""
     for package, file in (("xlsxwriter", "gradebook.xlsx"), ("jinja2", "overview.html")):
         if find_spec(package) is None:
-            note(f"{file} is not written, as {package} is not installed. pip install 'treceval-py[grade]' brings it.")
+            note(f"{file} is not written because {package} is not installed. Run pip install 'treceval-py[grade]'.")
 
 
 def _summary(book: Grades, output: str) -> str:

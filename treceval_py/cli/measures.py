@@ -18,11 +18,17 @@ __all__ = ["measures"]
 
 @click.command("measures", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", metavar="[NAME]…", nargs=-1)
-@click.option("--plugin", "plugins", multiple=True, metavar="MODULE", help="Import measures from a Python module.")
+@click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="MODULE",
+    help="Import your own measures from a Python module or .py file. Repeatable.",
+)
 @format_option()
 @output_option
 def measures(names: tuple[str, ...], plugins: tuple[str, ...], output_format: str, output: str | None) -> None:
-    """List the measures, or explain those that are named: formula, parameters, value of the empty case, reference."""
+    """List all measures, or explain the given ones: formula, parameters, value of the empty case, reference."""
     for plugin in plugins:
         from treceval_py.measures.plugins import load_plugin
 

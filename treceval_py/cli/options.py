@@ -45,7 +45,7 @@ MOST_DIGITS = 60
 
 
 def given(ctx: click.Context) -> set[str]:
-    """Return the names of the parameters that stand on the command line."""
+    """Return the names of the parameters given on the command line."""
     sources = {each.name: ctx.get_parameter_source(each.name) for each in ctx.command.params if each.name}
     # Before click 8.3, a list of files that is left out is an empty one from the command line.
     absent = {name for name, value in ctx.params.items() if value == ()}
@@ -53,7 +53,7 @@ def given(ctx: click.Context) -> set[str]:
 
 
 def whole_number(text: str, least: int = 0, most: int | None = None) -> int:
-    """Return the whole number, of at most 18 digits, that an option was given, or fail as a usage error."""
+    """Return an option's value as a whole number of at most 18 digits, or fail as a usage error."""
     try:
         number = integer(str(text))
     except MeasureError as error:
@@ -71,7 +71,7 @@ def number(*names: str, help: str, default: int | None = None, least: int = 0, m
 
 
 def within(least: int = 0, most: int | None = None) -> Callable[[str], int]:
-    """Return what reads a whole number from `least` to `most`, as an option's type."""
+    """Return an option's type: whole numbers from `least` to `most`."""
 
     def whole(text: str) -> int:
         return whole_number(text, least, most)
@@ -90,26 +90,26 @@ def decimal(*names: str, help: str, default: float | None = None) -> Decorator:
 
 
 def flag(*names: str, help: str) -> Decorator:
-    """Return an option that is there or not."""
+    """Return an option without a value."""
     return click.option(*names, is_flag=True, help=help)
 
 
 def format_option(default: str | None = "table", formats: Sequence[str] = FORMATS, usual: str = "") -> Decorator:
-    """Return the option of how a command prints: in any format, `default` unless one is named."""
+    """Return the option ``--format``, with any of the formats and a default."""
     choice = click.Choice(list(formats))
     shown = usual or default
-    return click.option("--format", "output_format", type=choice, default=default, help=f"How to print [{shown}].")
+    return click.option("--format", "output_format", type=choice, default=default, help=f"Output format [{shown}].")
 
 
-digits_option = number("--digits", most=MOST_DIGITS, help="Decimals of values [4; all of them in csv, tsv and json].")
-"""The option of how many decimals a command prints."""
+digits_option = number("--digits", most=MOST_DIGITS, help="Decimals of values [4; all in csv, tsv and json].")
+"""The option for the number of decimals."""
 
-output_option = click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
-"""The option of where a command prints."""
+output_option = click.option("-o", "--output", metavar="FILE", help="Write to FILE; it is never left half-written.")
+"""The option for the output file."""
 
 
 class _ScoringOption(NamedTuple):
-    """An option that decides how runs are read or scored, with all its spellings, the first one short."""
+    """An option that decides how runs are read or scored, with all its spellings, the short one first."""
 
     spellings: tuple[str, ...]
     help: str
@@ -117,7 +117,7 @@ class _ScoringOption(NamedTuple):
     settings: Mapping[str, Any] = MappingProxyType({})
 
     def decorator(self, field: str, usual: str) -> Decorator:
-        """Return click's decorator; `usual` is what is computed by default."""
+        """Return click's decorator; `usual` names the default measures."""
         return self.make(*self.spellings, field, help=self.help.format(usual=usual), **self.settings)
 
 
@@ -126,31 +126,31 @@ _REPEATED = {"multiple": True, "metavar": "NAME"}
 SCORING_OPTIONS: Mapping[str, _ScoringOption] = {
     "measures": _ScoringOption(
         ("-m", "--measure"),
-        "Compute this measure; may be repeated. A measure (map), with parameters (P.5,10 or nDCG@10), or a set of them "
+        "Compute this measure. Repeatable. A measure (map), one with parameters (P.5,10 or nDCG@10), or a set "
         f"({', '.join(NICKNAMES)}) [{{usual}}].",
         settings=_REPEATED,
     ),
     "profile": _ScoringOption(
         ("--profile",),
-        f"Conventions of ranking and averaging: {', '.join(PROFILES)} [{DEFAULT_PROFILE}].",
+        f"Ranking and averaging conventions: {', '.join(PROFILES)} [{DEFAULT_PROFILE}].",
         settings={"metavar": "NAME"},
     ),
     "level": _ScoringOption(
-        ("-l", "--level", "--level_for_rel"), "Lowest judgment that is relevant [1, or the profile's].", number
+        ("-l", "--level", "--level_for_rel"), "Lowest relevant judgment [the profile's, usually 1].", number
     ),
     "complete": _ScoringOption(
         ("-c", "--complete", "--complete_rel_info_wanted"),
-        "Average over all judged queries: one that the run lacks counts as an empty ranking.",
+        "Average over all judged queries, counting those that the run lacks as empty rankings.",
         flag,
     ),
     "depth": _ScoringOption(
-        ("-M", "--depth", "--Max_retrieved_per_topic"), "Use the first N documents of each query.", number
+        ("-M", "--depth", "--Max_retrieved_per_topic"), "Score only the first N documents of each query.", number
     ),
     "judged_only": _ScoringOption(
-        ("-J", "--judged-only", "--Judged_docs_only"), "Take out documents without a judgment.", flag
+        ("-J", "--judged-only", "--Judged_docs_only"), "Remove unjudged documents from the ranking.", flag
     ),
     "collection_size": _ScoringOption(
-        ("-N", "--collection-size", "--Number_docs_in_coll"), "Documents in the collection [0].", number
+        ("-N", "--collection-size", "--Number_docs_in_coll"), "Number of documents in the collection [0].", number
     ),
     "signatures": _ScoringOption(
         ("--repeat",),
@@ -163,7 +163,7 @@ SCORING_OPTIONS: Mapping[str, _ScoringOption] = {
 READING_OPTIONS: Mapping[str, _ScoringOption] = {
     "judgment_format": _ScoringOption(
         ("-R", "--judgment-format", "--Rel_info_format"),
-        "Format of QRELS [recognised; what the measures need].",
+        "Format of QRELS [recognised, or as the measures require].",
         settings={"type": click.Choice(list(JUDGMENT_FORMATS))},
     ),
     "run_format": _ScoringOption(
@@ -173,7 +173,7 @@ READING_OPTIONS: Mapping[str, _ScoringOption] = {
     ),
     "threads": _ScoringOption(
         ("--threads",),
-        "Work with N threads [the cores that this process may use; the Python reader has one].",
+        "Use N threads [one per available core; always 1 for the pure Python reader].",
         number,
         {"least": 1, "most": MOST_THREADS},
     ),
@@ -185,12 +185,12 @@ PLUGIN = click.option(
     "plugins",
     multiple=True,
     metavar="MODULE",
-    help="Import measures of your own from a Python module or .py file; may be repeated.",
+    help="Import your own measures from a Python module or .py file. Repeatable.",
 )
 
 
 def _chosen(options: dict[str, Any], fields: Iterable[str]) -> dict[str, Any]:
-    """Take fields out of options, and return those that were given."""
+    """Remove fields from options, and return those that were given."""
     taken = {field: options.pop(field) for field in fields}
     return {field: value for field, value in taken.items() if value is not None and value is not False and value != ()}
 
@@ -201,7 +201,7 @@ def scoring_options(usual: str) -> Decorator:
     Parameters
     ----------
     usual : str
-        What is computed by default, for the help.
+        The default measures, for the help.
     """
 
     def decorate(command: Callback) -> Callback:
@@ -216,7 +216,7 @@ def scoring_options(usual: str) -> Decorator:
             if "signatures" in chosen:
                 for field, option in SCORING_OPTIONS.items():
                     if field != "signatures" and field in chosen:
-                        raise click.UsageError(f"--repeat says how to score; leave out {option.spellings[0]}.")
+                        raise click.UsageError(f"--repeat already fixes how to score; remove {option.spellings[0]}.")
             reading = Reading(**_chosen(options, READING_OPTIONS))
             return command(scoring=Scoring(**chosen), reading=reading, **options)
 
@@ -236,33 +236,33 @@ def statistics_options(command: Callback) -> Callback:
             "tests",
             multiple=True,
             metavar="NAME",
-            help="t, wilcoxon, sign, randomisation, or all; may be repeated: the first one decides what is marked [t].",
+            help="t, wilcoxon, sign, randomisation, or all. Repeatable; the first decides what is marked [t].",
         ),
         click.option(
             "--correction",
             default="holm",
             metavar="NAME",
-            help="holm, bonferroni, benjamini-hochberg or none, over all differences that are compared [holm].",
+            help="Multiple-testing correction: holm, bonferroni, benjamini-hochberg or none [holm].",
         ),
         click.option(
             "--groups",
             default="tukey",
             metavar="NAME",
-            help="The test behind the letters: tukey, randomised-tukey or none [tukey].",
+            help="Test for the letters: tukey, randomised-tukey or none [tukey].",
         ),
         click.option(
             "--interval",
             default="t",
             metavar="NAME",
-            help="Confidence interval of a difference: t, or bca, the bootstrap [t].",
+            help="Confidence interval of a difference: t, or bca (bootstrap) [t].",
         ),
-        decimal("--alpha", default=0.05, help="Level of significance [0.05]."),
-        decimal("--confidence", default=0.95, help="Confidence of intervals [0.95]."),
+        decimal("--alpha", default=0.05, help="Significance level [0.05]."),
+        decimal("--confidence", default=0.95, help="Confidence level of intervals [0.95]."),
         number("--resamples", default=100_000, least=1, help="Resamples of randomisation tests [100000]."),
         number("--bootstrap", default=10_000, least=1, help="Resamples of the bootstrap [10000]."),
-        click.option("--seed", type=_seed, metavar="N", default=1, help="Seed of all that is drawn at random [1]."),
-        decimal("--margin", help="Test whether differences are smaller than X: equivalence, by two one-sided tests."),
-        decimal("--power", default=0.8, help="Power for which the number of queries needed is computed [0.8]."),
+        click.option("--seed", type=_seed, metavar="N", default=1, help="Random seed [1]."),
+        decimal("--margin", help="Test for equivalence: differences smaller than X, by two one-sided tests."),
+        decimal("--power", default=0.8, help="Power for computing the number of queries needed [0.8]."),
     ]
 
     @functools.wraps(command)
@@ -287,7 +287,7 @@ def statistics_options(command: Callback) -> Callback:
 
         for name in tests:
             if name not in (*TESTS, "all"):
-                raise click.UsageError(f"--test is one of {', '.join(TESTS)} and all, not '{name}'.")
+                raise click.UsageError(f"--test must be one of {', '.join(TESTS)} or all, not '{name}'.")
         named = [each for each in tests if each != "all"] or ["t"]
         every = [*named, *(TESTS if "all" in tests else ())]
         settings = Settings(

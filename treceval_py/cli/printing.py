@@ -61,21 +61,21 @@ def put(text: str, path: str | None, *, styled: bool = False) -> None:
 def put_list(
     document: Document, names: Sequence[str], explained: Callable[[str], str], output_format: str, path: str | None
 ) -> None:
-    """Write a list in a format, or what is to be said of each of the names.
+    """Write a list in a format, or explain each of the names.
 
     Raises
     ------
     UsageError
-        Names are explained, which has one format.
+        A format was given with names; explanations have one format.
     """
     if names and output_format != "table":
-        raise UsageError("--format is for the list; leave out the names.")
+        raise UsageError("--format applies to the list; remove the names.")
     text = "\n".join(map(explained, names)) if names else render(document, output_format, style_for(path))
     put(text, path, styled=not names and output_format == "table")
 
 
 def lost(error: OSError) -> OutputError:
-    """Give up standard output, and return what to say about it."""
+    """Give up standard output, and return the error to raise."""
     # What is left in its buffer would be tried again at exit, with a traceback.
     sys.stdout = cast("Any", None)
     return OutputError(f"standard output cannot be written: {error.strerror or error}")
@@ -88,7 +88,7 @@ def note(*texts: str) -> None:
 
 
 def say(line: str) -> None:
-    """Write a line to standard error; without one there is nobody to tell."""
+    """Write a line to standard error, if there is one."""
     if sys.stderr is not None:
         with contextlib.suppress(OSError):
             sys.stderr.buffer.write(line.encode("utf-8", "backslashreplace") + b"\n")
@@ -96,7 +96,7 @@ def say(line: str) -> None:
 
 
 def style_for(path: str | None, digits: int | None = None) -> Style:
-    """Return how tables are drawn where output goes: on a terminal to its width, in colour unless that is refused."""
+    """Return the style of tables where output goes: a terminal has a width, and colour unless that is refused."""
     if path is not None or sys.stdout is None or not sys.stdout.isatty():
         return Style(digits)
     import shutil
@@ -120,7 +120,7 @@ def check_targets(targets: Sequence[str | None], sources: Iterable[str | None]) 
             continue  # standard output, or a device
         real = os.path.realpath(str(path))
         if real in read:
-            raise OutputError("this is read, and would be written over", "Name another file.", file=path)
+            raise OutputError("this file is an input, and would be overwritten", "Name another file.", file=path)
         if real in written:
-            raise OutputError("this would be written twice", "Name another file.", file=path)
+            raise OutputError("two outputs would go to this file", "Name another file.", file=path)
         written.add(real)

@@ -19,9 +19,9 @@ __all__ = ["profiles"]
 @format_option()
 @output_option
 def profiles(names: tuple[str, ...], output_format: str, output: str | None) -> None:
-    """Show the profiles side by side, or explain those that are named.
+    """Show all profiles side by side, or explain the given ones.
 
-    A profile is how a program ranks a list and averages queries, and what its names of measures mean.
+    A profile describes how a program ranks documents and averages queries, and what its measure names mean.
     """
     tables = [_side_by_side(), _exceptions()]
     document = Document("profiles", tables, lambda _: Made())

@@ -68,7 +68,7 @@ class Bar:
 
 @contextmanager
 def progress(files: Sequence[str]) -> Iterator[Bar | None]:
-    """Yield a bar for some files, which is gone in the end; None where standard error is no terminal."""
+    """Yield a progress bar for files, removed at the end; None if standard error is not a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""``treceval --ties`` and ``--unjudged``: values with the ranges in which they lie."""
+"""``treceval --ties`` and ``--unjudged``: values with their ranges."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def print_ranges(
     """Assess runs and print their ranges."""
     name = output_format or "table"
     if name not in FORMATS:
-        raise click.UsageError(f"Ranges are printed as {', '.join(FORMATS)}, not as {name}.")
+        raise click.UsageError(f"Ranges cannot be printed as {name}; choose {', '.join(FORMATS)}.")
     evaluator = Evaluator(qrels, scoring, reading)
     found = [ranges_of(evaluator, run, ties=ties, unjudged=unjudged) for run in runs]
     notes = [line for each in found for line in about(each.results)]

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["report"]
 
-HELP = """Write a report that compares runs: one HTML file with tables and plots, which loads nothing from elsewhere.
+HELP = """Write a report that compares runs: one self-contained HTML file with tables and plots.
 
-RUNs are what 'treceval compare' takes: run files, folders, patterns, or saved results, which come without QRELS and
-have no curves. The page has the table of means with tests, each measure with intervals, a scatter plot and the sorted
-differences of two runs that the reader chooses, precision-recall and recall curves, the overlap of the runs, warnings,
-and how every number was made.
+RUNs are as for 'treceval compare': run files, folders, patterns, or saved results, which need no QRELS and have no
+curves. The page has a table of means with tests, each measure with intervals, a scatter plot and the sorted differences
+of two runs that the reader chooses, precision-recall and recall curves, the overlap of the runs, warnings, and how
+every number was computed.
 
 \b
 treceval report qrels.txt runs/ -o report.html
@@ -53,7 +53,7 @@ def _plot_and_file(_: click.Context, option: click.Parameter, given: Sequence[st
         if not equals or not file:
             raise click.BadParameter(f"'{each}' is not of the form PLOT=FILE, such as bars=bars.{option.name}.")
         if plot not in PLOTS:
-            raise click.BadParameter(f"there is no plot '{plot}'; the plots are {', '.join(PLOTS)}.")
+            raise click.BadParameter(f"unknown plot '{plot}'; choose one of {', '.join(PLOTS)}.")
         found.append((plot, file))
     return found
 
@@ -61,28 +61,26 @@ def _plot_and_file(_: click.Context, option: click.Parameter, given: Sequence[st
 @click.command("report", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("files", metavar="[QRELS] RUN RUN…", nargs=-1)
 @click.option("-o", "--output", metavar="FILE", help="Write the page to FILE, whole or not at all.")
-@click.option("--title", metavar="TEXT", help="The page's title [Comparison of N runs].")
-@click.option("--queries", metavar="FILE", help="The texts of the queries: qid<TAB>text, or BEIR's queries.jsonl.")
+@click.option("--title", metavar="TEXT", help="Title of the page [Comparison of N runs].")
+@click.option("--queries", metavar="FILE", help="File of query texts: qid<TAB>text, or BEIR's queries.jsonl.")
 @click.option(
-    "--png", multiple=True, metavar="PLOT=FILE", callback=_plot_and_file, help="Write a plot as PNG; may be repeated."
+    "--png", multiple=True, metavar="PLOT=FILE", callback=_plot_and_file, help="Write a plot as PNG. Repeatable."
 )
 @click.option(
-    "--svg", multiple=True, metavar="PLOT=FILE", callback=_plot_and_file, help="Write a plot as SVG; may be repeated."
+    "--svg", multiple=True, metavar="PLOT=FILE", callback=_plot_and_file, help="Write a plot as SVG. Repeatable."
 )
 @click.option(
     "--of",
     "pair",
     nargs=2,
     metavar="RUN RUN",
-    help="The two runs in the plots scatter and deltas of --png and --svg [the first other one, the baseline].",
+    help="Two runs for the plots scatter and deltas of --png and --svg [the first other run, the baseline].",
 )
 @scoring_options("map, ndcg_cut.10, recip_rank, P.10, or what saved results have")
-@click.option("--baseline", metavar="NAME", help="The run that the others are compared with [the first].")
+@click.option("--baseline", metavar="NAME", help="Run to compare the others with [the first].")
 @statistics_options
-@click.option(
-    "--names", "by", type=click.Choice(["tag", "file"]), help="Name runs by tags or files [what tells apart]."
-)
-@flag("--force", help="Compare also values that were made in different ways.")
+@click.option("--names", "by", type=click.Choice(["tag", "file"]), help="Name runs by tag or by file [tag if unique].")
+@flag("--force", help="Compare even values that were computed differently.")
 @click.pass_context
 def report(
     ctx: click.Context,
@@ -103,12 +101,12 @@ def report(
     """Write a report: gather, compare, draw."""
     plots = [*(("png", *each) for each in png), *(("svg", *each) for each in svg)]
     if output is None and not plots:
-        raise click.UsageError("Say where to write: -o FILE, --png PLOT=FILE or --svg PLOT=FILE.")
+        raise click.UsageError("Missing output: add -o FILE, --png PLOT=FILE or --svg PLOT=FILE.")
     outputs = [output, *(file for _, _, file in plots)]
     if "-" in outputs:
-        raise click.UsageError("A page or a plot is written to a file, not to standard output (-).")
+        raise click.UsageError("Pages and plots cannot be written to standard output (-); name a file.")
     if pair is not None and not plots:
-        raise click.UsageError("--of says which runs --png and --svg show; give one of these.")
+        raise click.UsageError("--of selects the runs of --png and --svg; add one of these.")
     check_targets(outputs, [queries])
     from treceval_py.comparing.comparing import compare_gathered
     from treceval_py.comparing.documents import read_query_texts
@@ -148,7 +146,7 @@ def _pair(compared: Comparison, names: tuple[str, str] | None) -> tuple[int, int
         return (1 if base == 0 else 0), base
     for name in names:
         if name not in compared.runs:
-            raise EvaluationError(f"no run is called '{name}'", f"The runs are {', '.join(compared.runs[:20])}.")
+            raise EvaluationError(f"no run is named '{name}'", f"The runs are {', '.join(compared.runs[:20])}.")
     if names[0] == names[1]:
-        raise click.UsageError("--of names two different runs.")
+        raise click.UsageError("--of needs two different runs.")
     return compared.number_of(names[0]), compared.number_of(names[1])

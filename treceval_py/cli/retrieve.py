@@ -26,15 +26,15 @@ __all__ = ["retrieve"]
 MODEL = "BAAI/bge-base-en-v1.5"
 
 MEASURES = ("AP", "RR@10", "nDCG@10", "R@10", "R@100", "R@1000")
-"""What is printed unless a profile or -m says otherwise."""
+"""Measures printed unless a profile or -m sets others."""
 
 HELP = """Make a run: rank the passages of COLLECTION for its queries, and write RUN in TREC's format.
 
 COLLECTION is a folder in MS MARCO's layout (collection.tsv, queries*.tsv, qrels*.tsv), a BEIR folder (corpus.jsonl,
 queries.jsonl, qrels/), datasets:NAME (of the hub, or a folder) or ir_datasets:NAME. Passages and queries are encoded
-with a BGE model (or another one that FlagEmbedding runs) and searched with Faiss. Embeddings are kept in a work folder:
-a run that was stopped, however it ended, goes on by the same command. Beside RUN, RUN.json says all that it came from.
-If there are judgments, scores are printed.
+with a BGE model (or another one that FlagEmbedding runs) and searched with Faiss. Embeddings are kept in a work folder;
+to resume an interrupted run, repeat the command. RUN.json, next to RUN, records its inputs and settings. If there are
+judgments, scores are printed.
 
 \b
 treceval retrieve msmarco/ --split dev.small -o bge.txt
@@ -42,7 +42,7 @@ treceval retrieve msmarco/ --split dev.small -o bm25.txt.gz --retriever bm25
 treceval retrieve datasets:namespace-Pt/msmarco --protocol truncated -o bge.txt --profile flagembedding-tutorial
 treceval retrieve beir/scifact -o run.txt --model ./my-model --pooling mean
 treceval retrieve msmarco/ --split dev.small -o ivf.txt --index IVF4096,Flat --search-parameters nprobe=64
-treceval retrieve msmarco/ --split dev.small -o bge.txt --dry-run     what it would do, and what it takes
+treceval retrieve msmarco/ --split dev.small -o bge.txt --dry-run     show the plan and its cost
 
 Needs: pip install 'treceval-py[retrieve]'
 """
@@ -61,7 +61,7 @@ INDEX = ("search_parameters", "training")
 """Options of an index."""
 
 HERE = ("devices", "index")
-"""Options that a Ray cluster has no use for."""
+"""Options that cannot be used with a Ray cluster."""
 
 Callback = Callable[..., Any]
 
@@ -73,69 +73,75 @@ def _count(*names: str, help: str, default: int | None = None, name: str = "") -
 
 @click.command("retrieve", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("source", metavar="COLLECTION")
-@click.option("-o", "--output", required=True, metavar="RUN", help="The run file; compressed as it ends (.gz, …).")
-@click.option("--corpus", metavar="FILE", help="Passages, in place of the collection's; also datasets:NAME.")
-@click.option("--queries", metavar="FILE", help="Queries, in place of the collection's.")
-@click.option("--qrels", metavar="FILE", help="Judgments, in place of the collection's.")
-@click.option("--split", metavar="NAME", help="Which of the collection's queries: dev.small, test, … [the only one].")
+@click.option(
+    "-o", "--output", required=True, metavar="RUN", help="Run file; its extension selects compression (.gz, …)."
+)
+@click.option("--corpus", metavar="FILE", help="Passages to use instead of the collection's; also datasets:NAME.")
+@click.option("--queries", metavar="FILE", help="Queries to use instead of the collection's.")
+@click.option("--qrels", metavar="FILE", help="Judgments to use instead of the collection's.")
+@click.option("--split", metavar="NAME", help="Split of the collection's queries: dev.small, test, … [the only one].")
 @click.option(
     "--protocol",
     type=click.Choice(["full", "truncated"]),
     default="full",
-    help="truncated: the first 100 queries, and as corpus the relevant passages of the first 5,000 [full].",
+    help="truncated: only the first 100 queries, and the relevant passages of the first 5,000 as corpus [full].",
 )
 @click.option(
-    "--retriever", type=click.Choice(["dense", "bm25", "jaccard"]), default="dense", help="How to rank [dense]."
+    "--retriever", type=click.Choice(["dense", "bm25", "jaccard"]), default="dense", help="Ranking method [dense]."
 )
-@_count("-k", "--depth", default=1000, help="Documents a query [1000].")
+@_count("-k", "--depth", default=1000, help="Documents per query [1000].")
 @click.option("--tag", help="The last column of RUN [the model's or the retriever's name].")
-@click.option("--model", default=MODEL, metavar="NAME", help=f"A model of the hub, or a folder [{MODEL}].")
+@click.option("--model", default=MODEL, metavar="NAME", help=f"Model on the hub, or a folder [{MODEL}].")
 @click.option("--revision", metavar="REV", help="Commit, branch or tag of a hub model [main].")
-@click.option("--pooling", metavar="cls|mean", help="How token vectors become one [as the model says].")
-@click.option("--instruction", metavar="TEXT", help="What stands before a query [BGE's for BGE models, else nothing].")
-@click.option("--passage-instruction", metavar="TEXT", help="What stands before a passage [nothing].")
-@_count("--passage-max-length", help="Tokens of a passage [512, or what the model takes].")
-@_count("--query-max-length", help="Tokens of a query [512, or what the model takes].")
+@click.option("--pooling", metavar="cls|mean", help="How token vectors are pooled [the model's setting].")
+@click.option("--instruction", metavar="TEXT", help="Text put before each query [BGE's for BGE models, else none].")
+@click.option("--passage-instruction", metavar="TEXT", help="Text put before each passage [none].")
+@_count("--passage-max-length", help="Most tokens of a passage [512, or the model's limit].")
+@_count("--query-max-length", help="Most tokens of a query [512, or the model's limit].")
 @click.option(
     "--precision",
     type=click.Choice(["fp32", "bf16", "fp16"]),
     default="fp32",
     help="Arithmetic of the model [fp32]; fp16 is for GPUs.",
 )
-@_count("--dimensions", help="Use the first N numbers of each vector, for models trained so [all].")
-@click.option("--normalise/--no-normalise", default=True, help="Bring vectors to length 1 [yes].")
+@_count("--dimensions", help="Use the first N dimensions of each vector, for models trained for this [all].")
+@click.option("--normalise/--no-normalise", default=True, help="Scale vectors to length 1 [yes].")
 @click.option(
-    "--device", "devices", multiple=True, metavar="NAME", help="cpu, cuda:0, …; may be repeated [all GPUs, or cpu]."
+    "--device", "devices", multiple=True, metavar="NAME", help="cpu, cuda:0, …. Repeatable [all GPUs, or cpu]."
 )
-@_count("--batch-size", help="Texts that are encoded at once [32 on a CPU, more on a GPU].")
-@_count("--shard-size", default=10_000, help="Texts in a shard, which is what a kill can cost [10000].")
+@_count("--batch-size", help="Texts to encode at once [32 on a CPU, more on a GPU].")
+@_count("--shard-size", default=10_000, help="Texts per shard: the most work that an interruption can lose [10000].")
 @click.option(
     "--storage",
     type=click.Choice(["float32", "float16"]),
     default="float32",
-    help="How embeddings are stored; float16 takes half the room [float32].",
+    help="Number type of stored embeddings; float16 takes half the space [float32].",
 )
-@click.option("--work", metavar="FOLDER", help="Where embeddings and indexes are kept [RUN.work].")
+@click.option("--work", metavar="FOLDER", help="Folder for embeddings and indexes [RUN.work].")
 @click.option("--index", metavar="FACTORY", help="A Faiss index (IVF4096,Flat; HNSW32; …) [exact search].")
 @click.option(
     "--similarity",
     type=click.Choice(["inner-product", "cosine", "l2"]),
     default="inner-product",
-    help="How vectors are compared; l2 gives the negative squared distance as score [inner-product].",
+    help="Similarity of vectors; l2 scores by the negative squared distance [inner-product].",
 )
-@click.option("--search-parameters", default="", metavar="LIST", help="Of the index: nprobe=64, efSearch=256, ….")
-@_count("--training", help="Vectors that an index is trained on [39 for each of its centroids].")
-@click.option("--ray", metavar="ADDRESS", help="Encode and search on a Ray cluster: auto, HOST:PORT, local.")
-@click.option("--k1", type=click.FloatRange(min=0), default=1.5, help="Of BM25 [1.5].")
-@click.option("--b", type=click.FloatRange(0, 1), default=0.75, help="Of BM25 [0.75].")
 @click.option(
-    "--method", type=click.Choice(["lucene", "robertson", "atire"]), default="lucene", help="Of BM25 [lucene]."
+    "--search-parameters", default="", metavar="LIST", help="Search settings of the index: nprobe=64, efSearch=256, …."
 )
-@click.option("--stopwords", default="en", metavar="LANGUAGE", help="Words that BM25 leaves out; none for none [en].")
+@_count("--training", help="Vectors to train the index on [39 per centroid].")
+@click.option("--ray", metavar="ADDRESS", help="Encode and search on a Ray cluster: auto, HOST:PORT, local.")
+@click.option("--k1", type=click.FloatRange(min=0), default=1.5, help="BM25's k1 [1.5].")
+@click.option("--b", type=click.FloatRange(0, 1), default=0.75, help="BM25's b [0.75].")
+@click.option(
+    "--method", type=click.Choice(["lucene", "robertson", "atire"]), default="lucene", help="Variant of BM25 [lucene]."
+)
+@click.option(
+    "--stopwords", default="en", metavar="LANGUAGE", help="Stop words that BM25 ignores; 'none' keeps all words [en]."
+)
 @click.option("--stemmer", metavar="LANGUAGE", help="Stemmer for BM25; needs PyStemmer [none].")
-@click.option("--profile", metavar="NAME", help="Conventions of the scores that are printed.")
-@click.option("-m", "--measure", "measures", multiple=True, metavar="NAME", help="Print this score; may be repeated.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, how large it gets, and what is there already.")
+@click.option("--profile", metavar="NAME", help="Scoring conventions for the printed scores.")
+@click.option("-m", "--measure", "measures", multiple=True, metavar="NAME", help="Print this measure. Repeatable.")
+@click.option("--dry-run", is_flag=True, help="Show the planned steps, their sizes, and what already exists.")
 @click.pass_context
 def retrieve(ctx: click.Context, /, source: str, output: str, dry_run: bool, **options: Any) -> None:
     """Make a run: look, encode, search, write, score."""
@@ -167,7 +173,7 @@ def retrieve(ctx: click.Context, /, source: str, output: str, dry_run: bool, **o
         _interrupted(output, options)
     except OSError as error:  # of the work folder or a disk, and not of standard output as elsewhere
         reason = f"cannot be used: {error.strerror or error}"
-        raise OutputError(reason, "What is done is kept.", file=str(error.filename or _work(output, options))) from None
+        raise OutputError(reason, "Work so far is kept.", file=str(error.filename or _work(output, options))) from None
     finally:
         stages.close()
     if told is not None:
@@ -211,10 +217,10 @@ def _check_together(ctx: click.Context, options: dict[str, Any]) -> None:
     flags = {parameter.name: max(parameter.opts, key=len) for parameter in ctx.command.params}
     given = {name for name in options if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     conditions = [
-        (DENSE, options["retriever"] == "dense", "goes with --retriever dense"),
-        (BM25, options["retriever"] == "bm25", "goes with --retriever bm25"),
-        (INDEX, options["index"] is not None, "goes with --index"),
-        (HERE, options["ray"] is None, "does not go with --ray"),
+        (DENSE, options["retriever"] == "dense", "needs --retriever dense"),
+        (BM25, options["retriever"] == "bm25", "needs --retriever bm25"),
+        (INDEX, options["index"] is not None, "needs --index"),
+        (HERE, options["ray"] is None, "cannot be used with --ray"),
     ]
     for names, fits, why in conditions:
         for name in names:
@@ -318,9 +324,9 @@ def _interrupted(output: str, options: dict[str, Any]) -> NoReturn:
     """Say how to go on, and end as an interrupted program ends."""
     again = shlex.join(["treceval", *sys.argv[1:]])
     if options["retriever"] == "dense":
-        say(f"interrupted: what is encoded is kept in {_work(output, options)}. To go on: {again}")
+        say(f"interrupted: embeddings so far are kept in {_work(output, options)}. To resume: {again}")
     else:
-        say(f"interrupted: nothing is written. To begin again: {again}")
+        say(f"interrupted: nothing was written. To start again: {again}")
     raise KeyboardInterrupt
 
 
@@ -349,9 +355,9 @@ def _print_scores(
         return
     judged = _keep_judgments(collection, output, whole=options["protocol"] == "full")
     if judged is not None:
-        note(f"the judgments of this run are in {judged}, to score it again.")
+        note(f"the judgments of this run are in {judged}; use them to score it again.")
     if not done.written.lines:
-        note(f"{output}: no query found anything; the run is empty and is not scored.")
+        note(f"{output}: no query found any document; the run is empty and is not scored.")
         return
     measures = options["measures"]
     usual = MEASURES if profile.measures == DEFAULT_MEASURES else profile.measures

@@ -24,7 +24,7 @@ from treceval_py.version import __version__
 __all__ = ["score"]
 
 RANGED = ("map", "recip_rank", "ndcg", "ndcg_cut.10")
-"""What is computed with --ties and --unjudged unless something else is asked for."""
+"""Default measures of --ties and --unjudged."""
 
 HELP = """Score RUNs against the judgments in QRELS, with trec_eval's measures and numbers.
 
@@ -37,21 +37,21 @@ treceval -q -m map -m nDCG@10 qrels.txt run.txt
 treceval -m ndcg qrels.txt a.txt b.txt     a table with a column for each run
 treceval --profile msmarco qrels.tsv run.tsv
 treceval --ties -m map qrels.txt run.txt   lowest and highest value over all orders of ties
-treceval measures ndcg                     what a measure is
+treceval measures ndcg                     explain a measure
 
 \b
-Commands beside this one:
-  compare    say which differences between runs are more than chance
-  board      put all runs of a folder in order
+Other commands:
+  compare    test which differences between runs are more than chance
+  board      rank all runs of a folder
   report     write a page with tables and plots that compares runs
-  check      say what is wrong with a run or judgments, line by line
-  grade      grade a class: check, score and explain what students hand in
+  check      report problems in a run or judgments, line by line
+  grade      grade a class: check, score and explain submissions
   measures   list and explain measures
   profiles   show the conventions of other programs side by side
-  explain    say why a number is what it is, and how somebody came to another
+  explain    explain how a value is computed, and why others differ
   convert    write judgments or a run in another format
   retrieve   make a run: rank a collection with BGE and Faiss, or BM25
-'score' is this command's own name and may be left out.
+This command is 'score'; its name may be omitted.
 """
 
 
@@ -64,20 +64,22 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 @click.command("score", cls=PrefixCommand, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("qrels", metavar="QRELS", required=False)
 @click.argument("runs", metavar="RUN [RUN…]", nargs=-1)
-@scoring_options("official, ndcg, ndcg_cut.10, or what the profile computes")
+@scoring_options("official, ndcg, ndcg_cut.10, or the profile's")
 @flag("-q", "--query_eval_wanted", "per_query", help="Print each query too.")
 @flag("-n", "--nosummary", "no_summary", help="Do not print the average over queries.")
-@click.option("-Z", "--Zscore", "norms", metavar="FILE", help="Print z-scores by FILE: qid measure mean deviation.")
+@click.option(
+    "-Z", "--Zscore", "norms", metavar="FILE", help="Print z-scores; lines of FILE: qid measure mean deviation."
+)
 @click.option(
     "--judged-ranking",
     "judged_rankings",
     multiple=True,
     metavar="FILE",
-    help="Score FILE of lines 'qid Q0 docid rel', ranking and judgments at once, in place of QRELS RUN; may be "
-    "repeated. The profile is coursework unless named.",
+    help="Score FILE of lines 'qid Q0 docid rel', both ranking and judgments; replaces QRELS RUN. Repeatable. The "
+    "default profile is then coursework.",
 )
-@flag("--signature", help="Say how each number was made, in one line that --repeat takes.")
-@flag("--long-signature", help="The same with every parameter and convention spelled out.")
+@flag("--signature", help="Print how each value was computed, as one line that --repeat accepts.")
+@flag("--long-signature", help="Like --signature, with every parameter and convention spelled out.")
 @flag("--ties", help="Print the lowest, expected and highest value over all orders of documents with equal scores.")
 @flag("--unjudged", help="Print the lowest and highest value over all labels of unjudged retrieved documents.")
 @format_option(None, RESULT_FORMATS, "trec for one run, table for several")
@@ -113,17 +115,17 @@ def score(
     _check_arguments(qrels, runs, judged_rankings)
     ranges = ties or unjudged
     if norms is not None and (scoring.signatures or signature or long_signature):
-        raise click.UsageError("Signatures are those of values, not of z-scores; leave out -Z.")
+        raise click.UsageError("Signatures describe values, not z-scores; remove -Z.")
     if judged_rankings and (reading.judgment_format or reading.run_format):
         option = "-R" if reading.judgment_format else "-T"
-        raise click.UsageError(f"--judged-ranking has a format of its own; leave out {option}.")
+        raise click.UsageError(f"--judged-ranking has its own format; remove {option}.")
     for option, there in (
         ("-Z", norms),
         ("--signature", signature or long_signature),
         ("--judged-ranking", judged_rankings),
     ):
         if ranges and there:
-            raise click.UsageError(f"--ties and --unjudged print ranges of values; leave out {option}.")
+            raise click.UsageError(f"--ties and --unjudged print ranges of values; remove {option}.")
     if output is not None:
         check_targets([output], [qrels, *runs, *judged_rankings, norms])
     if scoring.signatures is None:
@@ -160,7 +162,7 @@ def score(
 def _check_arguments(qrels: str | None, runs: tuple[str, ...], judged_rankings: tuple[str, ...]) -> None:
     if judged_rankings:
         if qrels is not None:
-            raise click.UsageError("--judged-ranking FILE stands in place of QRELS and RUN.")
+            raise click.UsageError("--judged-ranking FILE replaces QRELS and RUN; remove them.")
         files = list(judged_rankings)
     else:
         if qrels is None:

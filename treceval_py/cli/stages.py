@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Stages"]
 
 QUIET = 60.0
-"""Seconds between two lines about one stage, where there is no terminal."""
+"""Seconds between two lines about one stage, without a terminal."""
 
 
 class Stages:

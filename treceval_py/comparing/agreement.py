@@ -66,7 +66,7 @@ def _says_nothing(a: FloatArray, b: FloatArray) -> bool:
     """Return whether one of two lists has no order: all its values are equal."""
     if len(a) != len(b):
         raise EvaluationError(
-            f"{len(a)} values cannot be compared with {len(b)} in their order", "Give a value for the same things."
+            f"the orders of {len(a)} and {len(b)} values cannot be compared", "Give both lists the same length."
         )
     return len(a) < 2 or bool((a == a[0]).all()) or bool((b == b[0]).all())
 
@@ -222,7 +222,7 @@ def rbo(a: Sequence[Hashable], b: Sequence[Hashable], p: float = 0.9) -> Rbo:
     Parameters
     ----------
     a, b : sequence
-        What is ranked, best first; nothing comes twice in a list.
+        What is ranked, best first; no item occurs twice in a list.
     p : float
         The persistence of the reader, between 0 and 1.
 
@@ -237,7 +237,7 @@ def rbo(a: Sequence[Hashable], b: Sequence[Hashable], p: float = 0.9) -> Rbo:
     MeasureError
         p is not between 0 and 1.
     EvaluationError
-        Something comes twice in a list.
+        An item occurs twice in a list.
 
     References
     ----------
@@ -255,7 +255,7 @@ def rbo(a: Sequence[Hashable], b: Sequence[Hashable], p: float = 0.9) -> Rbo:
     for each in (a, b):
         if len(set(each)) < len(each):
             twice = next(item for place, item in enumerate(each) if item in each[:place])
-            raise EvaluationError(f"{twice!r} comes twice in a list", "Give lists in which nothing is repeated.")
+            raise EvaluationError(f"{twice!r} occurs twice in a list", "Give lists without repetitions.")
     ranks = {item: rank for rank, item in enumerate(a, 1)}
     met = [max(ranks[item], rank) for rank, item in enumerate(b, 1) if item in ranks]
     seen = np.cumsum(np.bincount(np.array(met, dtype=np.int64), minlength=max(len(a), len(b)) + 1))
@@ -269,7 +269,7 @@ def rbo(a: Sequence[Hashable], b: Sequence[Hashable], p: float = 0.9) -> Rbo:
 
 def _check_persistence(p: float) -> None:
     if not 0 < p < 1:
-        raise MeasureError(f"p of rank-biased overlap is between 0 and 1, and {p} is not", "Give one such as p=0.9.")
+        raise MeasureError(f"p of rank-biased overlap must be between 0 and 1, not {p}", "Choose p=0.9, for example.")
 
 
 def _extrapolated(seen: IntArray, short: IntArray, long: IntArray, p: float) -> FloatArray:
@@ -348,8 +348,8 @@ def system_orders(comparison: Outcome) -> Orders:
     """
     if len(comparison.runs) < 3:
         raise EvaluationError(
-            f"{len(comparison.runs)} runs have too little of an order to compare measures by",
-            "Compare three runs or more.",
+            f"{len(comparison.runs)} runs are too few to compare how measures order them",
+            "Compare at least three runs.",
         )
     means = [compared.means for compared in comparison.measures]
     tau = np.array([[kendall_tau(one, other) for other in means] for one in means])
@@ -361,7 +361,7 @@ def system_orders(comparison: Outcome) -> Orders:
 
 
 class Overlap(NamedTuple):
-    """How alike the lists of documents of each two runs are: means over queries.
+    """Similarity of the document lists of each pair of runs: means over queries.
 
     Attributes
     ----------
@@ -430,7 +430,7 @@ def overlap_of_runs(
     MeasureError
         p is not between 0 and 1.
     EvaluationError
-        There is no query for which all runs have documents.
+        No query has documents of all runs.
     DataError
         depth is negative; a run is to be ranked by ranks that it has not.
 
@@ -449,13 +449,11 @@ def overlap_of_runs(
     _check_persistence(p)
     limit = limit_of(depth) if ranking.depth is None else min(limit_of(depth), limit_of(ranking.depth))
     if limit == 0:
-        raise EvaluationError("lists of 0 documents cannot be compared", "Give a depth of 1 or more.")
+        raise EvaluationError("lists of 0 documents cannot be compared", "Choose a depth of 1 or more.")
     ranked = [arranged(run, ranking) for run in runs]
     common = _queries_of_all(ranked, qids)
     if not common:
-        raise EvaluationError(
-            "there is no query for which all runs have documents", "Check that they are runs for the same queries."
-        )
+        raise EvaluationError("no query has documents of all runs", "Check that the runs are for the same queries.")
     first, second = np.triu_indices(len(runs), 1)
     sums = np.zeros((4, len(first)))
     counts = np.zeros((4, len(first)), dtype=np.int64)
@@ -568,7 +566,7 @@ def _inversions(segment: IntArray, values: IntArray, counts: IntArray) -> IntArr
     segment : (N,) int array
         The list of each value, ascending.
     values : (N,) int array
-        The values; none comes twice in a list.
+        The values; none occurs twice in a list.
     counts : (P,) int array
         How many values each list has.
 

@@ -44,7 +44,7 @@ EXACT = 1e-12
 
 MOST_RESAMPLES = 100_000_000
 MOST_SYSTEMS_FOR_P = 200
-"""Above so many runs the letters' test is done by its critical value alone, without a p-value for each two runs."""
+"""With more runs, the letters' test uses only its critical value, without a p-value for each pair."""
 
 
 def compare(
@@ -86,23 +86,23 @@ def compare(
     ----------
     runs : sequence or mapping, length S
         Results; files of saved results (``treceval -q`` in any format, ``trec_eval -q``); or, with `qrels`, runs in
-        every form that `evaluate` takes. The keys of a mapping name the runs.
+        any form that `evaluate` accepts. The keys of a mapping name the runs.
     qrels : judgments, optional
-        The judgments, where runs are to be scored.
+        The judgments, if runs must be scored.
     measures : name, Measure or sequence of them, optional
-        What is compared: by default map, ndcg_cut.10, recip_rank and P.10, or what saved results have.
+        Measures to compare. Default: map, ndcg_cut.10, recip_rank and P.10, or those of saved results.
     baseline : str or int, optional
-        The run, by name or number from 0, that the others are compared with; by default the first one.
+        Run to compare the others with, by name or by number from 0. Default: the first.
     pairs : bool
-        Whether each two runs are compared, rather than each with the baseline.
+        Compare every pair of runs, not only with the baseline.
     test : {"t", "wilcoxon", "sign", "randomisation"}
         The test that decides which differences are marked.
     tests : sequence of str
-        More tests to compute.
+        Further tests to compute.
     correction : {"holm", "bonferroni", "benjamini-hochberg", "none"}
-        How p-values are corrected, over all differences and measures that are compared.
+        Correction of p-values over all compared differences and measures.
     alpha, confidence : float
-        Level of significance, and confidence of intervals; between 0 and 1.
+        Significance level, and confidence level of intervals; between 0 and 1.
     interval : {"t", "bca"}
         Interval of the difference: Student's t, or the bias-corrected and accelerated bootstrap.
     groups : {"tukey", "randomised-tukey", "none"}
@@ -110,31 +110,31 @@ def compare(
     resamples, bootstrap : int
         Resamples of randomisation tests and of the BCa interval.
     seed : int
-        Of everything drawn at random: the same seed gives the same numbers, with any number of threads.
+        Random seed; the same seed gives the same values with any number of threads.
     margin : float, optional
         Test whether differences are smaller than this in absolute value (two one-sided tests).
     power : float
-        For which the number of queries needed is computed.
+        Power for computing the number of queries needed.
     profile, level, complete, depth, judged_only, collection_size, signature, scoring
-        How runs are scored, as of `evaluate`.
+        How runs are scored, as in `evaluate`.
     names : sequence of str, length S, optional
-        What the runs are called.
+        Names of the runs.
     force : bool
-        Whether values that were made in different ways are compared all the same.
+        Compare even values that were computed differently.
     run_format, judgment_format : str, optional
-        The formats of files, as of `evaluate`.
+        Formats of the files, as in `evaluate`.
     threads : int, optional
-        How many threads read runs and resample; by default as many as there are cores for this process.
+        Threads for reading runs and resampling. Default: one per available core.
 
     Returns
     -------
     Comparison
-        What was found, which prints as a table.
+        The comparison; it prints as a table.
 
     Raises
     ------
     EvaluationError
-        There are fewer than two runs, they were scored in different ways, or have no query in common.
+        There are fewer than two runs, they were scored differently, or have no query in common.
     MeasureError
         An option is out of range, or a measure unknown.
     InputError
@@ -152,7 +152,7 @@ def compare(
     2
     """
     if isinstance(runs, (str, bytes, os.PathLike)):
-        raise EvaluationError(f"runs are given as a list, not as one path: {os.fspath(runs)!r}", "Put it into a list.")
+        raise EvaluationError(f"runs must be a list, not one path: {os.fspath(runs)!r}", "Put the path into a list.")
     every = (test, *(each for each in dict.fromkeys(tests) if each != test))
     settings = Settings(
         test, every, correction, alpha, confidence, interval, groups, resamples, bootstrap, seed, margin, power
@@ -240,11 +240,13 @@ def compare_gathered(
     runs = found.runs
     if len(runs) < 2:
         raise EvaluationError(
-            f"there {'is one run' if runs else 'are no runs'} to compare, and two or more are needed", "Add another."
+            f"there {'is one run' if runs else 'are no runs'} to compare, but two or more are needed", "Add another."
         )
     names = tuple(run.name for run in runs)
     if pairs and baseline is not None:
-        raise MeasureError("each two runs are compared, or each with a baseline", "Leave one of the two out.")
+        raise MeasureError(
+            "every pair of runs is compared, or each run with a baseline, not both", "Remove pairs or baseline."
+        )
     base = None if pairs else _baseline(names, baseline)
     columns, repeated = _once(aligned(runs, force=force))
     if base is None:
@@ -273,11 +275,11 @@ def _baseline(names: Sequence[str], wanted: str | int | None) -> int:
     if not isinstance(wanted, str):
         wanted = _whole("baseline", wanted)
         if not 0 <= wanted < len(names):
-            raise EvaluationError(f"the baseline is run {wanted} of {len(names)}, counted from 0")
+            raise EvaluationError(f"the baseline is run {wanted}, but runs are numbered 0 to {len(names) - 1}")
         return wanted
     if wanted not in names:
         raise EvaluationError(
-            f"no run is called '{wanted}', which is to be the baseline", f"The runs are {', '.join(names[:20])}."
+            f"the baseline '{wanted}' is not among the runs", f"The runs are {', '.join(names[:20])}."
         )
     return list(names).index(wanted)
 

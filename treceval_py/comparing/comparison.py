@@ -21,24 +21,24 @@ __all__ = ["Comparison"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison(Outcome):
-    """Runs compared over the same queries; printed as a table, and shown as one in a notebook.
+    """Comparison of runs over the same queries; prints as a table, also in notebooks.
 
     Attributes
     ----------
     runs : tuple of str, length S
         The names of the runs.
     baseline : int or None
-        The number of the run that others are compared with; None where each two are.
+        Number of the run that others are compared with; None if every pair is compared.
     measures : tuple of Compared, length M
-        What was found, measure by measure.
+        The results for each measure.
     settings : Settings
-        How it was found.
+        Tests and other settings.
     family : int
-        How many p-values were corrected together.
+        Number of p-values corrected together.
     files : tuple of str, length S
         Where each run, or its saved results, came from.
     judgments_name : str
-        Where the judgments came from; empty where all results were saved.
+        Where the judgments came from; empty if all results were saved.
     notes : tuple of str
         What was left out or assumed.
     """
@@ -86,16 +86,16 @@ class Comparison(Outcome):
         format : str
             One of `rendering.FORMATS`.
         digits : int, optional
-            Decimals; by default 4 for people, and all for programs.
+            Decimals. Default: 4, or all in csv, tsv and json.
         colour : bool
             Whether terminal styles may be used.
         width : int, optional
-            Columns of the terminal, into which a table is fitted.
+            Terminal columns to fit tables into.
 
         Raises
         ------
         ValueError
-            There is no such format, or `digits` is negative.
+            The format is unknown, or `digits` is negative.
         """
         if digits is not None and digits < 0:
             raise ValueError(f"digits must be 0 or more, not {digits}")
@@ -107,15 +107,15 @@ class Comparison(Outcome):
         return self.to_text("latex", digits=digits)
 
     def to_markdown(self, *, digits: int | None = None) -> str:
-        """Return a GitHub-flavoured Markdown table, with what the marks mean."""
+        """Return a GitHub-flavoured Markdown table, with an explanation of the marks."""
         return self.to_text("markdown", digits=digits)
 
     def to_html(self, *, digits: int | None = None) -> str:
-        """Return an HTML fragment: a table and what the marks mean."""
+        """Return an HTML fragment: a table and an explanation of the marks."""
         return self.to_text("html", digits=digits)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a DataFrame with a row for each difference: measure, run, other, means and all that was found."""
+        """Return a DataFrame with a row for each difference: measure, run, other, means and all statistics."""
         import pandas as pd
 
         # pandas keeps text as Arrow does, which has no bytes that are not UTF-8.

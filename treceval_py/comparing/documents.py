@@ -153,7 +153,7 @@ def with_documents(
     EvaluationError
         The signature is of other judgments, a query is not judged, or its value is not the one that was compared.
     MeasureError
-        The measure is no number that relevance judgments give, or the count is negative.
+        The measure has no value from relevance judgments, or the count is negative.
     DataError
         The signature ranks by ranks that a run has not.
 
@@ -191,7 +191,7 @@ def read_query_texts(path: str) -> dict[str, str]:
     Raises
     ------
     InputError
-        The file cannot be read or is empty, a line is malformed, or an id comes twice.
+        The file cannot be read or is empty, a line is malformed, or an id occurs twice.
     """
     # What retrieval reads, with all its checks. Its modules are imported only where texts are asked for.
     from treceval_py.io.source import peek
@@ -206,7 +206,7 @@ def read_query_texts(path: str) -> dict[str, str]:
 
 
 HEAD = 1 << 12
-"""Bytes by which JSON is told from lines with tabs."""
+"""Bytes that distinguish JSON from lines with tabs."""
 
 PORTION = 4096
 """Queries that are checked at a time."""
@@ -226,7 +226,7 @@ def _with_moved(
             raise EvaluationError(
                 f"{task.asked.name} of query '{difference.qid}' is {found.arithmetic.value:.6f} here, and {value:.6f} "
                 "where it was compared",
-                "Give the run that was scored.",
+                "Use the run that was scored.",
                 file=table.name,
             )
     apart = mine.arithmetic.apart and others.arithmetic.apart

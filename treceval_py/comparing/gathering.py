@@ -1,4 +1,4 @@
-"""What is compared: run files that are scored now, results of earlier scorings, and files of saved results."""
+"""Collect the runs to compare: score run files, and load saved results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from treceval_py.scoring.signatures import Signature, concise, read_signatures
 __all__ = ["USUAL", "Compares", "Gathered", "comparable", "fit", "gather"]
 
 USUAL = ("map", "ndcg_cut.10", "recip_rank", "P.10")
-"""What is compared unless something else is asked for. A few: each one more makes every difference harder to show."""
+"""Measures compared by default. Kept short: every extra measure makes the correction stricter."""
 
 Compares: TypeAlias = "Results | Scored | Source | Run | Mapping[str, Mapping[str, float]]"
 """What can be compared: results, saved or not, and runs, which need judgments."""
@@ -132,7 +132,7 @@ def gather(
             entries += [_Entry(_only(scored, chosen), None, results) for scored in found]
             continue
         if evaluator is None:
-            raise EvaluationError("judgments are needed to score runs", "Give qrels, or results of the runs.")
+            raise EvaluationError("scoring runs needs judgments", "Give qrels, or results instead of runs.")
         if isinstance(each, (Results, Scored)):
             raise AssertionError("results are not scored again")
         results = evaluator.score(each, watch)
@@ -165,7 +165,7 @@ def _saved_of(given: Compares) -> list[Scored] | None:
 
 
 def fit(measure: Measure) -> bool:
-    """Tell whether a measure that nobody named is worth comparing: it has a value for each query, and is no count."""
+    """Tell whether a measure compared by default is useful: it has a value per query and is not a count."""
     return measure.family.per_query and measure.family.kind not in (TEXT, COUNT)
 
 
@@ -191,14 +191,14 @@ def comparable(measures: str | Measure | Iterable[str | Measure], profile: Profi
         if isinstance(asked, str) and asked in NICKNAMES:
             kept = [each for each in found if fit(each)]
             if not kept:
-                raise MeasureError(f"no measure of {asked} has a number for each query", "Compare others.")
+                raise MeasureError(f"no measure of {asked} has a value per query", "Compare other measures.")
             left = ", ".join(each.name for each in found if each not in kept)
             if left:
                 notes.append(f"texts, counts and averages over all queries in {asked} are not compared: {left}.")
             found = kept
         for measure in found:
             if measure.family.kind == TEXT or not measure.family.per_query:
-                raise MeasureError(f"measure {measure.name} has no number for each query", "Choose another one.")
+                raise MeasureError(f"measure {measure.name} has no value per query", "Choose another measure.")
         wanted += [each for each in found if each not in wanted]
     return wanted, notes
 
@@ -206,11 +206,11 @@ def comparable(measures: str | Measure | Iterable[str | Measure], profile: Profi
 def _check_not_scored(qrels: object, scoring: Scoring) -> None:
     """Refuse judgments and options of scoring where nothing is scored: they would be dropped in silence."""
     if qrels is not None:
-        raise EvaluationError("all of these are results, for which no judgments are needed", "Leave the judgments out.")
+        raise EvaluationError("every file holds saved results, so judgments are not used", "Remove the judgments file.")
     if scoring.chosen:
         raise EvaluationError(
-            "saved results are compared as they are: nothing is left to score",
-            "Leave out profile, complete, level, depth and judged_only, or score the runs again.",
+            "saved results are compared as they are, so scoring options are not used",
+            "Remove these options, or score the runs again.",
         )
 
 
@@ -261,7 +261,7 @@ def _only(scored: Scored, chosen: Sequence[Measure | str]) -> Scored:
         if place is None:
             name = each if isinstance(each, str) else each.name
             raise EvaluationError(
-                f"the saved results have no {name}: they have {', '.join(scored.measures[:6])}",
+                f"the saved results lack {name}; they have {', '.join(scored.measures[:6])}",
                 "Choose one of these, or score the run again.",
                 file=scored.file,
             )
@@ -288,13 +288,11 @@ def _signatures(known: Sequence[Scored], chosen: Sequence[Measure | str]) -> lis
 def _names(entries: Sequence[_Entry], names: Sequence[str] | None, by: str | None) -> tuple[str, ...]:
     if names is not None:
         if len(names) != len(entries):
-            raise EvaluationError(
-                f"the number of names is {len(names)}, and that of runs {len(entries)}", "Give one for each run."
-            )
+            raise EvaluationError(f"there are {len(names)} names for {len(entries)} runs", "Give one name per run.")
         if not all(isinstance(name, str) for name in names):
-            raise EvaluationError("the names of runs are text", "Give each run a name.")
+            raise EvaluationError("names of runs must be text", "Give each run a name.")
         if len(set(names)) < len(names) or not all(names):
-            raise EvaluationError("the names of the runs are not different", "Give each run a name of its own.")
+            raise EvaluationError("two runs have the same name", "Give each run a different name.")
         return tuple(names)
     tags = [entry.scored.tag or entry.scored.name for entry in entries]
     files = [entry.scored.file for entry in entries]

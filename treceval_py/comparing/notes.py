@@ -15,7 +15,7 @@ from treceval_py.data.ids import first_of
 __all__ = ["about_queries", "about_resamples", "about_tests"]
 
 FEW = 10
-"""Below so many queries a difference that happens to be equal in all of them is no rarity."""
+"""With fewer queries, a difference equal in all of them is not rare."""
 
 
 def about_queries(columns: Sequence[Aligned], names: Sequence[str], *, scored: bool) -> list[str]:

@@ -145,9 +145,9 @@ class Compared(NamedTuple):
     anova : Anova or None
         Two-way analysis of variance, of queries and systems; None of one query.
     pairs_p : (S, S) float array or None
-        The p-values of the letters' test for each two runs, or None.
+        The p-values of the letters' test for each pair of runs, or None.
     differences : tuple of Difference
-        The differences that were asked for: from the baseline, or of each two runs.
+        The requested differences: from the baseline, or of each pair of runs.
     left_out : tuple of str
         Queries that some runs have and some have not.
     """

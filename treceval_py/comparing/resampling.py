@@ -93,7 +93,7 @@ def randomisation(differences: FloatArray, *, resamples: int, seed: int, threads
 
 
 def randomised_tukey(values: FloatArray, *, resamples: int, seed: int, threads: int | None = None) -> FloatArray:
-    """Test each two runs with the randomised Tukey HSD test, which keeps its level over all of them together.
+    """Test each pair of runs with the randomised Tukey HSD test, which keeps its level over all of them together.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ __all__ = ["Aligned", "Scored", "aligned", "scored_of"]
 
 
 class Scored(NamedTuple):
-    """What a run came to, whether it was scored now or long ago.
+    """Values of a run, scored now or loaded from saved results.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Aligned(NamedTuple):
     left_out : tuple of str
         Queries that some runs have and some have not.
     forced : tuple of str
-        In what values were made differently that are compared by force.
+        How values differ that are compared by force.
     versions : tuple of str
         The versions of treceval_py that made the values, as far as they are known.
     """
@@ -97,7 +97,7 @@ def scored_of(results: Results, name: str) -> Scored:
         They are z-scores, or no measure has a number for each query.
     """
     if results.standardised:
-        raise EvaluationError(f"the values of {results.run_name} are z-scores", "Compare the values themselves.")
+        raise EvaluationError(f"the values of {results.run_name} are z-scores", "Compare the original values.")
     kept = [
         number
         for number, measure in enumerate(results.measures)
@@ -105,7 +105,7 @@ def scored_of(results: Results, name: str) -> Scored:
     ]
     if not kept:
         raise EvaluationError(
-            f"no measure of {results.run_name} has a number for each query", "Choose other measures, such as map."
+            f"no measure of {results.run_name} has a value per query", "Choose other measures, such as map."
         )
     values = np.where(results.counted[:, kept], results.matrix[:, kept], np.nan)
     beyond = np.argwhere(np.abs(values) > MOST)
@@ -113,7 +113,7 @@ def scored_of(results: Results, name: str) -> Scored:
         row, column = beyond[0].tolist()
         measure, qid = results.measures[kept[column]].name, results.qids[row]
         raise EvaluationError(
-            f"{measure} of query '{qid}' is {values[row, column]:g}, which is too large to be compared",
+            f"{measure} of query '{qid}' is {values[row, column]:g}, which is too large to compare",
             "Compare another measure.",
             file=results.run_name,
         )
@@ -140,12 +140,12 @@ def aligned(runs: Sequence[Scored], *, force: bool = False) -> list[Aligned]:
     runs : sequence of Scored, length S
         The runs.
     force : bool
-        Whether values that were made differently are compared all the same.
+        Compare even values that were computed differently.
 
     Raises
     ------
     EvaluationError
-        Values were made differently, or the runs have no measure, or no query, in common.
+        Values were computed differently, or the runs have no measure, or no query, in common.
     """
     names = [name for name in runs[0].measures if all(name in run.measures for run in runs)]
     if not names:
@@ -169,7 +169,7 @@ def _aligned(runs: Sequence[Scored], name: str, *, force: bool) -> Aligned:
         if found:
             said = f"{name} of {known[0][0].name} and of {run.name} were made differently: {'; '.join(found)}"
             if not force:
-                raise EvaluationError(said, "Score both in the same way, or force the comparison.")
+                raise EvaluationError(said, "Score both in the same way, or allow it with --force (force=True).")
             forced.append(said)
     columns = []
     for run, place in zip(runs, places, strict=True):
@@ -186,7 +186,7 @@ def _aligned(runs: Sequence[Scored], name: str, *, force: bool) -> Aligned:
         raise EvaluationError(
             f"the runs have no query in common: {runs[0].name} has {first_of(list(columns[0]))}, "
             f"{runs[1].name} {first_of(list(columns[1]))}",
-            "Check that they are runs for the same queries.",
+            "Check that the runs are for the same queries.",
         )
     qids = tuple(sorted(common, key=encode))
     values = np.array([[column[qid] for qid in qids] for column in columns], dtype=np.float64)

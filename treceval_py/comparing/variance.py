@@ -136,7 +136,7 @@ def _f_test(effect_ms: float, effect_df: int, error_ms: float, error_df: int) ->
 
 
 def tukey(values: FloatArray) -> FloatArray:
-    r"""Compare each two runs by Tukey's test of honestly significant differences, over the same queries.
+    r"""Compare each pair of runs by Tukey's test of honestly significant differences, over the same queries.
 
     .. math:: q = \frac{|\bar v_s - \bar v_t|}{\sqrt{MS_\text{error} / Q}}
 
@@ -152,7 +152,7 @@ def tukey(values: FloatArray) -> FloatArray:
     Returns
     -------
     (S, S) float array
-        The p-value of each two runs, symmetric, with 1 in the diagonal. NaN elsewhere of one query. Where there is no
+        The p-value of each pair, symmetric, with 1 in the diagonal. NaN elsewhere of one query. Where there is no
         error, since all runs differ by constants: 1 for equal means, else 0.
 
     Notes

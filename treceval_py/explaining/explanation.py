@@ -135,18 +135,18 @@ class Explained(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """What is known about some measures of a run.
+    """Explanations of some measures of a run.
 
     Attributes
     ----------
     run_name, judgments_name : str
         Where they come from.
     profile : str
-        Our profile, from which walks begin.
+        Our profile, from which walks start.
     queries : tuple of int
-        The queries that are judged, those of the run, and those that are in both.
+        Numbers of judged queries, of the run's queries, and of those in both.
     measures : list of Explained
-        What is known about each measure.
+        The explanation of each measure.
     """
 
     run_name: str
@@ -170,11 +170,11 @@ def read_claim(text: str) -> Claim:
         raise MeasureError(f"claim '{text}' is not of the form NAME=VALUE", "Write nDCG@10=0.3498, for example.")
     (measure, *more) = parse_measures(name.strip())
     if more:
-        raise MeasureError(f"claim '{text}' is about {1 + len(more)} measures", "Name one, such as P@10.")
+        raise MeasureError(f"claim '{text}' names {1 + len(more)} measures", "Name one, such as P@10.")
     plain = written.rstrip("%")
     digits = len(plain.partition(".")[2])
     if digits > MOST_DIGITS or not math.isfinite(float(plain)):
-        raise MeasureError(f"claim '{text[:40]}…' has more digits than a number can have", "Give fewer.")
+        raise MeasureError(f"claim '{text[:40]}…' has too many digits", "Use fewer.")
     return Claim(measure, written, float(plain), digits, percent=written.endswith("%"))
 
 
@@ -197,37 +197,37 @@ def explain(
     judgment_format: str | None = None,
     threads: int | None = None,
 ) -> Explanation:
-    """Explain numbers of a run: what every profile makes of it, and who could have made a claimed number how.
+    """Explain values of a run: its value under every profile, and how a claimed value may have been computed.
 
     Parameters
     ----------
     qrels : path, binary file, Qrels or dict of dict
         The judgments.
     run : path, binary file, Run or dict of dict
-        The run; it is held whole.
+        The run; it is read into memory whole.
     measures : name, Measure, or iterable of them, optional
-        The measures to explain, besides those of the claims; without any, RR@10, nDCG@10 and AP.
+        Measures to explain, besides those of the claims. Default: RR@10, nDCG@10 and AP.
     claims : iterable of str or Claim
-        Numbers that somebody gives, such as ``"nDCG@10=0.3498"``.
+        Values reported elsewhere, such as ``"nDCG@10=0.3498"``.
     against : iterable of profiles
         Profiles to walk to, one convention at a time.
     profile : str or Profile, optional
-        The profile from which walks begin. Default: trec_eval 10.0's.
+        The profile from which walks start. Default: trec_eval 10.0's.
     complete : bool
-        Whether it averages all judged queries there.
+        Average over all judged queries under it.
     level, depth, judged_only, collection_size
-        As of `evaluate`, under every profile.
+        As in `evaluate`, under every profile.
     signature
         Refused: an explanation begins from a profile. `arithmetic` takes one.
     scoring : Scoring, optional
         All these options as one value.
     run_format, judgment_format, threads
-        As of `evaluate`.
+        As in `evaluate`.
 
     Raises
     ------
     TrecevalError
-        The files cannot be read, a measure or profile is unknown, no query is in both.
+        The files cannot be read, a measure or profile is unknown, or judgments and run share no query.
 
     Examples
     --------
@@ -240,7 +240,8 @@ def explain(
     options = options.beside(scoring)
     if options.signatures is not None:
         raise MeasureError(
-            "an explanation begins from a profile, not from a signature", "Explain one query by it (--query)."
+            "an explanation starts from a profile, not from a signature",
+            "With a signature, explain one query (--query).",
         )
     asked = parse_measures(options.measures) if options.measures else []
     wanted: list[tuple[Measure, Claim | None]] = []
@@ -252,7 +253,7 @@ def explain(
     wanted += [(measure, None) for measure in asked if measure not in [each for each, _ in wanted]]
     for measure, _ in wanted:
         if not has_number(measure):
-            raise MeasureError(f"measure {measure.name} has no number to explain", "Choose another one.")
+            raise MeasureError(f"measure {measure.name} has no value to explain", "Choose another measure.")
     others = [profile_of(each) for each in against]
     options = replace(options, measures=[measure for measure, _ in wanted], profile=profile_of(options.profile))
     evaluator = Evaluator(qrels, options, Reading(run_format, judgment_format, threads))
@@ -279,7 +280,7 @@ def _explained(
     start = task_of(measure, ours, situation, scoring)
     variants = profile_variants(measure, situation, scoring)
     if start.conventions.order == "rank" and not situation.has_ranks:
-        raise EvaluationError(f"{scorer.run.name} has no rank column from 1 on, by which {ours.name} ranks")
+        raise EvaluationError(f"{scorer.run.name} has no rank column starting at 1, which {ours.name} ranks by")
     rows = [Row(variant, found) for variant, found in zip(variants, scorer.scored(variants), strict=True)]
     if not any(row.outcome for row in rows):
         scorer.raise_for(start)  # with the reason why not even one of them can be computed

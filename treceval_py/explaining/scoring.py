@@ -20,7 +20,7 @@ __all__ = ["Outcome", "Scorer", "qrels_of"]
 
 
 class Outcome(NamedTuple):
-    """What a variant comes to.
+    """Result of a variant.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Scorer:
         self.situation = Situation(qrels.max_rel, tuple(grades), has_ranks, all(numbers), int(lengths.max(initial=0)))
 
     def scored(self, variants: Sequence[Variant]) -> list[Outcome | None]:
-        """Return what variants come to; None where one cannot be computed, as on a scale that is too short."""
+        """Return the results of variants; None for one that cannot be computed, as on too short a scale."""
         wanted: dict[str, list[Task]] = {}
         for variant in variants:
             if (variant.run, variant.task) not in self._known:

@@ -152,26 +152,26 @@ def arithmetic(
     judgment_format: str | None = None,
     threads: int | None = None,
 ) -> Arithmetic:
-    """Return how the value of a query comes about, document by document.
+    """Return the arithmetic of a query's value, document by document.
 
     Parameters
     ----------
     qrels, run
-        As of `explain`.
+        As in `explain`.
     measure : str, Measure or None
         One measure; None with a signature, or with `scoring`.
     qid : str
         The query.
     profile, level, complete, depth, judged_only, collection_size, signature, scoring
-        As of `evaluate`. The query has a value also where it is left out of the mean.
+        As in `evaluate`. The query has a value even if the mean leaves it out.
     run_format, judgment_format, threads
-        As of `evaluate`.
+        As in `evaluate`.
 
     Raises
     ------
     TrecevalError
-        The query is not judged, the measure is unknown, a signature is of other judgments or stands beside other
-        options, or a file cannot be read.
+        The query is not judged, the measure is unknown, a signature belongs to other judgments or is combined
+        with other options, or a file cannot be read.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def arithmetic(
     if len(measures) != 1:
         asked = f"'{options.measures}' is" if isinstance(options.measures, str) else "these are"
         raise MeasureError(
-            f"{asked} {len(measures)} measures, and the arithmetic is that of one", "Name one, such as P@10."
+            f"{asked} {len(measures)} measures, but the arithmetic is that of one", "Name one, such as P@10."
         )
     _check_number(measures[0])
     evaluator = Evaluator(qrels, options, Reading(run_format, judgment_format, threads))
@@ -196,7 +196,7 @@ def arithmetic(
 
 def _check_number(measure: Measure) -> None:
     if not has_number(measure):
-        raise MeasureError(f"measure {measure.name} has no number to explain", "Choose another one.")
+        raise MeasureError(f"measure {measure.name} has no value to explain", "Choose another measure.")
 
 
 def task_of_signature(signature: Signature, judgments: Qrels) -> Task:
@@ -205,7 +205,7 @@ def task_of_signature(signature: Signature, judgments: Qrels) -> Task:
     Raises
     ------
     MeasureError
-        Its measure is no number that relevance judgments give.
+        Its measure has no value from relevance judgments.
     EvaluationError
         It is of other judgments.
     """
@@ -236,7 +236,7 @@ def dissected(task: Task, judgments: Qrels, run: Run, qid: str) -> Dissection:
         The run is ranked by ranks that it has not.
     """
     if qid not in judgments:
-        raise EvaluationError(f"query '{qid}' is not judged", "Choose one that is.", file=judgments.name)
+        raise EvaluationError(f"query '{qid}' is not judged", "Choose a judged query.", file=judgments.name)
     missing = "empty" if task.conventions.missing == "out" else task.conventions.missing
     task = task._replace(conventions=task.conventions._replace(missing=missing, unrelevant="in"))
     labels = judgments[qid]

@@ -1,4 +1,4 @@
-"""A run's values with the ranges in which they lie, under a profile."""
+"""A run's values with their ranges, under a profile."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Sensitivity", "assess", "ranges_of"]
 
 
 class Sensitivity(NamedTuple):
-    """Values, and how far they depend on what was left open.
+    """Values, and how far they depend on ties and unjudged documents.
 
     Attributes
     ----------
@@ -66,21 +66,21 @@ def assess(
     judgment_format: str | None = None,
     threads: int | None = None,
 ) -> Sensitivity:
-    """Score a run and say how far its values depend on the order of ties and on unjudged documents.
+    """Score a run and return how far its values depend on the order of ties and on unjudged documents.
 
     Parameters
     ----------
     qrels, run, measures, level, complete, depth, judged_only, collection_size, profile, signature, scoring
-        As of `evaluate`.
+        As in `evaluate`.
     ties, unjudged : bool
-        Which ranges are computed.
+        Which ranges to compute.
     run_format, judgment_format, threads
-        As of `evaluate`.
+        As in `evaluate`.
 
     Raises
     ------
     TrecevalError
-        As of `evaluate`; and where the range of a measure is not known, or documents are not ranked by scores.
+        As in `evaluate`; also if a measure does not support ranges, or documents are not ranked by scores.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def ranges_of(evaluator: Evaluator, run: AnyRun, *, ties: bool, unjudged: bool) 
     """Score a run and compute ranges; parameters, results and errors as of `assess`."""
     judgments = evaluator.judgments
     if not isinstance(judgments, Qrels):
-        raise EvaluationError("ranges are known only with relevance judgments (qrels)", file=judgments.name)
+        raise EvaluationError("ranges need relevance judgments (qrels)", file=judgments.name)
     judging = evaluator.judging(run, keep=True)
     results = judging.results(evaluator.plan, evaluator.fingerprint)
     found = Sensitivity(results, {}, {}, {})
@@ -108,14 +108,13 @@ def ranges_of(evaluator: Evaluator, run: AnyRun, *, ties: bool, unjudged: bool) 
         if ties:
             if conventions.order == "rank":
                 raise EvaluationError(
-                    f"the profile {results.profiles[number]} ranks documents by the rank column, in which there are no "
-                    "ties",
+                    f"the profile {results.profiles[number]} ranks documents by the rank column, which has no ties",
                     "Use another profile.",
                 )
             if conventions.judged_only and conventions.depth is not None:
                 raise EvaluationError(
-                    "which unjudged documents are taken out depends on the order of ties where there is a depth",
-                    "Give the depth, or take unjudged documents out, but not both.",
+                    "with a depth, the order of ties decides which unjudged documents are removed",
+                    "Remove the depth (-M) or -J (judged_only).",
                 )
             part, as_zero = judging.part(conventions, conventions.ranking(tied=True)._replace(depth=None))
             found.qids[name] = part.qids

@@ -66,7 +66,7 @@ def groups_of(hits: Hits, tied: Tied) -> Groups:
     hits : Hits
         The judged documents, sorted by query and rank.
     tied : Tied
-        Between which ranks each can stand.
+        First and last rank that each can have.
     """
     new = np.ones(len(hits.query), dtype=bool)
     new[1:] = (hits.query[1:] != hits.query[:-1]) | (tied.first[1:] != tied.first[:-1])

@@ -31,18 +31,18 @@ ROUNDING = 1e-12
 
 
 class TieRange(NamedTuple):
-    """Between what a measure lies, over all orders of documents with equal scores.
+    """Lowest, expected and highest value over all orders of documents with equal scores.
 
     Attributes
     ----------
     measure : Measure
         The measure.
     lowest, expected, highest : (Q,) float arrays
-        The least, the average and the greatest value of each query. The average is NaN where it is not known.
+        The lowest, the average and the highest value of each query. The average is NaN if unknown.
     lowest_mean, expected_mean, highest_mean : float
-        What the measure's own average makes of them; a sum for counts, a geometric mean for ``gm_map``.
+        Their averages by the measure's own rule: a sum for counts, a geometric mean for ``gm_map``.
     touched : (Q,) bool array
-        For which queries the order of ties makes a difference.
+        Whether the order of ties changes the query's value.
     """
 
     measure: Measure
@@ -56,19 +56,19 @@ class TieRange(NamedTuple):
 
     @property
     def num_touched(self) -> int:
-        """For how many queries the order of ties makes a difference."""
+        """Number of queries whose value depends on the order of ties."""
         return int(self.touched.sum())
 
 
 class TiedDocuments(NamedTuple):
-    """How many documents share their score with others, at least one of which is judged.
+    """Counts of documents that share a score with others, at least one of them judged.
 
     Attributes
     ----------
     tied : (Q,) int array
-        How many of the documents retrieved for each query are so.
+        Number of tied documents retrieved per query.
     num_ret : (Q,) int array
-        How many were retrieved.
+        Number of documents retrieved per query.
     """
 
     tied: IntArray
@@ -76,7 +76,7 @@ class TiedDocuments(NamedTuple):
 
     @property
     def num_queries(self) -> int:
-        """For how many queries there are such documents."""
+        """Number of queries with such documents."""
         return int((self.tied > 0).sum())
 
     @property
@@ -86,7 +86,7 @@ class TiedDocuments(NamedTuple):
 
 
 def tied_documents(judged: JudgedRun) -> TiedDocuments:
-    """Count the documents that share their score with others, at least one of which is judged.
+    """Count the documents that share a score with others, at least one of them judged.
 
     Ties among unjudged documents alone change no value and are not counted.
 
@@ -171,7 +171,7 @@ def _tied_of(judged: JudgedRun) -> Tied:
     if judged.tied is not None:
         return judged.tied
     if len(judged.hits.query):
-        raise EvaluationError("the judged run does not say which documents are tied", "Judge it with tied=True.")
+        raise EvaluationError("the judged run has no information about ties", "Judge it with tied=True.")
     return Tied(judged.hits.rank, judged.hits.rank)
 
 
@@ -201,18 +201,18 @@ def _check(measure: Measure, depth: int | None) -> None:
     family = measure.family
     if family.promotes in (None, Promotes.UNKNOWN):
         raise MeasureError(
-            f"for {measure.name} it is not known which order of ties is the best or the worst",
-            family.or_declare(family.promotes, "Ask for others, such as map, P_10, recip_rank or ndcg_cut_10."),
+            f"--ties does not support {measure.name}",
+            family.or_declare(family.promotes, "Choose another measure, such as map, P_10, recip_rank or ndcg_cut_10."),
         )
     if parameter(measure, "steps") == "together":
         raise MeasureError(
-            f"{measure.name} takes tied documents in one step, so that their order is of no account",
-            "Ask for AP to see what it comes to.",
+            f"{measure.name} treats tied documents as one step, so their order has no effect",
+            "Use AP to see the effect of ties.",
         )
     if depth is not None and parameter(measure, "ideal") == "retrieved":
         raise MeasureError(
-            f"for {measure.name} cut at a depth it is not known which order of ties is the best or the worst",
-            "Leave out the depth, or ask for ideal=judged.",
+            f"--ties does not support {measure.name} at a depth",
+            "Remove the depth, or use ideal=judged.",
         )
 
 

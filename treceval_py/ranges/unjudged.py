@@ -32,7 +32,7 @@ MOST_STEPS = 100
 
 
 class UnjudgedRange(NamedTuple):
-    """Between what a measure lies, over all labels of the unjudged documents that were retrieved.
+    """Lowest and highest value over all possible labels of the unjudged retrieved documents.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ def unjudged_ranges(judged: JudgedRun, measures: Sequence[Measure], max_rel: int
     Raises
     ------
     MeasureError
-        For a measure it is not known which labels give the extremes, or `max_rel` is out of range.
+        A measure does not support these ranges, or `max_rel` is out of range.
 
     References
     ----------
@@ -178,8 +178,8 @@ def _range(case: _Case, judged: JudgedRun) -> UnjudgedRange:
     labels = measure.family.labels
     if labels not in _SEARCHES or parameter(measure, "ties") == "average" or parameter(measure, "steps") == "together":
         raise MeasureError(
-            f"for {measure.name} it is not known which labels of unjudged documents give the extremes",
-            measure.family.or_declare(labels, "Ask for others, such as map, P_10, ndcg_cut_10 or rbp_binary."),
+            f"--unjudged does not support {measure.name}",
+            measure.family.or_declare(labels, "Choose another measure, such as map, P_10, ndcg_cut_10 or rbp_binary."),
         )
     low, high = _SEARCHES[labels](case)
     lowest = functools.reduce(np.minimum, (case.value(labels) for labels in low))

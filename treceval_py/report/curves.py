@@ -146,8 +146,8 @@ def _averages(plan: Plan, qids: Sequence[str], qrels: Qrels, run: Run) -> FloatA
     for qid in qids:
         if qid not in place:
             raise EvaluationError(
-                f"query {shortened(encode(qid))}, which was compared, is not judged in {qrels.name}",
-                "Give the judgments with which the runs were scored.",
+                f"the compared query {shortened(encode(qid))} is not judged in {qrels.name}",
+                "Use the judgments that the runs were scored with.",
             )
     averages: FloatArray = results.matrix[[place[qid] for qid in qids]].mean(axis=0)
     return averages

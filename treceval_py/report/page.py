@@ -21,7 +21,7 @@ SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
 def page(payload: Mapping[str, Any]) -> str:
-    """Return a report as a whole HTML document, which opens without a network and from a file.
+    """Return a report as one HTML document that works offline.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def _bundle() -> str:
     # A browser reads every line end as a newline, and the hash is that of what it has read.
     script: str = vl_convert.javascript_bundle(SNIPPET).replace("\r\n", "\n").replace("\r", "\n")
     if "</script" in script.lower() or "<!--" in script:
-        raise OutputError("the plotting library of this version of vl-convert-python cannot stand in a page", INSTALL)
+        raise OutputError("the plotting library of this version of vl-convert-python cannot be put in a page", INSTALL)
     return script
 
 
@@ -96,7 +96,7 @@ def _policy(scripts: tuple[str, ...]) -> str:
 
 
 def _data(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the script needs: the payload less what the template writes, and the plots."""
+    """Return the data for the script: the payload without the parts in the template, and the plots."""
     plots = list_plots(payload)
     for place in range(len(payload["measures"])):
         # The page has the measure above the plot.
@@ -111,7 +111,7 @@ def _data(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _json(data: Mapping[str, Any]) -> str:
-    """Return JSON in which nothing can end the element that it stands in."""
+    """Return JSON that cannot end its HTML element."""
     return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 

@@ -1,4 +1,4 @@
-"""The payload of a report: all that its page shows, as plain data that JSON can hold."""
+"""The payload of a report: everything its page shows, as JSON-compatible data."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["OVERLAP_DEPTH", "PERSISTENCE", "report_payload", "write_report"]
 
 SUMMARY = ("queries", "test", "groups")
-"""What is said below the table of means; all else is said below the differences."""
+"""Sentences shown below the table of means; the others are below the differences."""
 
 OVERLAP_DEPTH = 100
-"""How many documents of each list are looked at where lists are compared."""
+"""Depth to which lists are compared."""
 
 PERSISTENCE = 0.9
 """The p of RBO: the first ten ranks have 86 % of the weight (Webber, Moffat, Zobel, TOIS 2010)."""
@@ -50,7 +50,7 @@ def report_payload(
     title: str = "Comparison of runs",
     command: str = "",
 ) -> dict[str, Any]:
-    """Return what a report shows.
+    """Return the contents of a report as JSON-compatible data.
 
     Parameters
     ----------
@@ -91,16 +91,16 @@ def report_payload(
 
     if runs is not None and len(runs) != len(comparison.runs):
         raise EvaluationError(
-            f"there are {len(runs)} tables for the {len(comparison.runs)} runs that were compared",
-            "Give one for each, in their order.",
+            f"there are {len(runs)} tables for {len(comparison.runs)} compared runs",
+            "Give one table per run, in the same order.",
         )
     if runs is not None and not all(isinstance(run, Run) for run in runs):
-        raise EvaluationError("the runs of a report are tables", "Read them with read_run.")
+        raise EvaluationError("the runs of a report must be tables", "Read them with read_run.")
     if qrels is not None and not isinstance(qrels, Qrels):
-        raise EvaluationError("the judgments of a report are a table", "Read them with read_qrels.")
+        raise EvaluationError("the judgments of a report must be a table", "Read them with read_qrels.")
     given = () if runs is None else tuple(run.name for run in runs)
     if given != comparison.files and sorted(given) == sorted(comparison.files):
-        raise EvaluationError("the runs are in another order than they were compared in", "Order them likewise.")
+        raise EvaluationError("the runs are not in the order of the comparison", "Give them in that order.")
     basis = basis_of(comparison)
     compared = {qid for each in comparison.measures for qid in each.qids}
     said = methods(comparison)
@@ -156,7 +156,7 @@ def _runs(comparison: Comparison, runs: Sequence[Run] | None) -> list[dict[str, 
 
 
 def _measure(comparison: Comparison, compared: Compared) -> dict[str, Any]:
-    """Return what the page shows of a measure."""
+    """Return the page's data for a measure."""
     from treceval_py.comparing.show.tables import mark_of
 
     adjusted = [math.nan] * len(comparison.runs)
@@ -198,7 +198,7 @@ def _curves(basis: Basis, qrels: Qrels | None, runs: Sequence[Run] | None) -> di
 
 
 def _overlap(comparison: Comparison, basis: Basis, runs: Sequence[Run] | None) -> dict[str, Any] | None:
-    """Return how alike the lists of each two runs are; None where no query has documents of all runs."""
+    """Return the similarity of the lists of each pair of runs; None if no query has documents of all runs."""
     if runs is None:
         return None
     from treceval_py.comparing.agreement import overlap_of_runs

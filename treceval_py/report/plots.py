@@ -174,9 +174,7 @@ def specs(payload: Payload, *, measure: str | None = None, runs: tuple[int, int]
     names = [run["name"] for run in payload["runs"]]
     for run in runs:
         if not 0 <= run < len(names):
-            raise MeasureError(
-                f"there is no run number {run}", f"The runs have the numbers from 0 to {len(names) - 1}."
-            )
+            raise MeasureError(f"run {run} does not exist", f"Runs are numbered 0 to {len(names) - 1}.")
     made: dict[str, Spec] = {"bars": _bars(payload, range(len(measures)) if measure is None else [place])}
     words = {"first": names[runs[0]], "second": names[runs[1]], "measure": measures[place]["name"]}
     rows = _pair_rows(payload, place, runs)
@@ -509,15 +507,15 @@ def image(
         If the package that draws is not installed.
     """
     if plot not in PLOTS:
-        raise MeasureError(f"there is no plot named {plot}", f"The plots are: {', '.join(PLOTS)}.")
+        raise MeasureError(f"unknown plot '{plot}'", f"Choose one of {', '.join(PLOTS)}.")
     if format not in ("png", "svg"):
-        raise MeasureError(f"there is no image format named {format}", "The formats are: png, svg.")
+        raise MeasureError(f"unknown image format '{format}'", "Choose png or svg.")
     made = specs(payload, measure=measure, runs=runs)
     if plot not in made:
         raise EvaluationError(
-            f"the plot {plot} cannot be drawn of these: curves need relevance judgments and the runs themselves, and "
-            "overlap runs with queries in common",
-            "Choose another plot, or give runs rather than saved results.",
+            f"the plot {plot} cannot be drawn from these: curves need relevance judgments and run files, and "
+            "overlap needs runs with queries in common",
+            "Choose another plot, or give run files instead of saved results.",
         )
     try:
         import vl_convert  # type: ignore[import-untyped,import-not-found,unused-ignore]

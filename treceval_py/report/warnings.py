@@ -128,7 +128,7 @@ def tied_queries(judged: JudgedRun, level: int, ranks: int) -> BoolArray:
     array([ True, False])
     """
     if judged.tied is None:
-        raise EvaluationError("the judged run does not say which documents are tied", "Judge it with tied=True.")
+        raise EvaluationError("the judged run has no information about ties", "Judge it with tied=True.")
     groups = groups_of(judged.hits, judged.tied)
     relevant = judged.hits.rel >= max(level, 0)
     number = groups.tally(relevant)

@@ -37,7 +37,7 @@ class Conventions(NamedTuple):
     depth : int or None
         How many documents of each query count; None, all.
     duplicates : {"refuse", "last"}
-        What a document that comes twice in a query does: it is refused, or its last line counts.
+        What a document that occurs twice in a query does: it is refused, or its last line counts.
     missing : {"out", "empty", "zero"}
         What a judged query that the run lacks does: it is left out; it counts as an empty ranking; it counts 0 and is
         not listed.
@@ -109,7 +109,7 @@ class Convention(NamedTuple):
             It is none.
         """
         if self.meanings and text not in self.meanings:
-            raise MeasureError(f"{self.key}:{text} is no convention", f"There is {', '.join(self.meanings)}.")
+            raise MeasureError(f"{self.key}:{text} is not a convention", f"Choose one of {', '.join(self.meanings)}.")
         return self.read(text)
 
     def says(self, value: Any) -> str:
@@ -129,7 +129,7 @@ def _depth(text: str) -> int | None:
     if text == "all":
         return None
     if not text.isdecimal() or len(text) > 18:
-        raise MeasureError(f"depth:{text} is no convention", "There is all, or a whole number.")
+        raise MeasureError(f"depth:{text} is not a convention", "Choose all, or a whole number.")
     return int(text)
 
 

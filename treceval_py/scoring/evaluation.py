@@ -88,52 +88,52 @@ def evaluate(
     ----------
     qrels : path, binary file, Qrels, JudgmentGroups, Preferences or dict of dict
         The judgments: TREC's, BEIR's, JSON, JSON Lines, Parquet or ``"ir_datasets:NAME"``. Where all measures need
-        judgments of groups or subtopics, a file is read as such.
+        judgments of groups or subtopics, the file is read as such.
     run : path, binary file, Run or dict of dict
         The run: TREC's, MS MARCO's, JSON, JSON Lines or Parquet.
     measures : name, Measure, or iterable of them, optional
-        What to compute, in any notation: ``["map", "nDCG@10", "P.5,10"]``. By default what the profile computes:
-        trec_eval's official measures, nDCG and nDCG@10.
+        What to compute, in any notation: ``["map", "nDCG@10", "P.5,10"]``. Default: the profile's; for
+        trec_eval-10 the official measures, nDCG and nDCG@10.
     level : int, optional
         Lowest relevant judgment, 0 or higher, for measures that don't set their own. Default: the profile's, usually 1.
     complete : bool
         Count every judged query, treating those the run lacks as empty rankings, even if the profile leaves them out.
         They are named in `Results.missing` in either case.
     depth : int, optional
-        How many documents of each query count.
+        Score only this many documents of each query.
     judged_only : bool
-        Whether documents without a judgment are taken out of the ranking first.
+        Remove unjudged documents from the ranking first.
     collection_size : int, optional
         Documents in the collection, for ``utility``. Default: 0.
     profile : str or Profile, optional
-        The conventions of ranking and averaging, and what names of measures mean. Default: trec_eval 10.0's.
+        The ranking and averaging conventions, and what measure names mean. Default: trec_eval 10.0's.
     signature : str, Signature, or iterable of them, optional
-        Score exactly as these signatures describe, in place of all the options above.
+        Score exactly as these signatures describe; replaces all the options above.
     scoring : Scoring, optional
-        All the options above as one value, in their place.
+        All the options above as one value, instead of them.
     run_format, judgment_format : str, optional
-        The formats of files, of `io.named.RUN_FORMATS` and `io.named.JUDGMENT_FORMATS`. Default: recognised.
+        Formats of the files, from `io.named.RUN_FORMATS` and `io.named.JUDGMENT_FORMATS`. Default: recognised.
     threads : int, optional
-        How many threads read a run file, from 1 to 256. Default: one for each core of this process.
+        Threads for reading a run file, 1 to 256. Default: one per available core.
     watch : callable, optional
         Progress callback, called with bytes read and total bytes (None if unknown).
 
     Returns
     -------
     Results
-        A value for each query and measure, averages, and how each number was made.
+        Values per query and measure, averages, and how each was computed.
 
     Raises
     ------
     InputError
         A file cannot be read or a line of it is malformed.
     DataError
-        Dictionaries are no judgments or no run.
+        A dictionary does not hold judgments, or a run.
     MeasureError
         A measure is unknown, or a parameter out of range.
     EvaluationError
-        No query is in both (and missing queries do not count), a measure needs another kind of judgments, or a
-        signature is of other judgments.
+        Judgments and run share no query (and missing queries do not count), a measure needs another kind of judgments,
+        or a signature belongs to other judgments.
 
     Examples
     --------
@@ -224,7 +224,7 @@ class Evaluator:
         )
 
     def table(self, run: AnyRun) -> Run:
-        """Return a run as a table, a document that comes twice in a query taken as the plan says."""
+        """Return a run as a table, a document that occurs twice in a query taken as the plan says."""
         reading = self._reading
         return load_run(run, reading.run_format, duplicates=self.plan.duplicates, threads=reading.threads)
 
@@ -241,7 +241,7 @@ class JudgedOnce:
     reading : Reading
         How a run file is read.
     duplicates : {"refuse", "last"}
-        What a document that comes twice in a query of a file does.
+        What a document that occurs twice in a query of a file does.
     again : bool
         Whether more than one ranking will be asked for; a stream, which can be read only once, is then held whole.
     keep : bool
@@ -363,7 +363,7 @@ class JudgedOnce:
         if conventions.unrelevant == "out":
             if not isinstance(judged, JudgedRun):
                 raise EvaluationError(
-                    "queries without relevant documents can be left out only with relevance judgments (qrels)",
+                    "leaving out queries without relevant documents needs relevance judgments (qrels)",
                     "Use another profile.",
                 )
             kept &= judged.num_rel(1) > 0
@@ -487,14 +487,14 @@ def _from_outside(measure: Measure, judged: Judged) -> Any:
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise EvaluationError(
-            f"measure {measure.name}, which is {_place_of(measure.family.function)}, failed: {reason}",
-            "Mend the function.",
+            f"measure {measure.name}, defined by {_place_of(measure.family.function)}, failed: {reason}",
+            "Fix the function.",
         ) from error
     shape = np.shape(found)
     if shape != (judged.num_queries,):
         raise EvaluationError(
             f"measure {measure.name} returned values of shape {shape} for {judged.num_queries} queries",
-            "A measure returns one value a query.",
+            "Return one value per query.",
         )
     return found
 
@@ -524,7 +524,7 @@ def format_for(measures: Sequence[Measure]) -> str | None:
         other = next(kind for kind in by_kind if kind is not JudgedGroups)
         raise EvaluationError(
             f"measure {by_kind[JudgedGroups]} needs {_NEEDS[JudgedGroups]}, and {by_kind[other]} {_NEEDS[other]}",
-            "Compute them in two commands.",
+            "Compute them in two separate commands.",
         )
     return "qrels_jg" if set(by_kind) == {JudgedGroups} else None
 
@@ -571,9 +571,9 @@ def load_run(run: AnyRun, format: str | None = None, *, duplicates: str = "refus
     format : str, optional
         The format of a file; by default it is recognised.
     duplicates : {"refuse", "last"}
-        What a document that comes twice in a query of a file of TREC's format does.
+        What a document that occurs twice in a query of a file of TREC's format does.
     threads : int, optional
-        How many threads read a file of TREC's format; by default as many as there are cores for this process.
+        Number of threads that read a file of TREC's format. Default: one per available core.
 
     Raises
     ------
@@ -604,7 +604,7 @@ def check_kinds(measures: Sequence[Measure], judgments: Judgments) -> None:
         if need != have:
             raise EvaluationError(
                 f"measure {measure.name} needs {need}, but these are {have}",
-                "Ask for other measures, or say how to read the file (-R).",
+                "Choose other measures, or name the file's format (-R).",
                 file=judgments.name,
             )
 
@@ -620,7 +620,7 @@ def _source(source: object) -> str | os.PathLike[str] | BinaryIO:
 def _nothing_in_common(judgments: Judgments, run: Retrieved) -> EvaluationError:
     return EvaluationError(
         f"no query of {_some(run.qids)} is judged: {judgments.name} has {_some(judgments.qids)}",
-        "Check that both belong together and write query ids alike.",
+        "Check that both files belong together and use the same query ids.",
         file=run.name,
     )
 

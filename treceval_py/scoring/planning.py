@@ -55,7 +55,7 @@ class Plan(NamedTuple):
     profile : str
         The profile's name.
     duplicates : {"refuse", "last"}
-        What a document that comes twice in a query of a file does.
+        What a document that occurs twice in a query of a file does.
     """
 
     tasks: tuple[Task, ...]
@@ -75,26 +75,26 @@ class Plan(NamedTuple):
 class Scoring:
     """How runs are scored: everything that decides a number, besides the judgments and the run.
 
-    None means that nobody chose: the profile decides, or the function that scores.
+    None means not chosen: the profile or the scoring function then decides.
 
     Attributes
     ----------
     measures : name, Measure, sequence of them, or None
-        What is computed; by default what the profile computes.
+        Measures to compute; by default the profile's.
     profile : str, Profile or None
-        The conventions of ranking and averaging, and what names of measures mean; by default trec_eval 10.0's.
+        The ranking and averaging conventions, and what measure names mean; by default trec_eval 10.0's.
     level : int or None
         Lowest relevant judgment, 0 or higher, for measures that don't set their own; by default the profile's.
     complete : bool or None
-        Whether every judged query counts, even if the profile leaves out those that the run lacks.
+        Count every judged query, treating those the run lacks as empty rankings, even if the profile leaves them out.
     depth : int or None
-        How many documents of each query count; by default all, or as many as the profile says.
+        Score only this many documents of each query; by default all, or as many as the profile sets.
     judged_only : bool
-        Whether documents without a judgment are taken out of the ranking first.
+        Remove unjudged documents from the ranking first.
     collection_size : int or None
         Documents in the collection, for ``utility``; by default 0.
     signatures : str, Signature, sequence of them, or None
-        Score exactly as these signatures describe; they replace all of the above.
+        Score exactly as these signatures describe; replaces all of the above.
 
     Examples
     --------
@@ -121,11 +121,11 @@ class Scoring:
 
     @property
     def chosen(self) -> bool:
-        """Whether anything but the measures was chosen."""
+        """Whether any option besides the measures was chosen."""
         return any((value := getattr(self, each.name)) is not None and value is not False for each in fields(self)[1:])
 
     def beside(self, whole: Scoring | None) -> Scoring:
-        """Return these options, or `whole`, which takes the place of all of them.
+        """Return these options, or `whole` instead of them.
 
         Raises
         ------
@@ -135,7 +135,9 @@ class Scoring:
         if whole is None:
             return self
         if self.chosen or self.measures is not None:
-            raise MeasureError("scoring= already has every scoring option", "Remove the others, or put them into it.")
+            raise MeasureError(
+                "scoring= already has every scoring option", "Remove the other options, or put them into scoring."
+            )
         return whole
 
     def checked(self) -> Checked:
@@ -144,7 +146,7 @@ class Scoring:
         Raises
         ------
         MeasureError
-            A name is unknown, a value out of range, or options stand beside signatures.
+            A name is unknown, a value is out of range, or signatures are combined with other options.
         """
         if self.depth is not None and self.depth < 0:
             raise MeasureError(f"depth must be 0 or more, not {self.depth}")
@@ -186,7 +188,7 @@ class Checked(NamedTuple):
     measures : tuple of Measure, length M
         What is computed, as it was asked for.
     duplicates : {"refuse", "last"}
-        What a document that comes twice in a query does.
+        What a document that occurs twice in a query does.
     defaults : mapping
         Values of parameters that measures do not set themselves.
     changes : mapping
@@ -217,9 +219,9 @@ class Checked(NamedTuple):
             return Plan(tasks, self.profile.name, self.duplicates)
         tasks = tuple([_repeated(each, max_rel, fingerprint) for each in self.signatures])
         if not tasks:
-            raise MeasureError("no signature to repeat")
+            raise MeasureError("signatures must not be empty", "Give at least one.")
         if len({task.asked.name for task in tasks}) < len(tasks):
-            raise MeasureError("two signatures have the same measure", "Repeat them one after the other.")
+            raise MeasureError("two signatures describe the same measure", "Repeat them in separate calls or commands.")
         profiles = dict.fromkeys(signature.profile for signature in self.signatures)
         return Plan(tasks, ", ".join(profiles), self.duplicates)
 
@@ -233,16 +235,16 @@ class Checked(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How files are read, which changes no number.
+    """How files are read; this changes no value.
 
     Attributes
     ----------
     run_format : str or None
-        The format of a run file, one of `io.named.RUN_FORMATS`; by default it is recognised.
+        Format of a run file, one of `io.named.RUN_FORMATS`; by default it is recognised.
     judgment_format : str or None
-        The format of the judgments, one of `io.named.JUDGMENT_FORMATS`; by default it is recognised.
+        Format of the judgments, one of `io.named.JUDGMENT_FORMATS`; by default it is recognised.
     threads : int or None
-        How many threads read a run file, from 1 to 256; by default one for each core of this process.
+        Threads for reading a run file, 1 to 256; by default one per available core.
     """
 
     run_format: str | None = None
@@ -250,7 +252,7 @@ class Reading(NamedTuple):
     threads: int | None = None
 
     def checked(self) -> Reading:
-        """Return this, if the number of threads is possible.
+        """Return this, if the number of threads is valid.
 
         Raises
         ------
@@ -270,9 +272,8 @@ def _repeated(signature: Signature, max_rel: int, fingerprint: Fingerprint | Non
     """Return what a signature computes; `max_rel` is for one that was written by hand and lacks it."""
     if signature.judgments != str(fingerprint):
         raise EvaluationError(
-            f"signature '{signature.short}' is of other judgments: theirs are {signature.judgments}, these are "
-            f"{fingerprint}",
-            "Give the judgments that it was made with.",
+            f"signature '{signature.short}' was made with judgments {signature.judgments}, but these are {fingerprint}",
+            "Use the judgments that it was made with.",
         )
     resolved = signature.measure.with_defaults({"max_rel": max_rel})
     measure = concise(signature.measure)

@@ -24,37 +24,37 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Profile(NamedTuple):
-    """Conventions of a scorer, and what its measures are called.
+    """How a program ranks and averages, and what its measure names mean.
 
     Attributes
     ----------
     name : str
         The profile's name.
     title : str
-        The program it stands for.
+        The program that it describes.
     conventions : Conventions
         How it ranks and averages.
     exceptions : mapping of str to mapping
         For families of measures that the program treats differently, or for those with a parameter
         (``"ndcg_cut:gain=exp"``): the conventions that differ.
     when_complete : {"empty", "zero"}
-        What a judged query that the run lacks counts when all judged queries are averaged (``-c``).
+        How a judged query that the run lacks counts when all judged queries are averaged (``-c``).
     meanings : mapping of str to str
         What a family of measures means here when it is named without parameters, in notation: ``{"ndcg":
         "nDCG(gain=exp)"}``; a cutoff is kept.
     defaults : mapping
         Values for parameters of measures that were not given.
     level : int
-        Least judgment that counts as relevant.
+        Lowest relevant judgment.
     measures : tuple of str
-        What is computed unless something else is asked for.
+        Default measures.
     leaves_out : frozenset of str
-        Measures that nicknames do not have here.
+        Measures that nicknames omit here.
     computes : frozenset of str
         The families of measures that the program has, where these are few; empty where it has most of them. Others can
         be computed under the profile too, but are not said to be the program's.
     remarks : tuple of str
-        What else is to be known, such as where the program goes wrong and this does not follow.
+        Remarks, such as bugs of the program that are not reproduced.
     """
 
     name: str
@@ -311,7 +311,7 @@ def profile_named(name: str) -> Profile:
 
     near = difflib.get_close_matches(name, PROFILES, n=1)
     raise MeasureError(
-        f"unknown profile '{name}'", f"Did you mean {near[0]}?" if near else f"There are {', '.join(PROFILES)}."
+        f"unknown profile '{name}'", f"Did you mean {near[0]}?" if near else f"Choose one of {', '.join(PROFILES)}."
     )
 
 

@@ -42,7 +42,7 @@ supported_nicknames: Mapping[str, frozenset[str]] = {
 
 
 class RelevanceEvaluator:
-    """Scores runs against one set of judgments; made to replace pytrec_eval's class of this name.
+    """Score runs against one set of judgments; a drop-in replacement for pytrec_eval's class.
 
     Parameters
     ----------
@@ -52,14 +52,14 @@ class RelevanceEvaluator:
         Names of measures: ``"map"``, ``"ndcg_cut.5,10"``, ``"ndcg_cut_10"``, ``"official"``, and the notation of
         ir_measures.
     relevance_level : int
-        Least judgment that counts as relevant, from 0.
+        Lowest relevant judgment, 0 or higher.
     judged_docs_only_flag : bool
-        Whether documents without a judgment are taken out of the ranking first.
+        Remove unjudged documents from the ranking first.
 
     Raises
     ------
     DataError
-        An id is not text, a judgment is no integer.
+        An id is not text, or a judgment is not an integer.
     MeasureError
         A measure is unknown or malformed; it is a ValueError, as in pytrec_eval.
 
@@ -85,7 +85,7 @@ class RelevanceEvaluator:
         self._judged_only = judged_docs_only_flag
 
     def evaluate(self, scores: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
-        """Return the values of a run.
+        """Score a run.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class RelevanceEvaluator:
         Raises
         ------
         DataError
-            An id is not text, a score is no number.
+            An id is not text, or a score is not a number.
         """
         judged = judge(
             self._qrels,

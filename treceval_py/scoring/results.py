@@ -74,16 +74,15 @@ class Results(Mapping[str, ByMeasure]):
     qids : tuple of str, length Q
         The queries that were evaluated, in the order of their bytes.
     measures : tuple of Measure, length M
-        The measures as they were asked for.
+        The measures as requested.
     resolved : tuple of Measure, length M
-        The same with all their parameters, as they were computed.
+        The measures with all parameters, as computed.
     conventions : tuple of Conventions, length M
-        How each list was ranked and each measure averaged.
+        How rankings were ordered and each measure averaged.
     matrix : (Q, M) float array
         The values; NaN for measures whose value is text, and where a query does not count.
     counted : (Q, M) bool array
-        Whether the query counts for the measure; programs that average their measures over different queries are
-        repeated faithfully.
+        Whether the query counts for the measure; some programs average different measures over different queries.
     texts : dict of int to tuple of str
         For the number of a measure whose value is text, its values (Q,).
     averages : (M,) float array
@@ -105,9 +104,9 @@ class Results(Mapping[str, ByMeasure]):
     judgments_name, run_name, tag : str
         Where the judgments and the run come from, and the run's tag.
     fingerprint : Fingerprint
-        What the judgments are.
+        Fingerprint of the judgments.
     replaced : int
-        How many lines of the run were replaced by later ones of the same document, where the profile takes the last.
+        Number of run lines overridden by a later line for the same document, under profiles that keep the last.
     version : str
         The version of treceval_py.
     standardised : bool
@@ -147,12 +146,12 @@ class Results(Mapping[str, ByMeasure]):
 
     @property
     def names(self) -> list[str]:
-        """The names of the measures, as they were asked for."""
+        """Names of the measures, as requested."""
         return [measure.name for measure in self.measures]
 
     @property
     def signatures(self) -> dict[str, Signature]:
-        """How each number was made, by the name of its measure."""
+        """How each value was computed, by measure name."""
         return {
             measure.name: self.signature(number)
             for number, measure in enumerate(self.measures)
@@ -160,7 +159,7 @@ class Results(Mapping[str, ByMeasure]):
         }
 
     def signature(self, number: int) -> Signature:
-        """Return how the values of measure ``number`` were made."""
+        """Return how the values of measure ``number`` were computed."""
         counted = self.counted[:, number]
         qids = [self.qids[row] for row in np.flatnonzero(counted).tolist()]
         return Signature(
@@ -185,7 +184,7 @@ class Results(Mapping[str, ByMeasure]):
         Raises
         ------
         KeyError
-            It was not asked for.
+            It was not requested.
         """
         for number, values in self.texts.items():
             if self.measures[number].name == measure:
@@ -284,19 +283,19 @@ def _z_score(value: float, norm: tuple[float, float] | None) -> float:
 
 
 def check_comparable(results: Iterable[Results], *, force: bool = False) -> None:
-    """Refuse to set side by side values that were made differently.
+    """Raise if values were computed differently and should not be compared.
 
     Parameters
     ----------
     results : iterable of Results
         Results with the same measures by name.
     force : bool
-        Whether to set them side by side all the same.
+        Allow them all the same.
 
     Raises
     ------
     EvaluationError
-        Signatures differ in more than the queries of the runs. Measures that only one of them has are not compared.
+        Signatures differ in more than the runs' queries. Measures that only one of them has are ignored.
     """
     first, *others = results
     for other in others:
@@ -304,7 +303,7 @@ def check_comparable(results: Iterable[Results], *, force: bool = False) -> None
             return
         if first.standardised != other.standardised:
             raise EvaluationError(
-                f"the values of one of {first.run_name} and {other.run_name} are z-scores", "Standardise both, or none."
+                f"only one of {first.run_name} and {other.run_name} has z-scores", "Standardise both or neither."
             )
         for number, measure in enumerate(first.measures):
             if measure.name not in other.names:
@@ -323,5 +322,5 @@ def check_comparable(results: Iterable[Results], *, force: bool = False) -> None
                 raise EvaluationError(
                     f"{measure.name} of {first.run_name} and of {other.run_name} were made differently: "
                     + "; ".join(found),
-                    "Score both in the same way, or force the comparison.",
+                    "Score both in the same way, or allow it with --force (force=True).",
                 )

@@ -192,12 +192,12 @@ def _rows(runs: Sequence[Results], options: Options) -> list[Row]:
 
 def _check_alike(runs: Sequence[Results], *, force: bool) -> None:
     if not runs:
-        raise EvaluationError("there are no results to print", "Give those of one run at least.")
+        raise EvaluationError("there are no results to print", "Give those of at least one run.")
     for run in runs[1:]:
         if run.measures != runs[0].measures:
             raise EvaluationError(
                 f"{runs[0].run_name} and {run.run_name} were scored with different measures, or in another order",
-                "Ask for the same measures in the same order.",
+                "Score both with the same measures in the same order.",
             )
     check_comparable(runs, force=force)
 

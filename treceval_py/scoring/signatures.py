@@ -38,25 +38,25 @@ _SHORT = {"#": "queries", "q": "judgments", "v": "version", "p": "profile"}
 
 
 class Signature(NamedTuple):
-    """How a number was made.
+    """How a value was computed.
 
     Attributes
     ----------
     measure : Measure
-        What was computed, with all its parameters.
+        The measure with all its parameters.
     conventions : Conventions
-        How the list was ranked and queries were averaged.
+        How rankings were ordered and queries averaged.
     queries : int
-        How many queries were averaged.
+        Number of averaged queries.
     judgments : str
         The first 8 hexadecimal digits of the SHA-256 of the judgments, as `Fingerprint` writes them.
     version : str
         The version of treceval_py.
     profile : str
-        The profile under which it was asked for.
+        The profile under which it was requested.
     query_set : str
         The same digits of the SHA-256 of the ids of the averaged queries, each on a line, in the order of their bytes;
-        empty in what was read from a short signature.
+        empty if read from a short signature.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class Signature(NamedTuple):
 
     @property
     def short(self) -> str:
-        """The short form: the profile, and what differs from it."""
+        """The short form: the profile and the differences from it."""
         named = PROFILES.get(self.profile)
         usual = Conventions() if named is None else named.conventions_of(self.measure)
         differing = [
@@ -107,12 +107,12 @@ class Signature(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Signature:
-        """Return the signature that was written, in either form.
+        """Parse a signature in either form.
 
         Raises
         ------
         MeasureError
-            It is no signature, or one of a measure, profile or convention that is not known here.
+            The text is not a signature, or has an unknown measure, profile or convention.
         """
         # What stands before it where signatures are printed may be copied with it.
         text = re.sub(r"^\s*(# )?([^|]*: (?=\S))?", "", text).strip()
@@ -121,7 +121,9 @@ class Signature(NamedTuple):
         for part in parts:
             key, colon, value = part.partition(":")
             if not colon or key in fields:
-                raise MeasureError(f"'{text}' is no signature: '{part}' is not of the form key:value, or comes twice")
+                raise MeasureError(
+                    f"'{text}' is not a signature: '{part}' is not of the form key:value, or occurs twice"
+                )
             fields[key] = value
         for long, name_of_field in _LONG.items():
             short = next((key for key, field in _SHORT.items() if field == name_of_field), None)
@@ -129,18 +131,22 @@ class Signature(NamedTuple):
                 fields[long] = fields.pop(short)
         lacks = [key for key in ("profile", "queries", "qrels", "version") if key not in fields]
         if lacks:
-            raise MeasureError(f"'{text}' is no signature: it has no {lacks[0]}", "Copy all of it.")
+            raise MeasureError(f"'{text}' is not a signature: it has no {lacks[0]}", "Copy the whole signature.")
         unknown = [key for key in fields if key not in _LONG and key not in _BY_KEY]
         if unknown:
-            raise MeasureError(f"signature '{text}' has the unknown part '{unknown[0]}'", "Is it of a later version?")
+            raise MeasureError(
+                f"signature '{text}' has the unknown part '{unknown[0]}'", "Was it made by a later version?"
+            )
         measures = parse_measures(name)
         if len(measures) != 1:
-            raise MeasureError(f"'{text}' is no signature: '{name}' is not one measure")
+            raise MeasureError(f"'{text}' is not a signature: '{name}' is not one measure")
         changes = {_BY_KEY[key].name: _BY_KEY[key].parse(value) for key, value in fields.items() if key in _BY_KEY}
         if not re.fullmatch("[0-9]{1,18}", fields["queries"]):
-            raise MeasureError(f"'{text}' is no signature: '{fields['queries']}' is no number of queries")
+            raise MeasureError(f"'{text}' is not a signature: '{fields['queries']}' is not a number of queries")
         if not re.fullmatch(r"[0-9]+(\.[0-9A-Za-z]+)+", fields["version"]):
-            raise MeasureError(f"'{text}' is no signature: '{fields['version']}' is no version", "Copy all of it.")
+            raise MeasureError(
+                f"'{text}' is not a signature: '{fields['version']}' is not a version", "Copy the whole signature."
+            )
         # A profile of somebody's own is not known here, but a long signature says all of it.
         said = len(changes) == len(CONVENTIONS)
         usual = Conventions() if said else profile_named(fields["profile"]).conventions_of(measures[0])
@@ -155,7 +161,7 @@ class Signature(NamedTuple):
         )
 
     def differences(self, other: Signature) -> list[str]:
-        """Say in what two numbers were made differently, but for the run's own queries; empty when they compare."""
+        """Return how two values were computed differently, apart from the run's own queries; empty if comparable."""
         found = []
         mine, others = explicit(self.measure), explicit(other.measure)
         if mine != others:
@@ -176,7 +182,7 @@ def read_signatures(given: str | Signature | Iterable[str | Signature]) -> list[
     Raises
     ------
     MeasureError
-        One is no signature.
+        One is not a signature.
     """
     each_given = [given] if isinstance(given, (str, Signature)) else given
     return [Signature.parse(each) if isinstance(each, str) else each for each in each_given]

@@ -32,7 +32,7 @@ LONGEST_REASON = 500
 
 def averages_only(file: str) -> InputError:
     """Return the refusal of a file, or of a run in it, that has no values by query."""
-    return InputError("it has averages only, and comparing needs values by query", "Save it with -q.", file=file)
+    return InputError("it has only averages, but comparing needs values per query", "Save it with -q.", file=file)
 
 
 def shown(text: str) -> str:
@@ -62,11 +62,11 @@ class Names:
         if name not in self._found:
             if not name:
                 raise InputError(
-                    "the name of a measure is empty", "Give every measure its name.", file=self._file, line=line
+                    "the name of a measure is empty", "Give every measure a name.", file=self._file, line=line
                 )
             if is_standardised(name):
-                what = f"these are z-scores ({shown(name)}), which are not compared"
-                raise InputError(what, "Save the values themselves, without -Z.", file=self._file, line=line)
+                what = f"these are z-scores ({shown(name)}), which cannot be compared"
+                raise InputError(what, "Save the original values, without -Z.", file=self._file, line=line)
             self._found[name] = known(name)
         return self._found[name]
 
@@ -120,7 +120,7 @@ class Block:
         Raises
         ------
         InputError
-            It is no finite number, the query has a value already, or a name is empty.
+            It is not a finite number, the query already has a value, or a name is empty.
         """
         measure = self._names.measure(name, line)
         if not qid:
@@ -131,8 +131,8 @@ class Block:
         value = self._number(name, qid, text, measure, line)
         found = self.values.setdefault(name, {})
         if qid in found:
-            what = f"measure {shown(name)} comes twice for query {shown(qid)}"
-            self._refuse(what, "Keep one of the two, or save each run in a file of its own.", line)
+            what = f"measure {shown(name)} occurs twice for query {shown(qid)}"
+            self._refuse(what, "Keep one of the two, or save each run in its own file.", line)
         found[qid] = value
 
     def add_average(self, name: str, text: str, line: int | None = None) -> None:
@@ -141,11 +141,11 @@ class Block:
         Raises
         ------
         InputError
-            It is no finite number, or comes twice beside values by query.
+            It is not a finite number, or occurs twice beside values per query.
         """
         measure = self._names.measure(name, line)
         if name in self.averages and self.values:
-            self._refuse(f"measure {shown(name)} comes twice for query '{AVERAGE}'", "Keep one of the two.", line)
+            self._refuse(f"measure {shown(name)} occurs twice for query '{AVERAGE}'", "Keep one of the two.", line)
         self.averages[name] = None
         if measure is not None and measure.family.kind != TEXT:
             self._number(name, AVERAGE, text, measure, line)
@@ -158,7 +158,7 @@ class Block:
         Raises
         ------
         InputError
-            It is no signature, or another one than before.
+            It is not a signature, or differs from the earlier one.
         """
         if name not in self.values:
             return
@@ -179,18 +179,18 @@ class Block:
         Raises
         ------
         InputError
-            There are no values by query, or a name is no valid Unicode text.
+            There are no values per query, or a name is not valid Unicode text.
         """
         if not self.values:
             if self.averages and not self._texts:
                 raise averages_only(self.file)
-            what = f"no measure of {shown(self.name)} has a number for a query"
-            self._refuse(what, "Save measures that have, such as map, with -q.", None)
+            what = f"no measure of {shown(self.name)} has a value per query"
+            self._refuse(what, "Save measures that have one, such as map, with -q.", None)
         order = dict.fromkeys([*self.order, *self.averages, *self.values])
         measures = [name for name in order if name in self.values]
         absent = self._put_in_zeros(set(queries))
         qids = sorted(set().union(*self.values.values()), key=lambda qid: encoded([qid], self.file)[0])
-        encoded([*measures, self.name, self.tag, *self.missing], self.file)  # only to refuse what is no text
+        encoded([*measures, self.name, self.tag, *self.missing], self.file)  # only to refuse invalid text
         values = np.array([[self.values[name].get(qid, np.nan) for name in measures] for qid in qids], dtype=np.float64)
         return Scored(
             self.name,
@@ -245,8 +245,8 @@ def _about_number(where: str, text: str, value: float) -> tuple[str, str]:
     if math.isinf(value):
         return f"{where}, which is too large for a 64-bit float", "Is it the right number?"
     if re.fullmatch(r"[+-]?(nan|inf|infinity)", text, re.IGNORECASE):
-        return f"{where}, which is not finite", "Leave out what has no value."
-    return f"{where}, which is no number", "Write it as 0.25 or 2.5e-1."
+        return f"{where}, which is not finite", "Leave out queries without a value."
+    return f"{where}, which is not a number", "Write it as 0.25 or 2.5e-1."
 
 
 def _decimals(text: str) -> int:
@@ -258,7 +258,7 @@ def _decimals(text: str) -> int:
 def _fingerprint(qids: set[str]) -> str:
     try:
         return fingerprint_of_queries(qids)
-    except TrecevalError:  # one is no text, which is said where the table is made
+    except TrecevalError:  # one is not text; the table reports that
         return ""
 
 

@@ -14,7 +14,7 @@ from treceval_py.io.source import peek
 __all__ = ["run_files"]
 
 GLANCE = 1 << 12
-"""Bytes by which a run is told."""
+"""Bytes that identify a run."""
 
 
 def run_files(
@@ -46,7 +46,7 @@ def run_files(
     Raises
     ------
     InputError
-        A folder has no files or cannot be listed, no file matches a pattern, a file comes twice, or one that a
+        A folder has no files or cannot be listed, no file matches a pattern, a file occurs twice, or one that a
         folder or pattern stands for would be left out and written over.
     """
     others = {os.path.realpath(path): path in written for path in (*without, *written)}
@@ -66,7 +66,7 @@ def run_files(
         if real in first:
             alike = os.path.abspath(path) == os.path.abspath(first[real])
             what = "it is given twice" if alike else f"it is the same file as {first[real]}"
-            raise InputError(what, "Leave one out.", file=path)
+            raise InputError(what, "Remove one.", file=path)
         first[real] = path
     return found
 
@@ -84,7 +84,7 @@ def _each_once(files: Sequence[str], others: Mapping[str, bool], given: str, non
         if real not in others:
             kept.append(file)
         elif others[real] and _is_to_be_kept(file):
-            raise InputError("this is one of the runs, and would be written over", "Name another file.", file=file)
+            raise InputError("this file is one of the runs, and would be overwritten", "Name another file.", file=file)
     if not kept:
         raise InputError(none, file=given)
     return sorted(kept, key=os.fsencode)

@@ -25,13 +25,13 @@ def read_json_results(file: str, raw: bytes) -> list[Scored]:
     Raises
     ------
     InputError
-        It is no JSON of this form, a value is no number, or a run has no values by query.
+        The file is not JSON of this form, a value is not a number, or a run has no values per query.
     """
     text = utf8_text(raw, file, 1)
     found, end = _decoded(text, file)
     if text[end:].strip():
         line = text.count("\n", 0, len(text) - len(text[end:].lstrip())) + 1
-        raise InputError("something follows the end of the JSON object", "Take it out.", file=file, line=line)
+        raise InputError("text follows the end of the JSON object", "Remove it.", file=file, line=line)
     reader = _Reader(file)
     document = reader.fields(found, "the file")
     if other := kind_of_document(document):
@@ -40,7 +40,7 @@ def read_json_results(file: str, raw: bytes) -> list[Scored]:
     runs = document.get("runs")
     if "treceval_py" not in document or not isinstance(runs, list) or not runs:
         raise InputError(
-            "this JSON has no results of treceval_py", "Save them with treceval -q --format json.", file=file
+            "this JSON does not hold results of treceval_py", "Save them with treceval -q --format json.", file=file
         )
     blocks = [reader.block(run, f"run {number}", order) for number, run in enumerate(runs, 1)]
     return finished(blocks, stem(file))
@@ -66,7 +66,7 @@ class _Reader:
     def fields(self, found: object, where: str) -> Fields:
         """Return an object as a dictionary; the decoder gives a tuple of pairs."""
         if not isinstance(found, tuple):
-            self._refuse(f"{where} has something else where an object is expected")
+            self._refuse(f"{where} is not an object")
         named = dict(found)
         if len(named) < len(found):
             keys = [key for key, _ in found]
@@ -84,7 +84,7 @@ class _Reader:
             raise averages_only(self._file)
         missing = run.get("missing", [])
         if not isinstance(missing, list) or not all(isinstance(qid, str) for qid in missing):
-            self._refuse(f"{where} has something else than ids of queries in 'missing'")
+            self._refuse(f"{where} has 'missing' that is not a list of query ids")
         block.missing = tuple(missing)
         averages = self.fields(run.get("mean", ()), f"'mean' of {where}")
         block.order = order
@@ -101,7 +101,7 @@ class _Reader:
     def _word(self, fields: Fields, key: str, where: str) -> str:
         found = fields.get(key, "")
         if not isinstance(found, str):
-            self._refuse(f"{where} has something else than text in '{key}'")
+            self._refuse(f"{where} has '{key}' that is not text")
         return found
 
     def _value(self, found: object, where: str) -> str:
@@ -111,11 +111,11 @@ class _Reader:
         if isinstance(found, float) and not math.isfinite(found):
             return "nan" if math.isnan(found) else "inf"
         if type(found) not in (int, float):
-            self._refuse(f"{where} has something else than a number")
+            self._refuse(f"{where} has a value that is not a number")
         try:
             return repr(found)
         except ValueError:  # Python writes no integer of more than some thousands of digits
-            self._refuse(f"{where} has a number of thousands of digits")
+            self._refuse(f"{where} has a number with thousands of digits")
 
     def _refuse(self, what: str) -> NoReturn:
         raise InputError(what, SAVE_AGAIN, file=self._file)

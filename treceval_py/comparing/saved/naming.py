@@ -45,7 +45,7 @@ def unique_names(tags: Sequence[str], files: Sequence[str], by: str | None = Non
     stems = [stem(file) for file in files]
     if by is not None:
         if by not in ("tag", "file"):
-            raise EvaluationError(f"runs are not named by {by!r}", "Choose 'tag' or 'file'.")
+            raise EvaluationError(f"runs cannot be named by {by!r}", "Choose 'tag' or 'file'.")
         return _checked(tags if by == "tag" else stems, files, by)
     numbers = range(1, len(files) + 1)
     said = [
@@ -71,7 +71,7 @@ def _checked(names: Sequence[str], files: Sequence[str], by: str) -> tuple[str, 
             raise EvaluationError(f"run {file} has no {by}", f"Name runs by {other}.")
         if name in first:
             both = f"runs {first[name]} and {file} are both" if file != first[name] else f"two runs of {file} are both"
-            raise EvaluationError(f"{both} called '{name}'", f"Name them by {other}, or rename one.")
+            raise EvaluationError(f"{both} named '{name}'", f"Name them by {other}, or rename one.")
         first[name] = file
     return tuple(names)
 

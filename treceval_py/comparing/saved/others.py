@@ -22,8 +22,8 @@ _SAVE = "Save results with treceval -q --format json."
 
 _OTHERS = {
     "ranges": _Other(
-        "these are ranges over ties or unjudged documents, which are not compared",
-        "Save the values themselves, without --ties and --unjudged.",
+        "these are ranges over ties or unjudged documents, which cannot be compared",
+        "Save the original values, without --ties and --unjudged.",
     ),
     "comparison": _Other("this is a comparison, not results of runs", _SAVE),
     "board": _Other("this is a board, not results of runs", _SAVE),

@@ -49,7 +49,7 @@ def is_saved(path: str | os.PathLike[str]) -> bool:
     Notes
     -----
     Lines of results are told from those of an MS MARCO run, which has three columns as well, by the name of a known
-    measure and by a value that is no rank.
+    measure and by a value that is not a rank.
     """
     path = os.fspath(path)
     if path == "-" or not os.path.isfile(path):

@@ -85,7 +85,7 @@ def _rows(file: str, text: str) -> Iterator[tuple[int, list[str]]]:
             line = reader.line_num + 1
     except csv.Error as error:
         what = f"the row cannot be read: {str(error).rstrip('.')}"
-        raise InputError(what, "Mend it.", file=file, line=line) from None
+        raise InputError(what, "Fix the syntax.", file=file, line=line) from None
 
 
 def _header(file: str, cells: list[str]) -> _Header:
@@ -103,5 +103,5 @@ def _header(file: str, cells: list[str]) -> _Header:
         raise InputError(what, "Give every run a name.", file=file, line=1)
     for at, name in enumerate(runs):
         if name in runs[:at]:
-            raise InputError(f"two columns are called {shown(name)}", "Rename one.", file=file, line=1)
+            raise InputError(f"two columns are named {shown(name)}", "Rename one.", file=file, line=1)
     return _Header(tuple(runs), signed)

@@ -83,7 +83,7 @@ def _lines(file: str, text: str) -> list[_Line]:
     found: list[_Line] = []
     for number, line in enumerate(text.split("\n"), 1):
         if "\0" in line:
-            what = "a NUL byte, so this is a binary file and no text"
+            what = "a NUL byte, so this is a binary file, not text"
             raise InputError(what, "Give a text file of saved results.", file=file, line=number)
         stripped = line.strip(WHITE)
         if stripped.startswith("#"):
@@ -134,7 +134,7 @@ def _has_queries_first(lines: list[_Line], file: str) -> bool:
     data = [line for line in lines if not line.signature]
     first, second = (_known_of(column) for column in ((line.measure for line in data), (line.qid for line in data)))
     if not first and not second:
-        what = f"neither {shown(data[0].measure)} nor another name in it is a measure that is known here"
+        what = f"neither {shown(data[0].measure)} nor any other name in it is a known measure"
         raise InputError(what, "Is it the right file?", file=file)
     return second > first
 

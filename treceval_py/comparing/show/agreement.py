@@ -67,8 +67,8 @@ def agreement_text(comparison: Comparison, runs: Sequence[Run] | None, depth: in
     lists = [] if overlap is None else _of_lists(overlap)
     if not orders and not lists:
         raise EvaluationError(
-            "the agreement of measures needs three runs and two measures, and that of lists the runs themselves",
-            "Give runs rather than saved results, or more of them.",
+            "agreement of measures needs three runs and two measures, and agreement of lists needs run files",
+            "Give run files instead of saved results, or more of them.",
         )
     tables = [records_table([*orders, *lists])]
     if orders:
@@ -81,7 +81,7 @@ def agreement_text(comparison: Comparison, runs: Sequence[Run] | None, depth: in
 
 
 def agreement_records(comparison: Comparison, runs: Sequence[Run] | None, depth: int) -> list[Record]:
-    """Return a record for each two measures, where there are three runs, and for each two runs, where they are given.
+    """Return a record for each pair of measures, given three runs, and for each pair of given runs.
 
     Returns
     -------

@@ -45,7 +45,7 @@ def document_of(pairs: Sequence[Pair], texts: Mapping[str, str], made: Made, sty
     Parameters
     ----------
     pairs : sequence of Pair
-        The queries of each two runs and measure.
+        The queries for each pair of runs and measure.
     texts : mapping of str to str
         Texts of queries, for those that have none.
     made : Made
