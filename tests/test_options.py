@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import inspect
 import itertools
@@ -9,7 +10,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -265,7 +265,7 @@ def error_of(done: Done) -> str:
 
 
 def test_every_field_has_an_option_and_every_option_a_field() -> None:
-    assert tuple(SCORING_OPTIONS) == tuple(each.name for each in fields(Scoring)) == tuple(CASES)
+    assert tuple(SCORING_OPTIONS) == tuple(each.name for each in dataclasses.fields(Scoring)) == tuple(CASES)
     assert sorted(READING_OPTIONS) == sorted(Reading._fields)
     spellings = [each for option in {**SCORING_OPTIONS, **READING_OPTIONS}.values() for each in option.spellings]
     assert len(set(spellings)) == len(spellings)
@@ -434,7 +434,9 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_a_function_takes_every_field(name: str) -> None:
     names = {"measures": "measure" if name == "arithmetic" else "measures", "signatures": "signature"}
-    wanted = {names.get(field, field) for field in (*(each.name for each in fields(Scoring)), *Reading._fields)}
+    wanted = {
+        names.get(field, field) for field in (*(each.name for each in dataclasses.fields(Scoring)), *Reading._fields)
+    }
     assert wanted | {"scoring"} <= set(inspect.signature(CALLS[name][0]).parameters)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -189,12 +189,6 @@ PLUGIN = click.option(
 )
 
 
-def _chosen(options: dict[str, Any], fields: Iterable[str]) -> dict[str, Any]:
-    """Remove fields from options, and return those that were given."""
-    taken = {field: options.pop(field) for field in fields}
-    return {field: value for field, value in taken.items() if value is not None and value is not False and value != ()}
-
-
 def scoring_options(usual: str) -> Decorator:
     """Return a decorator that gives a command all options of scoring, as ``scoring=`` and ``reading=``.
 
@@ -212,12 +206,18 @@ def scoring_options(usual: str) -> Decorator:
 
             for plugin in plugins:
                 load_plugin(plugin)
-            chosen = _chosen(options, SCORING_OPTIONS)
+            taken = {field: options.pop(field) for field in (*SCORING_OPTIONS, *READING_OPTIONS)}
+            given = {
+                field: value
+                for field, value in taken.items()
+                if value is not None and value is not False and value != ()
+            }
+            chosen = {field: value for field, value in given.items() if field in SCORING_OPTIONS}
             if "signatures" in chosen:
                 for field, option in SCORING_OPTIONS.items():
                     if field != "signatures" and field in chosen:
                         raise click.UsageError(f"--repeat already fixes how to score; remove {option.spellings[0]}.")
-            reading = Reading(**_chosen(options, READING_OPTIONS))
+            reading = Reading(**{field: value for field, value in given.items() if field in READING_OPTIONS})
             return command(scoring=Scoring(**chosen), reading=reading, **options)
 
         decorated: Callback = PLUGIN(with_scoring)

@@ -53,10 +53,11 @@ def parse_measures(
 
 def in_print_order(chosen: Iterable[Measure]) -> list[Measure]:
     """Sort measures as trec_eval prints them: by the registry's order, then by cutoff."""
+    places = {name: place for place, name in enumerate(FAMILIES)}
 
     def key(measure: Measure) -> tuple[int, float]:
         at = measure.family.at
-        return measure.family.position, float(dict(measure.parameters)[at.name]) if at is not None else 0.0
+        return places[measure.family.name], float(dict(measure.parameters)[at.name]) if at is not None else 0.0
 
     return sorted(chosen, key=key)
 

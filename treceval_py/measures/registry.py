@@ -147,11 +147,6 @@ class Family:
         return next(alike, None)
 
     @property
-    def position(self) -> int:
-        """Its place in the order of output."""
-        return list(FAMILIES).index(self.name)
-
-    @property
     def title(self) -> str:
         """The first line of its docstring."""
         return inspect.getdoc(self.function).split("\n")[0]  # type: ignore[union-attr]
