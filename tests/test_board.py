@@ -245,7 +245,7 @@ def test_a_run_without_a_tag_is_called_by_its_file_beside_one_with_a_tag(runs: P
     [
         (math.inf, "infinite, which cannot be compared"),
         (-math.inf, "infinite, which cannot be compared"),
-        (1e300, "1e+300, which is too large to compare"),
+        (1e300, "1e+300, which is too large to be compared"),
     ],
 )
 def test_values_without_a_mean_or_a_deviation_are_refused(
@@ -296,8 +296,8 @@ def test_a_board_without_runs_is_no_failure_of_its_own(runs: Path) -> None:
 @pytest.mark.parametrize(
     ("measures", "message"),
     [
-        ("gm_map", "measure gm_map has no number for each query. Choose another one."),
-        (["map", "runid"], "measure runid has no number for each query. Choose another one."),
+        ("gm_map", "measure gm_map has no value per query. Choose another measure."),
+        (["map", "runid"], "measure runid has no value per query. Choose another measure."),
         ([], "no measure to rank runs by. Name one, such as map."),
     ],
 )

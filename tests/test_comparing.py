@@ -170,7 +170,7 @@ def test_one_run_is_not_compared() -> None:
 
 
 def test_a_measure_without_a_number_for_each_query_is_refused() -> None:
-    with pytest.raises(te.MeasureError, match=r"^measure gm_map has no number for each query\. Choose another one\.$"):
+    with pytest.raises(te.MeasureError, match=r"^measure gm_map has no value per query\. Choose another measure\.$"):
         te.compare(RUNS, QRELS, "gm_map")
 
 

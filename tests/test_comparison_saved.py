@@ -453,8 +453,8 @@ def test_ranges_are_refused(tmp_path: Path) -> None:
     path = str(tmp_path / "saved.csv")
     assert treceval(["-q", "--ties", "-m", "map", "--format", "csv", "-o", path, QRELS, RUNS[0]]).status == 0
     assert refusal(path) == (
-        "saved.csv:1: these are ranges over ties or unjudged documents, which cannot be compared. Save the values "
-        "themselves, without --ties and --unjudged."
+        "saved.csv:1: these are ranges over ties or unjudged documents, which cannot be compared. Save the original "
+        "values, without --ties and --unjudged."
     )
 
 
@@ -464,8 +464,8 @@ def test_ranges_in_json_are_refused(tmp_path: Path, option: str) -> None:
     assert treceval(["-q", option, "-m", "map", "--format", "json", "-o", path, QRELS, RUNS[0]]).status == 0
     assert is_saved(path)
     assert refusal(path) == (
-        "saved.json: these are ranges over ties or unjudged documents, which cannot be compared. Save the values "
-        "themselves, without --ties and --unjudged."
+        "saved.json: these are ranges over ties or unjudged documents, which cannot be compared. Save the original "
+        "values, without --ties and --unjudged."
     )
 
 
@@ -552,7 +552,7 @@ ROWS = {
     "each run in its own file.",
     ",map,0.5\n": "saved.csv:2: a query id is empty. Give every query an id.",
     "1,,0.5\n": "saved.csv:2: the name of a measure is empty. Give every measure a name.",
-    '1,map,"0.5\n': "saved.csv:2: the row cannot be read: unexpected end of data. Mend it.",
+    '1,map,"0.5\n': "saved.csv:2: the row cannot be read: unexpected end of data. Fix the syntax.",
     "1,map,\n": "saved.csv: no measure of 'a' has a value per query. Save measures that have one, such as map, with -q.",
 }
 

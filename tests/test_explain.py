@@ -614,7 +614,7 @@ def test_a_claim_that_is_none_is_refused(claim: str, line: str, tmp_path: Path) 
         (["--query", "q\x1b9"], 1, "qrels: query 'q\\x1b9' is not judged. Choose a judged query."),
         (["--query", "q1", "--claim", "AP=1"], 2, ("treceval: --query shows the arithmetic of one query; remove --claim and --against. See 'treceval explain --help'.")),
         (["--query", "q1", "-m", "alpha_nDCG@10"], 2, ("treceval: measure alpha_nDCG@10 has no value to explain. Choose "
-         "another one.")),
+         "another measure.")),
         (["--query", "q1", "-m", "relstring"], 2, ("treceval: measure relstring has no value to explain. Choose another "
          "measure.")),
         (["--query", "q1", "--profile", "nope"], 2, None),

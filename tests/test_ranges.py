@@ -306,7 +306,7 @@ def test_a_judged_ranking_has_no_ranges(folder: Path) -> None:
 def test_formats_that_have_no_place_for_ranges_are_refused(folder: Path, name: str) -> None:
     done = treceval(["--ties", "--format", name, "-m", "map", "qrels", "run"], folder=folder)
     known = ", ".join(FORMATS)
-    message = f"treceval: Ranges are printed as {known}, not as {name}. See 'treceval --help'.\n"
+    message = f"treceval: Ranges cannot be printed as {name}; choose {known}. See 'treceval --help'.\n"
     assert (done.status, done.out, done.err.decode()) == (2, b"", message)
 
 
@@ -342,10 +342,7 @@ REFUSED = [
     (
         ["--ties", "--profile", "msmarco"],
         1,
-        (
-            "treceval: the profile msmarco ranks documents by the rank column, in which "
-            "there are no ties. Use another profile.\n"
-        ),
+        ("treceval: the profile msmarco ranks documents by the rank column, which has no ties. Use another profile.\n"),
     ),
 ]
 

@@ -226,9 +226,7 @@ def test_bytes_that_are_no_unicode_are_shown() -> None:
 def test_there_must_be_a_table_for_each_run() -> None:
     with pytest.raises(EvaluationError) as refused:
         report_payload(comparison(), qrels=QRELS, runs=[ONE])
-    assert str(refused.value) == (
-        "there are 1 tables for the 2 runs that were compared. Give one table per run, in the same order."
-    )
+    assert str(refused.value) == ("there are 1 tables for 2 compared runs. Give one table per run, in the same order.")
 
 
 def test_without_runs_there_are_no_curves_no_overlap_and_no_commands_but_the_one_given() -> None:
