@@ -226,16 +226,16 @@ def test_ranges_of_a_stream_are_those_of_its_file(run_file: str) -> None:
 
 def test_judged_rankings_are_kept_only_where_that_is_asked_for() -> None:
     evaluator = te.Evaluator(QRELS)
-    rules = Conventions().rules()
+    ranking = Conventions().ranking()
     kept, forgotten = evaluator.judging(RUN, keep=True), evaluator.judging(RUN)
-    assert kept.judged(rules, complete=True) is kept.judged(rules, complete=True)
-    assert forgotten.judged(rules, complete=True) is not forgotten.judged(rules, complete=True)
+    assert kept.judged(ranking, complete=True) is kept.judged(ranking, complete=True)
+    assert forgotten.judged(ranking, complete=True) is not forgotten.judged(ranking, complete=True)
 
 
 def test_a_part_has_the_queries_that_conventions_count() -> None:
     judging = JudgedOnce(te.Qrels(QRELS), {"1": {"a": 1.0}})
     for missing, qids, zeros in (("out", ("1",), [False]), ("zero", ("1", "2"), [False, True])):
-        part, as_zero = judging.part(Conventions(missing=missing), Conventions().rules())
+        part, as_zero = judging.part(Conventions(missing=missing), Conventions().ranking())
         assert (part.qids, as_zero.tolist()) == (qids, zeros)
 
 
@@ -311,7 +311,7 @@ def test_a_scoring_made_of_generators_scores_more_than_once() -> None:
 def test_the_arithmetic_is_that_of_one_measure() -> None:
     assert te.arithmetic(QRELS, RUN, None, "1", scoring=te.Scoring(name for name in ["map"])).value == 0.5
     for several, said in [(["map", "P.5"], "these are 2"), ([], "these are 0"), ("P.5,10", "'P.5,10' is 2")]:
-        with pytest.raises(MeasureError, match=f"^{said} measures, and the arithmetic is that of one"):
+        with pytest.raises(MeasureError, match=f"^{said} measures, but the arithmetic is that of one"):
             te.arithmetic(QRELS, RUN, None, "1", scoring=te.Scoring(several))
     with pytest.raises(MeasureError, match="these are 0 measures"):
         te.arithmetic(QRELS, RUN, None, "1", scoring=te.Scoring(signatures=()))

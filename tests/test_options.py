@@ -224,11 +224,11 @@ ALIKE = {
 """Where an option changes nothing."""
 
 REFUSED = {
-    ("board", "signatures"): "a board is made by a profile, not by signatures. Give measures and a profile.",
-    ("explain", "signatures"): "an explanation begins from a profile, not from a signature. Explain one query by it "
-    "(--query).",
-    ("score --unjudged", "collection_size"): "for utility_1,-1,0,1 it is not known which labels of unjudged documents "
-    "give the extremes. Ask for others, such as map, P_10, ndcg_cut_10 or rbp_binary.",
+    ("board", "signatures"): "boards are scored by a profile, not by signatures. Give measures and a profile.",
+    ("explain", "signatures"): "an explanation starts from a profile, not from a signature. With a signature, "
+    "explain one query (--query).",
+    ("score --unjudged", "collection_size"): "--unjudged does not support utility_1,-1,0,1. Choose another "
+    "measure, such as map, P_10, ndcg_cut_10 or rbp_binary.",
 }
 """Where an option, or the only measure that has it, is refused."""
 
@@ -389,7 +389,7 @@ def test_what_is_wrong_with_a_line_is_said_of_the_first_one(threads: int, tmp_pa
 def test_a_judged_ranking_has_a_format_of_its_own(folder: Path) -> None:
     for option, value in (("-T", "trec_results"), ("-R", "qrels")):
         done = treceval(["--judged-ranking", "qrels", option, value], folder=folder)
-        assert f"--judged-ranking has a format of its own; leave out {option}." in error_of(done)
+        assert f"--judged-ranking has its own format; remove {option}." in error_of(done)
 
 
 @pytest.mark.usefixtures("written")
@@ -472,4 +472,7 @@ def test_an_option_is_the_same_one_by_one_and_in_a_scoring(
             assert found == scored.mean
     with pytest.raises(MeasureError) as caught:
         call(**keywords, scoring=Scoring(["map"]))
-    assert str(caught.value) == "scoring= already has every scoring option. Remove the others, or put them into it."
+    assert (
+        str(caught.value)
+        == "scoring= already has every scoring option. Remove the other options, or put them into scoring."
+    )

@@ -365,7 +365,7 @@ class _Scorer:
         tied = _tied_queries(judging, run, results) if relevance and isinstance(run, Run) else None
         # A file that was changed and changed back would pass; one that somebody is writing does not.
         if digest_of_file(file) != digest:
-            raise InputError("the file changed while it was read", "Run again once it is complete.", file=file)
+            raise InputError("the file changed while it was read", "Run again when nothing writes to it.", file=file)
         contradictions = results.contradictions
         return Entry(
             *(results.tag, results.qids, values, results.missing, _judged_share(results, self.reach), tied),

@@ -218,7 +218,7 @@ def explain(
     level, depth, judged_only, collection_size
         As in `evaluate`, under every profile.
     signature
-        Refused: an explanation begins from a profile. `arithmetic` takes one.
+        Refused: an explanation starts from a profile. `arithmetic` takes one.
     scoring : Scoring, optional
         All these options as one value.
     run_format, judgment_format, threads
