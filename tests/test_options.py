@@ -283,7 +283,7 @@ def test_every_command_that_scores_has_every_option_in_every_spelling() -> None:
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
-        module = importlib.import_module(f"treceval_py.cli.{group._modules[name]}")
+        module = importlib.import_module(f"treceval_py.cli.{name}")
         if hasattr(module, "scoring_options"):
             scoring.add(name)
             there = {each.name: tuple(each.opts) for each in command.params}

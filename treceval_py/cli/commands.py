@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import cast
 
@@ -11,7 +11,7 @@ import click
 from treceval_py.cli.printing import lost, say
 from treceval_py.errors import TrecevalError, visible
 
-__all__ = ["DefaultGroup", "PrefixCommand", "run", "treceval"]
+__all__ = ["COMMANDS", "DefaultGroup", "PrefixCommand", "run", "treceval"]
 
 
 class DefaultGroup(click.Group):
@@ -21,31 +21,31 @@ class DefaultGroup(click.Group):
     ----------
     name : str
         The program's name.
-    modules : mapping of str to str
-        For each command the module of `treceval_py.cli` that defines it; imported only when called, so that scoring
-        starts fast.
+    names : collection of str
+        The commands. Each is defined in the module of `treceval_py.cli` of its name, which is imported only when the
+        command is called, so that scoring starts fast.
     """
 
     default = "score"
 
-    def __init__(self, name: str, modules: Mapping[str, str]) -> None:
+    def __init__(self, name: str, names: Collection[str]) -> None:
         super().__init__(name, add_help_option=False)
-        self._modules = modules
+        self._names = names
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names of the commands."""
-        return list(self._modules)
+        return list(self._names)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         """Return a command by name."""
-        if cmd_name not in self._modules:
+        if cmd_name not in self._names:
             return None
-        module = import_module(f"treceval_py.cli.{self._modules[cmd_name]}")
+        module = import_module(f"treceval_py.cli.{cmd_name}")
         return cast("click.Command", getattr(module, cmd_name))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the default command before arguments that don't name one."""
-        if not args or args[0] not in self._modules:
+        if not args or args[0] not in self._names:
             args = [self.default, *args]
         return super().parse_args(ctx, args)
 
@@ -79,22 +79,21 @@ def _written_out(argument: str, known: list[str]) -> str:
     return meant[0] + equals + value if meant else argument
 
 
-treceval = DefaultGroup(
-    "treceval",
-    {
-        "score": "score",
-        "compare": "compare",
-        "board": "board",
-        "report": "report",
-        "check": "check",
-        "grade": "grade",
-        "measures": "measures",
-        "profiles": "profiles",
-        "explain": "explain",
-        "convert": "convert",
-        "retrieve": "retrieve",
-    },
-)
+COMMANDS = {
+    "compare": "test which differences between runs are more than chance",
+    "board": "rank all runs of a folder",
+    "report": "write a page with tables and plots that compares runs",
+    "check": "report problems in a run or judgments, line by line",
+    "grade": "grade a class: check, score and explain submissions",
+    "measures": "list and explain measures",
+    "profiles": "show the conventions of other programs side by side",
+    "explain": "explain how a value is computed, and why others differ",
+    "convert": "write judgments or a run in another format",
+    "retrieve": "make a run: rank a collection with BGE and Faiss, or BM25",
+}
+"""The commands beside the default one, with what each does, as the help of the default one lists them."""
+
+treceval = DefaultGroup("treceval", (DefaultGroup.default, *COMMANDS))
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import click
 
-from treceval_py.cli.commands import PrefixCommand
+from treceval_py.cli.commands import COMMANDS, PrefixCommand
 from treceval_py.cli.options import digits_option, flag, format_option, output_option, scoring_options
 from treceval_py.cli.printing import check_targets, note, put, style_for
 from treceval_py.cli.progress import progress
@@ -26,7 +26,9 @@ __all__ = ["score"]
 RANGED = ("map", "recip_rank", "ndcg", "ndcg_cut.10")
 """Default measures of --ties and --unjudged."""
 
-HELP = """Score RUNs against the judgments in QRELS, with trec_eval's measures and numbers.
+_OTHERS = "\n".join(f"  {name:10} {what}" for name, what in COMMANDS.items())
+
+HELP = f"""Score RUNs against the judgments in QRELS, with trec_eval's measures and numbers.
 
 QRELS has lines of "qid iteration docid rel", RUN lines of "qid Q0 docid rank score tag"; MS MARCO's, BEIR's, JSON
 and Parquet files are recognised. Either may be compressed (gzip, bzip2, xz, zstd), a pipe, or - for standard input.
@@ -41,16 +43,7 @@ treceval measures ndcg                     explain a measure
 
 \b
 Other commands:
-  compare    test which differences between runs are more than chance
-  board      rank all runs of a folder
-  report     write a page with tables and plots that compares runs
-  check      report problems in a run or judgments, line by line
-  grade      grade a class: check, score and explain submissions
-  measures   list and explain measures
-  profiles   show the conventions of other programs side by side
-  explain    explain how a value is computed, and why others differ
-  convert    write judgments or a run in another format
-  retrieve   make a run: rank a collection with BGE and Faiss, or BM25
+{_OTHERS}
 This command is 'score'; its name may be omitted.
 """
 
