@@ -9,8 +9,13 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
+import pytest
+
 import treceval_py as te
 from treceval_py.cli.commands import run
+from treceval_py.scan import scanner
+
+pytestmark = pytest.mark.skipif(scanner() is None, reason="the budgets are those of the compiled reader")
 
 PACKAGE = os.path.dirname(te.__file__) + os.sep
 
