@@ -201,11 +201,13 @@ def scoring_options(usual: str) -> Decorator:
     def decorate(command: Callback) -> Callback:
         @functools.wraps(command)
         def with_scoring(*, plugins: tuple[str, ...], **options: Any) -> Any:
-            from treceval_py.measures.plugins import load_plugin
             from treceval_py.scoring.planning import Reading, Scoring
 
-            for plugin in plugins:
-                load_plugin(plugin)
+            if plugins:
+                from treceval_py.measures.plugins import load_plugin
+
+                for plugin in plugins:
+                    load_plugin(plugin)
             taken = {field: options.pop(field) for field in (*SCORING_OPTIONS, *READING_OPTIONS)}
             given = {
                 field: value

@@ -6,14 +6,17 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from click import UsageError
 
 from treceval_py.data.ids import encode
 from treceval_py.errors import OutputError, visible
 from treceval_py.rendering import render
-from treceval_py.rendering.tables import Document, Style
+from treceval_py.rendering.style import Style
+
+if TYPE_CHECKING:
+    from treceval_py.rendering.tables import Document
 
 __all__ = ["check_targets", "lost", "note", "put", "put_list", "say", "style_for"]
 

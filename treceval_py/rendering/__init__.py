@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from treceval_py.rendering.tables import Document, Style
+if TYPE_CHECKING:
+    from treceval_py.rendering.style import Style
+    from treceval_py.rendering.tables import Document
 
 __all__ = ["FORMATS", "render"]
 

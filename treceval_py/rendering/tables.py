@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 from treceval_py.errors import visible
 from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.numbers import number
+from treceval_py.rendering.style import Style
 
 __all__ = ["DIGITS", "Cell", "Column", "Document", "Section", "Style", "Table", "records_table"]
 
@@ -17,25 +18,6 @@ Cell: TypeAlias = "str | float | int | None"
 
 DIGITS = 4
 """Decimals of a value for people, by default."""
-
-
-class Style(NamedTuple):
-    """How a table is drawn.
-
-    Attributes
-    ----------
-    digits : int or None
-        Decimals of values. None: four for people, all that float64 has for programs.
-    colour : bool
-        Whether terminal styles may be used.
-    width : int or None
-        Columns of the terminal: a wider table is cut into blocks of columns, and sentences are wrapped. None: they are
-        not.
-    """
-
-    digits: int | None = None
-    colour: bool = False
-    width: int | None = None
 
 
 class Column(NamedTuple):

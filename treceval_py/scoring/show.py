@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treceval_py.data.ids import encode, first_of
 from treceval_py.errors import EvaluationError, visible
 from treceval_py.measures.registry import COUNT, Measure
 from treceval_py.rendering import FORMATS, render
-from treceval_py.rendering.envelope import Made, plain, signature_forms
-from treceval_py.rendering.tables import Cell, Column, Document, Style, Table
 from treceval_py.scoring.profiles import PROFILES
 from treceval_py.scoring.results import Results, check_comparable
 from treceval_py.scoring.signatures import Signature
+
+if TYPE_CHECKING:
+    from treceval_py.rendering.envelope import Made
+    from treceval_py.rendering.style import Style
+    from treceval_py.rendering.tables import Cell, Table
 
 __all__ = ["RESULT_FORMATS", "Options", "about", "common_signatures", "results_text"]
 
@@ -78,6 +81,8 @@ def results_text(
         return "".join(line for results in runs for line in _lines(results, options, style))
     if format == "coursework":
         return "".join(line for results in runs for line in _assignments(results, options, style))
+    from treceval_py.rendering.tables import Document
+
     document = Document("scores", [_table(runs, options)], lambda style: _made(runs, options, style, notes))
     return render(document, format, style)
 
@@ -137,6 +142,8 @@ def _assignments(results: Results, options: Options, style: Style) -> Iterator[s
 
 def _table(runs: Sequence[Results], options: Options) -> Table:
     """Lay out results: a row for each query and measure, a column for each run, and one for its signatures."""
+    from treceval_py.rendering.tables import Column, Table
+
     rows = _rows(runs, options)
     names = _names(runs)
     measures = [row.measure for row in rows]
@@ -252,6 +259,8 @@ def _cell(results: Results, number: int, row: int | None) -> Cell:
 
 def _made(runs: Sequence[Results], options: Options, style: Style, notes: Sequence[str]) -> Made:
     """Return what was scored, how, and the values of each run."""
+    from treceval_py.rendering.envelope import Made
+
     first = runs[0]
     measures = {
         measure.name: resolved.notation for measure, resolved in zip(first.measures, first.resolved, strict=True)
@@ -275,6 +284,8 @@ def common_signatures(runs: Sequence[Results]) -> dict[str, Signature]:
 
 
 def _run(name: str, results: Results, options: Options, style: Style) -> dict[str, Any]:
+    from treceval_py.rendering.envelope import plain, signature_forms
+
     shown: dict[str, Any] = {
         "name": name,
         "file": results.run_name,
