@@ -433,7 +433,7 @@ def _as_dict(run: Any, rng: random.Random) -> dict[str, dict[str, float]]:
 
 def load(path: str) -> Any:
     """Put a build of the scanner in the place of the package's."""
-    import treceval_py
+    from treceval_py import scan
 
     loader = importlib.machinery.ExtensionFileLoader("treceval_py.scan._scan", path)
     spec = importlib.util.spec_from_file_location("treceval_py.scan._scan", path, loader=loader)
@@ -441,7 +441,7 @@ def load(path: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
     sys.modules["treceval_py.scan._scan"] = module
-    treceval_py.scan._scan = module  # type: ignore[attr-defined]
+    scan._scan = module  # type: ignore[attr-defined]
     return module
 
 
