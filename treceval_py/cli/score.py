@@ -127,7 +127,7 @@ def score(
     form = "long" if long_signature else "short" if signature else ""
     # Each judged ranking has judgments of its own.
     options = Options(per_query, not no_summary, form, force=bool(judged_rankings))
-    if ties or unjudged:
+    if ranges:
         from treceval_py.cli.ranges import print_ranges
 
         print_ranges(
