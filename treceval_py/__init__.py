@@ -21,7 +21,7 @@ _MODULES = {
     "treceval_py.data.qrels": "Qrels",
     "treceval_py.data.run": "Run",
     "treceval_py.errors": "DataError EvaluationError InputError MeasureError OutputError "
-    "RunnerError TrecevalError UnknownMeasureError",
+    "RunnerError TrecevalError TrecevalWarning UnknownMeasureError",
     "treceval_py.explaining": "Explanation arithmetic explain",
     "treceval_py.grading": "grade grade_one",
     "treceval_py.grading.rules": "Rules read_rules",

@@ -18,6 +18,7 @@ from treceval_py.errors import MeasureError as MeasureError
 from treceval_py.errors import OutputError as OutputError
 from treceval_py.errors import RunnerError as RunnerError
 from treceval_py.errors import TrecevalError as TrecevalError
+from treceval_py.errors import TrecevalWarning as TrecevalWarning
 from treceval_py.errors import UnknownMeasureError as UnknownMeasureError
 from treceval_py.explaining import Explanation as Explanation
 from treceval_py.explaining import arithmetic as arithmetic

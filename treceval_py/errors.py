@@ -105,3 +105,7 @@ class UnknownMeasureError(MeasureError):
 
 class RunnerError(TrecevalError, ValueError):
     """Settings, models or saved embeddings that retrieval cannot use, or a package that is not installed."""
+
+
+class TrecevalWarning(UserWarning):
+    """Something that a caller should know and that stops nothing, such as queries that a mean leaves out."""
