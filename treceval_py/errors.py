@@ -16,6 +16,7 @@ __all__ = [
     "RepeatedDocumentError",
     "RunnerError",
     "TrecevalError",
+    "TrecevalWarning",
     "UnknownMeasureError",
     "visible",
 ]
