@@ -25,7 +25,7 @@ CHOICES: dict[str, list[Any]] = {
     "multiple": [0.5, 1.0, 2.0],
     "rounding": ["nearest", "up"],
     "gains": [None, None, *map(Gains, OWN_GAINS)],
-    "gain": ["linear", "exp"],
+    "gain": ["linear", "exp", "binary"],
     "discount": ["log2", "jk"],
     "base": [2.0],
     "ideal": ["judged", "judged", "retrieved"],

@@ -60,7 +60,7 @@ CHOICES: dict[str, list[Any]] = {
     "collection_size": [0, 100],
     "beta_squared": [0.0, 0.5, 1.0, 4.0],
     "length": [0, 3, 10, 100],
-    "gain": ["linear", "exp"],
+    "gain": ["linear", "exp", "binary"],
     "discount": ["log2", "jk"],
     "base": [2.0, 3.0, 2.5, 10.0],
     "ideal": ["judged", "retrieved"],

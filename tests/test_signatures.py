@@ -68,7 +68,7 @@ CHOICES: dict[str, list[Any]] = {
     "length": [0, 3],
     "p": [0.0, 0.5, 0.8, 0.123456789],
     "gains": [{1: 3.0, 2: 9.0}, {0: 1.0}, {1: 1 / 3, 2: 0.1 + 0.2}],
-    "gain": ["linear", "exp"],
+    "gain": ["linear", "exp", "binary"],
     "discount": ["log2", "jk", "jk"],
     "base": [1.1, 2.0, 10.0],
     "ideal": ["judged", "retrieved"],

@@ -495,6 +495,8 @@ def discounted_sum(gains: list[float]) -> float:
 
 def any_gain_of(code: int, gains: dict[int, float] | None, gain: str) -> float:
     """Give the gain of a code, linear or exponential."""
+    if gain == "binary":
+        return 1.0 if code > 0 else 0.0
     if gain == "exp":
         return 2.0**code - 1 if code > 0 else 0.0
     return gain_of(code, gains)

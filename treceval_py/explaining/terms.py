@@ -407,7 +407,8 @@ def _gain(label: int | None, parameters: Given) -> float:
     gains = parameters.get("gains") or {}
     if label in gains:
         return float(gains[label])
-    return 2.0**label - 1 if parameters.get("gain") == "exp" else float(label)
+    rule = parameters.get("gain")
+    return 2.0**label - 1 if rule == "exp" else float(min(label, 1) if rule == "binary" else label)
 
 
 def _discount(rank: int, parameters: Given) -> tuple[float, str]:

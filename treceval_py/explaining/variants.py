@@ -302,7 +302,7 @@ def _with(measure: Measure, **changes: Any) -> Measure | None:
     if not all(measure.family.takes(name) for name in changes):
         return None
     given = {**dict(measure.parameters), **changes}
-    if given.get("gain") == "exp" and given.get("gains"):
+    if given.get("gain", "linear") != "linear" and given.get("gains"):
         given.pop("gain")
     try:
         return Measure(measure.family, tuple(given.items()))

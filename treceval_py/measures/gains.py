@@ -98,21 +98,21 @@ def gain_of(rels: IntArray, gains: GainMap, gain: str = "linear") -> FloatArray:
     Raises
     ------
     MeasureError
-        Both given gains and exponential ones are asked for.
+        Both given gains and those of a rule are asked for.
     EvaluationError
         A judgment is too high for an exponential gain.
     """
-    if gain == "exp":
-        return _exponential_gain(rels, gains)
+    if gain != "linear":
+        if gains:
+            raise MeasureError(f"gains are given, and gain={gain} has its own", "Leave out one of them.")
+        return np.where(rels > 0, 1.0, 0.0) if gain == "binary" else _exponential_gain(rels)
     values = np.maximum(rels, 0).astype(np.float64)
     for level, value in (gains or {}).items():
         values[rels == level] = value
     return values
 
 
-def _exponential_gain(rels: IntArray, gains: GainMap) -> FloatArray:
-    if gains:
-        raise MeasureError("gains are given, and gain=exp has its own", "Leave out one of them.")
+def _exponential_gain(rels: IntArray) -> FloatArray:
     highest = int(rels.max(initial=0))
     if highest > MOST_MAX_REL:
         raise EvaluationError(

@@ -210,7 +210,7 @@ _ALL = (
     _integer("length", "length", 0, "The number of ranks to show."),
     _share("p", "p", "Probability of going on to the next document."),
     Parameter("gains", "gains", _read_gains, lambda x: all(gain >= 0 for gain in x.values()), "0 or more", "mapping of int to float", "The gain of each judgment; a judgment that is not listed is its own gain.", str),
-    _choice("gain", "linear", "exp", meaning="The gain of a judgment g: g, or 2^g - 1. It must be linear if `gains` are given."),
+    _choice("gain", "linear", "exp", "binary", meaning="The gain of a judgment g: g, 2^g - 1, or 1 for every g above 0. It must be linear if `gains` are given."),
     _choice("discount", "log2", "jk", meaning="log2(i + 1), or Järvelin and Kekäläinen's: none at ranks i < `base`, log_base(i) from there on."),
     _number("base", "base", lambda x: x > 1, "above 1", "The base of ``jk``. With 2 the first two ranks are not discounted."),
     _choice("ideal", "judged", "retrieved", meaning="Which documents the best possible ranking is made of: all judged ones, or those retrieved at any rank."),

@@ -114,6 +114,10 @@ class Family:
         How the value is a sum over documents.
     labels : Labels or None
         Which labels of unjudged documents give the extremes.
+    written : tuple of (spelling, parameters)
+        How other programs write it, and the parameters that come with the spelling, in notation.
+    elsewhere : tuple of (spelling, words)
+        Spellings that mean this here and something else in other programs, and what and where.
     kin : tuple of (name, words)
         Other families that go by the same name, and what they do otherwise.
     of_judgments : bool
@@ -135,6 +139,8 @@ class Family:
     promotes: Promotes | None
     sums: Sums | None = field(repr=False)
     labels: Labels | None = field(repr=False)
+    written: tuple[tuple[str, str], ...] = field(repr=False)
+    elsewhere: tuple[tuple[str, str], ...] = field(repr=False)
     kin: tuple[tuple[str, str], ...] = field(repr=False)
     of_judgments: bool = field(repr=False)
 
@@ -299,6 +305,8 @@ def declare(
     promotes: Promotes | str | None = None,
     sums: Sums | str | None = None,
     labels: Labels | str | None = None,
+    written: Iterable[str] | Mapping[str, str] = (),
+    elsewhere: Mapping[str, str] | None = None,
     kin: Mapping[str, str] | None = None,
     of_judgments: bool = False,
 ) -> Family:
@@ -335,6 +343,14 @@ def declare(
     labels : Labels or str, optional
         Which labels of unjudged documents give the extremes, such as ``"alike"``. Without it ``--unjudged`` refuses the
         measure.
+    written : iterable of str, or mapping of str to str
+        How other programs write it, in small letters: ``hit_rate`` also stands for ``HitRate@10`` and
+        ``hit_rate_at_10``, because the cutoff and how it is written belong to the notation. In a mapping, values are the
+        parameters that come with a spelling: ``{"ndcg_burges": "gain=exp"}``. A spelling counts for the family of the
+        same notation with (or without) a cutoff too. `treceval_py.measures.spelling` describes the marks of programs.
+    elsewhere : mapping of str to str, optional
+        Spellings that mean something else in other programs, and what: ``{"accuracy": "Success@k in BEIR"}``. Unless
+        the profile decides, a note says so.
     kin : mapping of str to str, optional
         Other families that go by the same name, and what they do otherwise, for ``explain``.
     of_judgments : bool
@@ -378,6 +394,8 @@ def declare(
         promotes=checked(Promotes, promotes, name, rest),
         sums=checked(Sums, sums, name, rest),
         labels=checked(Labels, labels, name, rest),
+        written=tuple(written.items() if isinstance(written, Mapping) else ((each, "") for each in written)),
+        elsewhere=tuple((elsewhere or {}).items()),
         kin=tuple((kin or {}).items()),
         of_judgments=of_judgments,
     )
