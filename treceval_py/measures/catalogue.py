@@ -45,11 +45,11 @@ declare(counts.number_of_queries, "num_q", notation=["NumQ"], kind=COUNT, averag
 declare(counts.number_retrieved, "num_ret", notation=["NumRet"], kind=COUNT, average=SUM, promotes="nothing", sums="unknown", labels="unknown")
 declare(counts.number_relevant, "num_rel", notation=["NumRel"], kind=COUNT, average=SUM, promotes="nothing", sums="unknown", labels="unknown", of_judgments=True)
 declare(counts.number_relevant_retrieved, "num_rel_ret", notation=["NumRelRet", "NumRet"], kind=COUNT, average=SUM, promotes="relevance", sums="each", labels="alike")
-declare(precision.average_precision, "map", notation=["AP", "MAP"], promotes="relevance", sums="precisions", labels="precisions")
+declare(precision.average_precision, "map", notation=["AP", "MAP"], promotes="relevance", sums="precisions", labels="precisions", written={"average_precision": "", "mean_average_precision": "", "cosine_map": "norm=capped", "retrieval_map": "norm=retrieved", "retrieval_average_precision": "norm=retrieved", "map:": "norm=capped", "map-": "norm=capped"}, elsewhere={"mean_average_precision": "AP(norm=capped) in LightGBM"})
 declare(precision.average_precision, "gm_map", notation=["GMAP"], average=GEOMETRIC, per_query=False, promotes="relevance", sums="precisions", labels="precisions")
-declare(precision.r_precision, "Rprec", notation=["Rprec", "RPrec"], promotes="relevance", sums="each within", labels="within R")
+declare(precision.r_precision, "Rprec", notation=["Rprec", "RPrec"], promotes="relevance", sums="each within", labels="within R", written=["r_precision"])
 declare(incomplete.binary_preference, "bpref", notation=["Bpref", "BPref"], promotes="preference", sums="judged above", labels="unknown")
-declare(precision.reciprocal_rank, "recip_rank", notation=["RR", "MRR"], promotes="relevance", sums="first", labels="alike")
+declare(precision.reciprocal_rank, "recip_rank", notation=["RR", "MRR"], promotes="relevance", sums="first", labels="alike", written=["reciprocal_rank", "mean_reciprocal_rank"])
 declare(precision.interpolated_precision, "iprec_at_recall", notation=["IPrec"], at="recall", cutoffs=RECALLS, promotes="relevance", sums="unknown", labels="unknown")
 declare(precision.precision, "P", notation=["P", "Precision"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="share of cutoff", labels="alike")
 declare(counts.relevance_string, "relstring", kind=TEXT, average=NO_AVERAGE, summary=False, tail=whole("length"))
@@ -61,20 +61,20 @@ declare(counts.utility, "utility", tail=whole("coefficients"), promotes="relevan
 declare(precision.eleven_point_average, "11pt_avg", tail=whole("recalls"), promotes="relevance", sums="unknown", labels="unknown")
 declare(gains.binary_g, "binG", promotes="relevance", sums="others above", labels="unknown")
 declare(gains.normalized_g, "G", tail=GAINS, promotes="unknown", sums="unknown", labels="unknown")
-declare(gains.discounted_cumulated_gain, "dcg", notation=["DCG"], tail=GAINS, promotes="gain", sums="gains", labels="alike")
+declare(gains.discounted_cumulated_gain, "dcg", notation=["DCG"], tail=GAINS, promotes="gain", sums="gains", labels="alike", written={"dcg_burges": "gain=exp", "metric/dcg": "gain=exp"})
 declare(gains.ideal_discounted_cumulated_gain, "ideal_dcg", notation=["IDCG"], tail=GAINS, promotes="nothing", sums="unknown", labels="unknown")
-declare(gains.normalized_discounted_cumulated_gain, "ndcg", notation=["nDCG", "NDCG"], tail=GAINS, promotes="gain", sums="gains of ideal", labels="gains of ideal")
+declare(gains.normalized_discounted_cumulated_gain, "ndcg", notation=["nDCG", "NDCG"], tail=GAINS, promotes="gain", sums="gains of ideal", labels="gains of ideal", written={"normalized_dcg": "", "ndcg_burges": "gain=exp", "cosine_ndcg": "gain=binary", "ndcg_rendle2020": "gain=binary", "retrieval_normalized_dcg": "ideal=retrieved,ties=average", "lambdarank": "gain=exp,ideal=retrieved", "ndcg:": "ideal=retrieved", "ndcg-": "gain=exp,ideal=retrieved", "metric/ndcg": "gain=exp,ideal=retrieved", "ndcg(top_k)": "gain=exp,ideal=retrieved"})
 declare(gains.ndcg_averaged_over_relevant, "ndcg_rel", tail=GAINS, promotes="gain", sums="unknown", labels="unknown")
 declare(gains.ndcg_averaged_over_levels, "Rndcg", tail=GAINS, promotes="gain", sums="unknown", labels="unknown")
 declare(gains.normalized_discounted_cumulated_gain_at, "ndcg_cut", notation=["nDCG", "NDCG"], at="cutoff", cutoffs=CUTOFFS, promotes="gain", sums="gains of ideal", labels="gains of ideal")
 declare(precision.average_precision_at, "map_cut", notation=["AP", "MAP"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="precisions", labels="precisions")
 declare(precision.relative_precision, "relative_P", notation=["RelP"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="share of best", labels="above cutoff")
-declare(precision.success, "success", notation=["Success"], at="cutoff", cutoffs=(1, 5, 10), promotes="relevance", sums="any", labels="alike")
-declare(sets.set_precision, "set_P", notation=["SetP"], promotes="relevance", sums="each", labels="alike")
-declare(sets.set_relative_precision, "set_relative_P", notation=["SetRelP"], promotes="relevance", sums="each", labels="alike")
-declare(sets.set_recall, "set_recall", notation=["SetR"], promotes="relevance", sums="share of relevant", labels="alike")
+declare(precision.success, "success", notation=["Success"], at="cutoff", cutoffs=(1, 5, 10), promotes="relevance", sums="any", labels="alike", written=["hit_rate", "hit_ratio", "hit", "hr", "cosine_accuracy", "metric/hits"])
+declare(sets.set_precision, "set_P", notation=["SetP"], promotes="relevance", sums="each", labels="alike", written=["precision"])
+declare(sets.set_relative_precision, "set_relative_P", notation=["SetRelP"], promotes="relevance", sums="each", labels="alike", written=["SetP(relative=True)"])
+declare(sets.set_recall, "set_recall", notation=["SetR"], promotes="relevance", sums="share of relevant", labels="alike", written=["retrieval_recall"])
 declare(sets.set_average_precision, "set_map", notation=["SetAP"], promotes="relevance", sums="square", labels="alike")
-declare(sets.set_f, "set_F", notation=["SetF"], tail=whole("beta_squared"), promotes="relevance", sums="each", labels="alike")
+declare(sets.set_f, "set_F", notation=["SetF"], tail=whole("beta_squared"), promotes="relevance", sums="each", labels="alike", written=["f1"])
 declare(counts.number_nonrelevant_judged_retrieved, "num_nonrel_judged_ret", kind=COUNT, average=SUM, promotes="preference", sums="each", labels="unknown")
 declare(preferences.preferences_possible, "prefs_num_prefs_poss", kind=COUNT, average=SUM)
 declare(preferences.preferences_fulfilled, "prefs_num_prefs_ful", kind=COUNT, average=SUM)
@@ -123,8 +123,8 @@ declare(user_models.nearly_expected_reciprocal_rank_9, "nerr9_cut", notation=["N
 declare(user_models.nearly_expected_reciprocal_rank_10, "nerr10", notation=["NERR10"], promotes="gain", sums="unknown", labels="unknown")
 declare(user_models.nearly_expected_reciprocal_rank_11, "nerr11", notation=["NERR11"], promotes="gain", sums="unknown", labels="unknown")
 declare(agreement.compatibility, "compat", notation=["Compat"], promotes="gain", sums="unknown", labels="unknown")
-declare(agreement.accuracy, "accuracy", notation=["Accuracy"], promotes="unknown", sums="unknown", labels="unknown")
-declare(agreement.accuracy_at, "accuracy_cut", notation=["Accuracy"], at="cutoff", cutoffs=(10,), promotes="unknown", sums="unknown", labels="unknown")
+declare(agreement.accuracy, "accuracy", notation=["Accuracy"], promotes="unknown", sums="unknown", labels="unknown", elsewhere={"accuracy": "Success@k in BEIR and sentence-transformers, and R@1 in MTEB"})
+declare(agreement.accuracy_at, "accuracy_cut", notation=["Accuracy"], at="cutoff", cutoffs=(10,), promotes="unknown", sums="unknown", labels="unknown", elsewhere={"accuracy": "Success@k in BEIR and sentence-transformers, and R@1 in MTEB"})
 # Subtopics.
 declare(diversity.alpha_discounted_cumulated_gain, "alpha_dcg_cut", notation=["alpha_DCG", "α_DCG"], at="cutoff", cutoffs=(5, 10, 20))
 declare(diversity.alpha_normalized_discounted_cumulated_gain, "alpha_ndcg_cut", notation=["alpha_nDCG", "α_nDCG"], at="cutoff", cutoffs=(5, 10, 20))
@@ -133,9 +133,33 @@ declare(diversity.normalized_intent_aware_expected_reciprocal_rank, "nerr_ia_cut
 declare(diversity.novelty_and_rank_biased_precision, "nrbp", notation=["NRBP"])
 declare(diversity.normalized_novelty_and_rank_biased_precision, "nnrbp", notation=["nNRBP"])
 declare(diversity.intent_aware_average_precision, "ap_ia", notation=["AP_IA", "MAP_IA"])
-declare(diversity.intent_aware_precision, "p_ia_cut", notation=["P_IA"], at="cutoff", cutoffs=(5, 10, 20))
-declare(diversity.subtopic_recall, "strec_cut", notation=["StRecall"], at="cutoff", cutoffs=(5, 10, 20))
+declare(diversity.intent_aware_precision, "p_ia_cut", notation=["P_IA"], at="cutoff", cutoffs=(5, 10, 20), written=["precision_ia"])
+declare(diversity.subtopic_recall, "strec_cut", notation=["StRecall"], at="cutoff", cutoffs=(5, 10, 20), written=["strec"])
 # fmt: on
+
+NOT_COMPUTED: dict[str, str] = {
+    "p_mrr": "it compares the ranks of a document under two instructions, so it needs two runs",
+    "robustness": "it takes the worst of several phrasings of a query",
+    "max_over_subqueries": "it takes the best of several queries that belong together",
+    "main_score": "each task chooses a measure for it, which is named beside it",
+    "mrt": "it is a time, which no run file has",
+    "retrieval_precision_recall_curve": "it is a curve, not one value for each query",
+    "retrieval_recall_at_fixed_precision": "it is a point of a curve over all cutoffs",
+    "pwa": "only TF-Ranking defines it",
+    "query_average": "it is the mean label of the first k documents, whether they are relevant or not",
+    "average_gain": "it is the mean label of the first k documents, whether they are relevant or not",
+    "filtered_dcg": "it needs scores with a sign",
+    "gauc": "it needs the scores of all items for each user",
+    "item_coverage": "it describes the items that are recommended, not whether they are relevant",
+    "average_popularity": "it describes the items that are recommended, not whether they are relevant",
+    "gini_index": "it describes the items that are recommended, not whether they are relevant",
+    "shannon_entropy": "it describes the items that are recommended, not whether they are relevant",
+    "tail_percentage": "it describes the items that are recommended, not whether they are relevant",
+    "base_map": "it is AP of the list before it was reranked, which is another run",
+    "base_mrr": "it is RR of the list before it was reranked, which is another run",
+    "base_ndcg": "it is nDCG of the list before it was reranked, which is another run",
+}
+"""Measures of other programs that cannot be computed here, as they are written, with the reason."""
 
 _BASIC = "runid num_q num_ret num_rel"
 _PREFERENCES = "prefs_num_prefs_poss prefs_num_prefs_ful prefs_num_prefs_ful_ret prefs_simp prefs_pair prefs_avgjg"
