@@ -13,7 +13,7 @@ from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.explaining.scoring import Outcome, Scorer, qrels_of
 from treceval_py.explaining.variants import (
-    AS_IS,
+    CHANGE,
     PAIR,
     Variant,
     has_number,
@@ -33,6 +33,8 @@ from treceval_py.scoring.signatures import Signature
 __all__ = ["Claim", "Explained", "Explanation", "Match", "Row", "Walk", "explain", "read_claim"]
 
 DEFAULT_MEASURES = ("RR@10", "nDCG@10", "AP")
+CUT_OFF = "cut off, not rounded"
+
 MOST_MATCHES = 12
 MOST_DIGITS = 20
 MOST_ROWS_FOR_PAIRS = 300_000
@@ -73,7 +75,7 @@ class Claim(NamedTuple):
         if self._same(100 * value):
             return "as a percentage"
         if self.digits and math.floor(value * 10**self.digits + 1e-9) == round(self.value * 10**self.digits):
-            return "cut off, not rounded"
+            return CUT_OFF
         return None
 
     def _same(self, value: float) -> bool:
@@ -291,10 +293,10 @@ def _explained(
     if claim is None:
         return Explained(measure, rows, None, [], len(rows), [], walks)
     complete = task_of(measure, ours, situation, replace(scoring, complete=True))
-    changes = variants_of(start, situation)
-    if complete != start:
-        changes += [each._replace(name=f"{each.name} (-c)") for each in variants_of(complete, situation)]
     unchanged = {row.outcome.mean for row in _rows(scorer, [Variant("", start), Variant("", complete)]) if row.outcome}
+    changes = variants_of(start, situation)
+    if len(unchanged) > 1:
+        changes += [each._replace(name=f"{each.name} (-c)") for each in variants_of(complete, situation)]
     # What changes nothing would only repeat what was said before it.
     made = [row for row in _rows(scorer, changes) if row.outcome is None or row.outcome.mean not in unchanged]
     found = [*rows, *made]
@@ -305,7 +307,7 @@ def _explained(
         matches = _matches(claim, found)
     if matches and not others:
         first = matches[0].variant
-        if first.run == AS_IS and not first.all_of_run and first.task != start:
+        if first.plain and first.task != start:
             walks.append(Walk(first.name, walk(scorer, start, first.task)))
     nearest = [] if matches else _nearest(claim.value / 100 if claim.percent else claim.value, found)
     return Explained(measure, rows, claim, matches[:MOST_MATCHES], len(found), nearest, walks)
@@ -321,8 +323,8 @@ def _matches(claim: Claim, rows: Sequence[Row]) -> list[Match]:
         Match(variant, outcome, how)
         for variant, outcome in rows
         if outcome is not None and (how := claim.met(outcome.mean)) is not None
-        # Of hundreds of pairs of changes some come near any number.
-        if variant.cost < PAIR or how == "exactly"
+        # To cut off is a change, and of hundreds of pairs of changes some come near any number.
+        if variant.cost < (CHANGE if how == CUT_OFF else PAIR) or how == "exactly"
     ]
     found.sort(key=lambda match: (match.how != "exactly", match.variant.cost))
     kept: dict[tuple[object, ...], Match] = {}

@@ -9,10 +9,24 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
 from treceval_py.data.qrels import Qrels
+from treceval_py.data.ranking import Ranking
 from treceval_py.data.run import Run
 from treceval_py.errors import TrecevalError
-from treceval_py.explaining.variants import AS_IS, ASCENDING, MOST_GRADES, Situation, Variant
-from treceval_py.scoring.evaluation import Evaluator, JudgedOnce
+from treceval_py.explaining.variants import (
+    AS_IS,
+    DOCIDS,
+    LATE,
+    MEDIAN,
+    MOST_GRADES,
+    OF_RUN,
+    REVERSED,
+    USUAL,
+    Situation,
+    Variant,
+)
+from treceval_py.judging.judged import Hits, JudgedRun, Tied, ratio
+from treceval_py.measures.probes import values as values_of
+from treceval_py.scoring.evaluation import Evaluator, Judged, JudgedOnce
 from treceval_py.scoring.planning import Plan, Task
 from treceval_py.scoring.signatures import Fingerprint
 
@@ -66,7 +80,12 @@ class Scorer:
         has_ranks = run.ranks is not None and len(run.ranks) > 0 and int(run.ranks.min()) >= 1
         numbers = [docid.isascii() and docid.isdigit() and len(docid) < 16 for docid in run.docids.raw()]
         grades = np.unique(qrels.rels[qrels.rels > 0])[:MOST_GRADES].tolist()
-        self.situation = Situation(qrels.max_rel, tuple(grades), has_ranks, all(numbers), int(lengths.max(initial=0)))
+        self._orders = {"run": run.qids, "judgments": qrels.qids}
+        in_both = [[qid for qid in qids if qid in other] for qids, other in ((run.qids, qrels), (qrels.qids, run))]
+        lists = {name: len(qids) for name, qids in self._orders.items() if name == "run" or in_both[0] != in_both[1]}
+        self.situation = Situation(
+            qrels.max_rel, tuple(grades), has_ranks, all(numbers), int(lengths.max(initial=0)), _ties(run), lists
+        )
 
     def scored(self, variants: Sequence[Variant]) -> list[Outcome | None]:
         """Return the results of variants; None for one that cannot be computed, as on too short a scale."""
@@ -89,10 +108,44 @@ class Scorer:
         found = self._known[variant.run, variant.task]
         if isinstance(found, TrecevalError):
             return None
-        if not variant.all_of_run:
+        if variant.first is not None:
+            return self._only(found, *variant.first, variant.task)
+        if variant.average == USUAL:
             return found
-        total = float(np.nansum(np.where(found.counted, found.values, 0.0)))
-        return found._replace(mean=total / len(self.run) if len(self.run) else 0.0)
+        values, count = found.values[found.counted], found.queries
+        if variant.average == MEDIAN:
+            return found._replace(mean=float(np.median(values))) if count else None
+        if variant.average == OF_RUN:
+            total = float(np.nansum(np.where(found.counted, found.values, 0.0)))
+            return found._replace(mean=total / len(self.run) if len(self.run) else 0.0)
+        weights = self._weights(variant, found.qids)[found.counted]
+        # Where all divide by the same, the mean of the queries is that of all, to its last bit.
+        if not weights.any() or (weights == weights[0]).all():
+            return found
+        return found._replace(mean=float(values @ weights / weights.sum()))
+
+    def _only(self, found: Outcome, source: str, count: int, task: Task) -> Outcome | None:
+        """Return the result of the first queries of the run or the judgments alone; None where none of them counts."""
+        first = set(self._orders[source][:count])
+        counted = found.counted & np.array([qid in first for qid in found.qids], dtype=bool)
+        if not counted.any():
+            return None
+        mean = task.resolved.family.average(found.values[counted], int(counted.sum()))
+        return Outcome(mean, found.qids, np.where(counted, found.values, np.nan), counted)
+
+    def _weights(self, variant: Variant, qids: Sequence[str]) -> FloatArray:
+        """Return what each query's sum is divided by, up to a factor: how little a single document at rank 1 adds."""
+        task = variant.task
+        judged = self._judging[variant.run].judged(task.ranking, complete=True)
+        if not isinstance(judged, JudgedRun):
+            raise AssertionError("measures that need relevance judgments are computed from them")
+        query = np.arange(judged.num_queries)
+        ones = np.ones_like(query)
+        hits = Hits(query, ones, np.full_like(query, self.situation.max_rel))
+        alone = JudgedRun(judged.qids, hits, judged.ideal, judged.num_ret, judged.tag, Tied(ones, ones))
+        weights = ratio(np.ones(len(query)), values_of(task.resolved, alone))
+        known = dict(zip(judged.qids, weights.tolist(), strict=True))
+        return np.array([known.get(qid, 0.0) for qid in qids])
 
     def _score(self, kind: str, tasks: list[Task]) -> None:
         try:
@@ -106,7 +159,8 @@ class Scorer:
 
     def _take(self, kind: str, tasks: list[Task]) -> None:
         if kind not in self._judging:
-            self._judging[kind] = JudgedOnce(self.qrels, self._made(kind))
+            once = _Late if kind == LATE else JudgedOnce
+            self._judging[kind] = once(self.qrels, self._made(kind))
         results = self._judging[kind].results(Plan(tuple(tasks), ""), self._fingerprint)
         for number, task in enumerate(tasks):
             counted = results.counted[:, number]
@@ -115,10 +169,35 @@ class Scorer:
 
     def _made(self, kind: str) -> Run:
         run = self.run
-        if kind == AS_IS:
+        if kind in (AS_IS, LATE):
             return run
-        scores = -run.scores if kind == ASCENDING else np.array([float(docid) for docid in run.docids.raw()])
-        return Run.from_columns(run.qids, run.offsets, run.docids, scores, tag=run.tag, name=run.name)
+        rows = np.arange(len(run.docids))
+        if kind == REVERSED:
+            rows = np.repeat(run.offsets[:-1] + run.offsets[1:] - 1, np.diff(run.offsets)) - rows
+        docids = run.docids.take(rows) if kind == REVERSED else run.docids
+        scores = np.array([float(docid) for docid in run.docids.raw()]) if kind == DOCIDS else -run.scores[rows]
+        return Run.from_columns(run.qids, run.offsets, docids, scores, tag=run.tag, name=run.name)
+
+
+class _Late(JudgedOnce):
+    """A run whose ranks, and those of the ideal ranking, are counted from 2."""
+
+    def judged(self, ranking: Ranking, *, complete: bool) -> Judged:
+        """Judge the run; parameters and errors as of `JudgedOnce`."""
+        judged = super().judged(ranking, complete=complete)
+        if not isinstance(judged, JudgedRun):
+            return judged
+        tied = None if judged.tied is None else Tied(judged.tied.first + 1, judged.tied.last + 1)
+        hits, ideal = (each._replace(rank=each.rank + 1) for each in (judged.hits, judged.ideal))
+        return JudgedRun(judged.qids, hits, ideal, judged.num_ret + 1, judged.tag, tied)
+
+
+def _ties(run: Run) -> bool:
+    """Tell whether some documents of a query have equal scores."""
+    query = np.repeat(np.arange(len(run.qids)), np.diff(run.offsets))
+    order = np.lexsort((run.scores, query))
+    scores, query = run.scores[order], query[order]
+    return bool(((scores[1:] == scores[:-1]) & (query[1:] == query[:-1])).any())
 
 
 def qrels_of(evaluator: Evaluator) -> Qrels:

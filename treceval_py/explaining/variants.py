@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
-from treceval_py.data.ranking import FLOAT32
 from treceval_py.errors import MeasureError
 from treceval_py.measures import FAMILIES, Measure
+from treceval_py.measures.facts import Sums
 from treceval_py.measures.parameters import Gains
+from treceval_py.measures.probes import given
+from treceval_py.measures.registry import MEAN
 from treceval_py.scoring.conventions import CONVENTIONS, Conventions
 from treceval_py.scoring.planning import AS_USUAL, Scoring, Task
 from treceval_py.scoring.profiles import PROFILES, Profile
@@ -38,9 +41,16 @@ TREC_DEPTH = 1000
 
 CUTOFFS = (1, 3, 5, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
 
-AS_IS, ASCENDING, DOCIDS = "as it is", "ascending", "docids"
-"""What is done to the run first: nothing; the lowest score stands first; the document ids are read as scores."""
+AS_IS, ASCENDING, REVERSED, DOCIDS, LATE = "as it is", "ascending", "reversed", "docids", "late"
+"""What is done to the run first: nothing; the lowest score stands first; that, and equal scores in reverse order; the
+document ids are read as scores; ranks are counted from 2, also those of the ideal ranking."""
 
+USUAL, OF_RUN, MEDIAN, POOLED = "usual", "of the run", "median", "pooled"
+"""What becomes of the values of queries: the measure's own average; their sum divided by the number of queries in the
+run; their median; the sum of what is counted divided by the sum of what it is divided by (micro-average)."""
+
+FIRST_QUERIES = (10, 20, 50, 100, 200, 500, 1000)
+"""So many queries are taken for a trial. If any number was tried, one would give almost any value."""
 
 DEFAULT, OPTION, CHANGE, MISTAKE, PAIR = range(5)
 """How far a way of making a number is from what a program does by itself: its default, an option of it, one change, a
@@ -62,6 +72,10 @@ class Situation(NamedTuple):
         Whether all document ids are whole numbers.
     longest : int
         Documents in the longest ranking.
+    ties : bool
+        Whether some documents of a query have equal scores.
+    lists : mapping of str to int
+        How many queries the run has, and the judgments if those in both come in another order there.
     """
 
     max_rel: int
@@ -69,6 +83,8 @@ class Situation(NamedTuple):
     has_ranks: bool
     has_numbers: bool
     longest: int
+    ties: bool
+    lists: Mapping[str, int]
 
     @property
     def binary(self) -> bool:
@@ -90,9 +106,11 @@ class Variant(NamedTuple):
     cost : int
         How far this is from what a program does by itself: `DEFAULT`, `OPTION`, `CHANGE`, `MISTAKE` or `PAIR`.
     run : str
-        What is done to the run first: ``"as it is"``, ``"ascending"``, ``"docids"``.
-    all_of_run : bool
-        Whether the sum is divided by the number of queries in the run, judged or not.
+        What is done to the run first: `AS_IS`, `ASCENDING`, `REVERSED`, `DOCIDS` or `LATE`.
+    average : str
+        What becomes of the values of queries: `USUAL`, `OF_RUN`, `MEDIAN` or `POOLED`.
+    first : tuple of (str, int), or None
+        Only so many queries count, the first of the run or of the judgments; None, all.
     mistake : bool
         Whether this is a common mistake; otherwise it is a convention, which somebody may well have chosen.
     """
@@ -102,8 +120,14 @@ class Variant(NamedTuple):
     profile: str = ""
     cost: int = DEFAULT
     run: str = AS_IS
-    all_of_run: bool = False
+    average: str = USUAL
+    first: tuple[str, int] | None = None
     mistake: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether the task says all that is done."""
+        return (self.run, self.average, self.first) == (AS_IS, USUAL, None)
 
 
 class _Change(NamedTuple):
@@ -161,45 +185,112 @@ def variants_of(task: Task, situation: Situation) -> list[Variant]:
         Variant(change.words, task._replace(resolved=change.measure), cost=CHANGE, mistake=change.mistake)
         for change in _other_measures(task.resolved, situation)
     ]
-    found.append(Variant("sorted by ascending score", task, cost=MISTAKE, run=ASCENDING, mistake=True))
+    found += _mistakes(task, situation)
+    found += _averages(task, situation)
+    return found
+
+
+def _mistakes(task: Task, situation: Situation) -> Iterator[Variant]:
+    """Yield what common mistakes make of a task."""
+    made = Variant("", task, cost=MISTAKE, mistake=True)
+    yield made._replace(name="sorted by ascending score", run=ASCENDING)
+    backwards = _OPPOSITE.get(task.conventions.ties)
+    if situation.ties and task.conventions.order == "score" and backwards is not None:
+        reversed_task = task._replace(conventions=task.conventions.changed({"ties": backwards}))
+        yield made._replace(
+            name="sorted by ascending score, equal scores reversed too", task=reversed_task, run=REVERSED
+        )
     if situation.has_numbers:
-        found.append(Variant("document ids taken for scores", task, cost=MISTAKE, run=DOCIDS, mistake=True))
+        yield made._replace(name="document ids taken for scores", run=DOCIDS)
         retrieved = _with(task.resolved, ideal="retrieved", ties="average")
         if retrieved is not None:
             words = "document ids taken for scores, ideal from the retrieved documents, grades as 0 and 1"
             binary = _with(retrieved, gains=_binary(situation)) if situation.binary else None
-            found.append(
-                Variant(words, task._replace(resolved=binary or retrieved), cost=MISTAKE, run=DOCIDS, mistake=True)
-            )
-    words = "divided by the number of queries in the run, judged or not"
-    found.append(Variant(words, task, cost=MISTAKE, all_of_run=True, mistake=True))
-    return found
+            yield made._replace(name=words, task=task._replace(resolved=binary or retrieved), run=DOCIDS)
+    late = _late(task.resolved)
+    if late is not None:
+        yield made._replace(name=late.words, task=task._replace(resolved=late.measure), run=LATE)
+
+
+def _averages(task: Task, situation: Situation) -> Iterator[Variant]:
+    """Yield what other averages make of a task: over other queries, or of another kind."""
+    made = Variant("", task, cost=MISTAKE, mistake=True)
+    yield made._replace(name="divided by the number of queries in the run, judged or not", average=OF_RUN)
+    for source, count in situation.lists.items():
+        for first in FIRST_QUERIES:
+            if first < count - 1:
+                yield made._replace(name=f"only the first {first} queries of the {source}", first=(source, first))
+        if count > 1:
+            yield made._replace(name=f"without the last query of the {source}", first=(source, count - 1))
+    if task.resolved.family.average is MEAN:
+        yield Variant("the median of the queries, not the mean", task, cost=CHANGE, average=MEDIAN)
+        if task.resolved.family.sums in _POOLED:
+            words = "micro-average: all queries as if they were one, not the mean of their values"
+            yield Variant(words, task, cost=CHANGE, average=POOLED)
+
+
+_OPPOSITE = {"docid-desc": "docid-asc", "docid-asc": "docid-desc", "line": "line"}
+"""How equal scores stand in a list that is read from its end; its lines are then in the reverse order as well."""
+
+_POOLED = frozenset(
+    {
+        Sums.EACH,
+        Sums.SHARE_OF_RELEVANT,
+        Sums.SHARE_OF_BEST,
+        Sums.GAINS_OF_IDEAL,
+        Sums.EACH_WITHIN,
+        Sums.PRECISIONS,
+        Sums.JUDGED_ABOVE,
+        Sums.OTHERS_ABOVE,
+        Sums.CASCADE_OF_IDEAL,
+    }
+)
+"""What can be added up over all queries, and divided by the sum of what it is divided by in each."""
+
+
+def _late(measure: Measure) -> _Change | None:
+    """Return a measure for ranks that are counted from 2, None where that is no common mistake."""
+    values, at = given(measure), measure.family.at
+    if measure.family.sums is Sums.FIRST:
+        words = "1 / (rank + 1) instead of 1 / rank"
+    elif measure.family.sums in (Sums.GAINS, Sums.GAINS_OF_IDEAL) and values.get("discount") == "log2":
+        words = "discount log2(rank + 2) instead of log2(rank + 1)"
+        # These make an ideal of their own, whose ranks are counted from 1.
+        if values.get("ideal") == "retrieved" or values.get("gains"):
+            return None
+    else:
+        return None
+    # A document below the cutoff stays below it, and the last one within it stays within.
+    later = {} if at is None else {at.name: values[at.name] + 1}
+    return _Change(words, Measure(measure.family, tuple({**dict(measure.parameters), **later}.items())))
 
 
 def pairs_of(task: Task, situation: Situation) -> list[Variant]:
-    """Return what two changes make of a task."""
+    """Return what two changes make of a task, of which at most one is a mistake."""
     conventions = list(_other_conventions(task.conventions, situation))
     measures = list(_other_measures(task.resolved, situation))
     found = []
+
+    def pair(words: Sequence[str], task: Task, mistakes: Sequence[bool]) -> None:
+        # There are hundreds of pairs, and each may give a number by chance: of two mistakes no trace can be told.
+        if not all(mistakes):
+            found.append(Variant("; ".join(words), task, cost=PAIR, mistake=any(mistakes)))
+
     for at, (name, value) in enumerate(conventions):
-        once = task.conventions.changed({name: value})
-        cut = _cuts(name, value)
+        once, said, cut = task.conventions.changed({name: value}), _changed_words(name, value), _cuts(name, value)
         for other, another in conventions[at + 1 :]:
             if other != name:
-                words = f"{_changed_words(name, value)}; {_changed_words(other, another)}"
                 twice = task._replace(conventions=once.changed({other: another}))
-                found.append(Variant(words, twice, cost=PAIR, mistake=cut or _cuts(other, another)))
+                pair([said, _changed_words(other, another)], twice, [cut, _cuts(other, another)])
         for change in measures:
-            both = f"{_changed_words(name, value)}; {change.words}"
             twice = task._replace(resolved=change.measure, conventions=once)
-            found.append(Variant(both, twice, cost=PAIR, mistake=cut or change.mistake))
+            pair([said, change.words], twice, [cut, change.mistake])
     for at, first in enumerate(measures):
         later = [change.words for change in measures[at + 1 :]]
         for second in list(_other_measures(first.measure, situation)):
             if second.words != first.words and second.measure != task.resolved and second.words in later:
                 twice = task._replace(resolved=second.measure)
-                words = f"{first.words}; {second.words}"
-                found.append(Variant(words, twice, cost=PAIR, mistake=first.mistake or second.mistake))
+                pair([first.words, second.words], twice, [first.mistake, second.mistake])
     return found
 
 
@@ -214,21 +305,27 @@ def _changed_words(name: str, value: Any) -> str:
 
 
 def _other_conventions(conventions: Conventions, situation: Situation) -> Iterator[tuple[str, Any]]:
-    """Yield each convention with each other value that could make a difference."""
-    values: dict[str, Sequence[Any]] = {
-        "missing": ("out", "empty"),
-        "ties": ("docid-desc", "docid-asc", "line"),
-        "score_type": ("float64", FLOAT32),
-        "order": ("score", "line", *(["rank"] if situation.has_ranks else [])),
-        "unrelevant": ("in", "out"),
-        "judged_only": (False, True),
-        "self_hits": ("keep", "drop"),
-        "depth": (None, *(depth for depth in DEPTHS if depth < situation.longest)),
-    }
-    for name, choices in values.items():
-        for value in choices:
-            if value != getattr(conventions, name):
-                yield name, value
+    """Yield each convention with each other value that could make a difference, those of most programs first."""
+    found = []
+    for name, convention in reversed(list(CONVENTIONS.items())):
+        values: Sequence[Any] = [convention.parse(text) for text in convention.meanings]
+        if name == "depth":
+            values = (None, *(depth for depth in DEPTHS if depth < situation.longest))
+        found += [(name, value) for value in values if value != getattr(conventions, name)]
+    for name, value in sorted(found, key=lambda each: (_cuts(*each), -_programs(*each))):
+        if (name, value) not in _WITHOUT_EFFECT and ((name, value) != ("order", "rank") or situation.has_ranks):
+            yield name, value
+
+
+@cache
+def _programs(name: str, value: Any) -> int:
+    """Count the programs that decide a convention in a way, for some measures at least."""
+    ways = [[each.conventions, *map(each.conventions.changed, each.exceptions.values())] for each in PROFILES.values()]
+    return sum(any(getattr(each, name) == value for each in way) for way in ways)
+
+
+_WITHOUT_EFFECT = {("duplicates", "refuse"), ("duplicates", "last"), ("missing", "zero")}
+"""A run that is scored has no document twice, and a missing query that counts 0 counts as an empty ranking does."""
 
 
 def _other_measures(measure: Measure, situation: Situation) -> Iterator[_Change]:

@@ -51,7 +51,7 @@ declare(precision.r_precision, "Rprec", notation=["Rprec", "RPrec"], promotes="r
 declare(incomplete.binary_preference, "bpref", notation=["Bpref", "BPref"], promotes="preference", sums="judged above", labels="unknown")
 declare(precision.reciprocal_rank, "recip_rank", notation=["RR", "MRR"], promotes="relevance", sums="first", labels="alike", written=["reciprocal_rank", "mean_reciprocal_rank"])
 declare(precision.interpolated_precision, "iprec_at_recall", notation=["IPrec"], at="recall", cutoffs=RECALLS, promotes="relevance", sums="unknown", labels="unknown")
-declare(precision.precision, "P", notation=["P", "Precision"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="share of cutoff", labels="alike")
+declare(precision.precision, "P", notation=["P", "Precision"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="share of cutoff", labels="alike", kin={"relative_P": "divided by min(k, R)"})
 declare(counts.relevance_string, "relstring", kind=TEXT, average=NO_AVERAGE, summary=False, tail=whole("length"))
 declare(precision.recall, "recall", notation=["R", "Recall"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="share of relevant", labels="above cutoff", kin={"recall_cap": "divided by min(k, R)"})
 declare(incomplete.inferred_average_precision, "infAP", notation=["infAP"], promotes="unknown", sums="unknown", labels="unknown")
