@@ -327,7 +327,8 @@ def _rule(convention: Convention, value: Any) -> str:
 
 def _profile(profile: Profile) -> list[str]:
     lines = [f"## {profile.name}", "", f"Stands for {prose(profile.title)}.", ""]
-    lines += [_rule(each, getattr(profile.conventions, each.name)) for each in CONVENTIONS.values()]
+    written = profile.conventions.written()
+    lines += [_rule(each, getattr(profile.conventions, each.name)) for each in CONVENTIONS.values() if each.key in written]
     if profile.conventions.missing == "out":
         says = CONVENTIONS["missing"].says(profile.when_complete)
         mark = code(f"-c:{profile.when_complete}")

@@ -235,8 +235,8 @@ def test_judged_rankings_are_kept_only_where_that_is_asked_for() -> None:
 def test_a_part_has_the_queries_that_conventions_count() -> None:
     judging = JudgedOnce(te.Qrels(QRELS), {"1": {"a": 1.0}})
     for missing, qids, zeros in (("out", ("1",), [False]), ("zero", ("1", "2"), [False, True])):
-        part, as_zero = judging.part(Conventions(missing=missing), Conventions().ranking())
-        assert (part.qids, as_zero.tolist()) == (qids, zeros)
+        part, fixed = judging.part(Conventions(missing=missing), Conventions().ranking())
+        assert (part.qids, (fixed == 0).tolist()) == (qids, zeros)
 
 
 def test_a_run_without_a_judged_query_is_refused() -> None:

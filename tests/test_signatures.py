@@ -385,12 +385,14 @@ def test_a_long_signature_names_everything() -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_long_signature_has_every_convention(profile: str) -> None:
+def test_a_long_signature_has_every_convention_but_the_usual_value_of_a_rare_one(profile: str) -> None:
     qrels, run = te.Qrels(QRELS), with_ranks(RUN)
     parts = dict(part.split(":", 1) for part in signed(qrels, run, "map", profile=profile).long.split("|")[1:])
     for convention in CONVENTIONS.values():
-        value = getattr(PROFILES[profile].conventions, convention.name)
-        assert convention.parse(parts[convention.key]) == value
+        conventions = PROFILES[profile].conventions_of(te.parse_measures("map")[0])
+        value, usual = (getattr(each, convention.name) for each in (conventions, te.Conventions()))
+        assert (convention.key in parts) != (convention.rare and value == usual)
+        assert convention.parse(parts.get(convention.key, convention.show(usual))) == value
 
 
 @pytest.mark.parametrize("family", families(JudgedRun), ids=lambda family: family.name)
@@ -484,7 +486,7 @@ NOT_CLEAR = [
     (f"{AP}|#:3", f"'{AP}|#:3' is not a signature: '#:3' is not of the form key:value, or occurs twice."),
     (f"{AP}|topics:3", f"signature '{AP}|topics:3' has the unknown part 'topics'. Was it made by a later version?"),
     (f"{AP}|queries:2", f"signature '{AP}|queries:2' has the unknown part '#'. Was it made by a later version?"),
-    (f"{AP}|ties:up", "ties:up is not a convention. Choose one of docid-desc, docid-asc, line."),
+    (f"{AP}|ties:up", "ties:up is not a convention. Choose one of docid-desc, docid-asc, line, ranx, worst."),
     (f"{AP}|depth:-1", "depth:-1 is not a convention. Choose all, or a whole number."),
     (f"{AP}|width:16", "width:16 is not a convention. Choose one of 64, 32."),
     (AP.replace("-10", "-8"), "unknown profile 'trec_eval-8'. Did you mean trec_eval-9?"),

@@ -73,11 +73,10 @@ def _exceptions() -> Table:
 
 def _explained(profile: Profile) -> str:
     lines = [f"{profile.name}: {profile.title}", ""]
-    for convention in CONVENTIONS.values():
-        value = getattr(profile.conventions, convention.name)
-        lines.append(
-            f"  {convention.key + ':' + convention.show(value):18}{convention.question} {convention.says(value)}"
-        )
+    written = profile.conventions.written()
+    for convention in (each for each in CONVENTIONS.values() if each.key in written):
+        says = convention.says(getattr(profile.conventions, convention.name))
+        lines.append(f"  {convention.key + ':' + written[convention.key]:18}{convention.question} {says}")
     lines.append(f"  {'level:' + str(profile.level):18}documents judged {profile.level} or more are relevant")
     if profile.conventions.missing == "out":
         says = CONVENTIONS["missing"].says(profile.when_complete)

@@ -48,9 +48,9 @@ WIDTHS = (FLOAT64, FLOAT32)
 ORDERS = ("score", "rank", "line")
 """By what documents are ranked: scores, the rank column, or the order of lines (of a dictionary: of its items)."""
 
-TIES = ("docid-desc", "docid-asc", "line")
+TIES = ("docid-desc", "docid-asc", "line", "ranx", "worst")
 """Which of two documents with equal scores stands first: that with the larger id, the smaller id, or the earlier line;
-ids are compared byte by byte."""
+that which ranx's sort puts there; or that with the lower label. Ids are compared byte by byte."""
 
 
 class Ranking(NamedTuple):
@@ -66,12 +66,16 @@ class Ranking(NamedTuple):
         The width in which scores are compared.
     order : {"score", "rank", "line"}
         By what documents are ranked.
-    ties : {"docid-desc", "docid-asc", "line"}
+    ties : {"docid-desc", "docid-asc", "line", "ranx", "worst"}
         Which of two documents with equal scores is ranked first.
     tied : bool
         Whether to keep the ranks that documents could have if ties were broken differently.
     drop_self : bool
         Whether documents whose id is that of the query are taken out.
+    known : {"all", "retrieved"}
+        Which judgments of a query are known: all, or only those of the documents that were retrieved.
+    positive : bool
+        Whether only documents with a score above 0 can be relevant; the others keep their ranks.
     """
 
     depth: int | None = None
@@ -81,11 +85,14 @@ class Ranking(NamedTuple):
     ties: str = "docid-desc"
     tied: bool = False
     drop_self: bool = False
+    known: str = "all"
+    positive: bool = False
 
     @property
     def plain(self) -> bool:
-        """Whether documents are ranked by score and ties by descending id, and no more is asked."""
-        return (self.order, self.ties, self.tied, self.drop_self) == ("score", "docid-desc", False, False)
+        """Whether documents are ranked by score and ties by descending id, and no more is asked of their ranks."""
+        asked = self.tied or self.drop_self or self.positive
+        return not asked and (self.order, self.ties) == ("score", "docid-desc")
 
 
 PLAIN = Ranking()
@@ -166,18 +173,29 @@ class Arranged(NamedTuple):
     last: IntArray | None = None
 
 
-def arrange(run: Run, ranking: Ranking) -> Arranged:
+def arrange(run: Run, ranking: Ranking, labels: IntArray | None = None) -> Arranged:
     """Rank all documents of a run by the ranking, but for depth.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    ranking : Ranking
+        How it is ranked.
+    labels : (D,) int array, optional
+        The labels of its rows, for ties by label; without them all are 0, and the earlier line is first.
 
     Raises
     ------
     DataError
-        It is ranked by ranks that it has not.
+        It is ranked by ranks that it has not, or by ranks where scores decide what is relevant.
     """
     if ranking.drop_self:
         run = without_self(run)
     query = np.repeat(np.arange(len(run.qids)), np.diff(run.offsets))
     if ranking.order == "rank":
+        if ranking.positive:
+            raise DataError("a ranking by the rank column has no scores above 0", "Use another profile.")
         return _arranged_by_rank(run, query)
     order = np.arange(len(query))
     tie = np.zeros(len(query), dtype=bool)  # whether a document at a place has the score of the one before
@@ -188,7 +206,11 @@ def arrange(run: Run, ranking: Ranking) -> Arranged:
             order = np.lexsort((-scores, query))  # of equal scores the earlier line stays first
         ordered = scores[order]
         tie[1:] = (ordered[1:] == ordered[:-1]) & within
-        if ranking.ties != "line":
+        if ranking.ties == "ranx":
+            _order_as_ranx(run, scores, order, tie)
+        elif ranking.ties == "worst" and labels is not None:
+            order = np.lexsort((labels, -scores, query))
+        elif ranking.ties.startswith("docid"):
             _order_ties(run, order, tie, later_first=ranking.ties == "docid-desc")
     places = np.arange(len(order))
     scores = np.empty(len(order))
@@ -211,6 +233,63 @@ def _order_ties(run: Run, order: IntArray, tie: BoolArray, *, later_first: bool)
         rows = order[first : last + 1].tolist()
         ids = {row: buffer[cuts[row] : cuts[row + 1]] for row in rows}
         order[first : last + 1] = sorted(rows, key=ids.__getitem__, reverse=later_first)
+
+
+SORTED_BY_INSERTION = 15
+"""So many documents ranx sorts stably."""
+
+
+def _order_as_ranx(run: Run, scores: FloatArray, order: IntArray, tie: BoolArray) -> None:
+    """Put the rows of queries with equal scores in the order that ranx leaves them in."""
+    ties = np.concatenate([[0], np.cumsum(tie)])
+    for number in np.flatnonzero(np.diff(run.offsets) > SORTED_BY_INSERTION).tolist():
+        start, stop = (int(each) for each in run.offsets[number : number + 2])
+        if ties[stop] > ties[start]:
+            keys = (-scores[start:stop]).tolist()
+            once = _quicksorted(keys)  # when the run is made
+            twice = _quicksorted([keys[at] for at in once])  # by make_comparable
+            order[start:stop] = [start + once[at] for at in twice]
+
+
+def _quicksorted(keys: list[float]) -> list[int]:
+    """Return the positions of keys in ascending order, equal ones as Numba's quicksort leaves them.
+
+    The pivot is the median of the first, the middle and the last key. Keys equal to it stop the search from either side
+    and are exchanged. What is left of at most 15 keys is sorted stably.
+    """
+    keys, order = list(keys), list(range(len(keys)))
+
+    def exchange(one: int, other: int) -> None:
+        keys[one], keys[other] = keys[other], keys[one]
+        order[one], order[other] = order[other], order[one]
+
+    ranges = [(0, len(keys) - 1)]
+    while ranges:
+        low, high = ranges.pop()
+        if high - low < SORTED_BY_INSERTION:
+            part = order[low : high + 1]
+            places = sorted(range(len(part)), key=keys[low : high + 1].__getitem__)
+            order[low : high + 1] = [part[at] for at in places]
+            continue
+        middle = (low + high) // 2
+        for below, above in ((low, middle), (middle, high), (low, middle)):
+            if keys[above] < keys[below]:
+                exchange(below, above)
+        pivot = keys[middle]
+        exchange(middle, high)
+        left, right = low, high - 1
+        while True:
+            while left < high and keys[left] < pivot:
+                left += 1
+            while right >= low and pivot < keys[right]:
+                right -= 1
+            if left >= right:
+                break
+            exchange(left, right)
+            left, right = left + 1, right - 1
+        exchange(left, high)
+        ranges += [(low, left - 1), (left + 1, high)]
+    return order
 
 
 def without_self(run: Run) -> Run:

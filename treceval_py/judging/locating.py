@@ -30,6 +30,7 @@ from treceval_py.data.ranking import (
     arranged,
     documents,
     limit_of,
+    narrowed,
     without_self,
 )
 from treceval_py.data.run import DEFAULT_TAG, Run
@@ -64,6 +65,8 @@ class Located(NamedTuple):
         A row of the run whose document occurred in the query before, if repetitions were looked for and found.
     tied : Tied or None
         The ranks that hits could have, if the ranking asks for them.
+    known : Hits or None
+        All judged documents that were retrieved, if some of them are not among the hits.
     """
 
     rows: IntArray
@@ -71,6 +74,7 @@ class Located(NamedTuple):
     num_ret: IntArray
     twice: int | None = None
     tied: Tied | None = None
+    known: Hits | None = None
 
 
 def judge(
@@ -104,9 +108,9 @@ def judge(
         The width of scores. In float32 more documents are tied.
     order : {"score", "rank", "line"}
         What ranks documents: their scores, the rank column of the run's file, or the order of its lines.
-    ties : {"docid-desc", "docid-asc", "line"}
-        Which of two documents with equal scores is first: the one with the larger id, the smaller id, or the earlier
-        line.
+    ties : {"docid-desc", "docid-asc", "line", "ranx", "worst"}
+        Which of two documents with equal scores is first: the one with the larger id, the smaller id, the earlier
+        line; the one that ranx's sort puts there; or the one with the lower label.
     tied : bool
         Whether to fill `JudgedRun.tied`.
 
@@ -140,10 +144,10 @@ def judge_by(
         tag, located = run.tag, locate(qrels, run, ranking)
     else:
         tag, located = DEFAULT_TAG, locate_nested(qrels, run, ranking)
-    return assemble(qrels, [located], complete=complete, tag=tag)
+    return assemble(qrels, [located], complete=complete, tag=tag, known=ranking.known)
 
 
-def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str) -> JudgedRun:
+def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str, known: str = "all") -> JudgedRun:
     """Make one judged run of parts that were located separately; no query is in two of them.
 
     Parameters
@@ -156,6 +160,8 @@ def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str
         Whether to include judged queries that no part has, as queries without retrieved documents.
     tag : str
         The run's tag.
+    known : {"all", "retrieved"}
+        Which judgments make the ideal: all, or those of the documents that were retrieved.
     """
     ideal = qrels.ideal
     queries = len(qrels.qids)
@@ -178,13 +184,24 @@ def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str
         order = np.argsort(query, kind="stable")
         hits, query = Hits(query[order], hits.rank[order], hits.rel[order]), query[order]
         tied = None if tied is None else tied.where(order)
-    if len(rows) < queries:
+    if known == "retrieved":
+        best = _best_of_retrieved(parts, place)
+    elif len(rows) < queries:
         kept = there[ideal.query]
         best = Hits(place[ideal.query[kept]], ideal.rank[kept], ideal.rel[kept])
     else:
         best = Hits(place[ideal.query], ideal.rank, ideal.rel)
     qids = tuple([qrels.qids[row] for row in rows.tolist()])
     return JudgedRun(qids, Hits(query, hits.rank, hits.rel), best, num_ret[rows], tag, tied)
+
+
+def _best_of_retrieved(parts: Sequence[Located], place: IntArray) -> Hits:
+    """Return the judged documents that were retrieved as the best possible run would rank them."""
+    hits = Hits.concatenate([part.hits if part.known is None else part.known for part in parts])
+    query = place[hits.query]
+    order = np.lexsort((~hits.rel, query))
+    query = query[order]
+    return Hits(query, np.arange(1, len(order) + 1) - np.searchsorted(query, query), hits.rel[order])
 
 
 def _tied_of(parts: Sequence[Located]) -> Tied | None:
@@ -202,14 +219,14 @@ def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
         return _located(qrels, run, rows, ranking)
     if ranking.drop_self:
         run, ranking = without_self(run), ranking._replace(drop_self=False)
-    if ranking.judged_only and ranking.tied:
+    if ranking.judged_only and (ranking.tied or ranking.positive):
         # The ranks that tied documents can have depend on which of them are left.
         run, ranking = _judged_part(qrels, run, rows, ranking), ranking._replace(depth=None)
-    ordered = arrange(run, ranking)
+    ordered = arrange(run, ranking, _labels(qrels, run, rows, ranking))
     by_column = ordered.ranks is not None and not ranking.judged_only
     depth = None if by_column else ranking.depth
     found = _located(qrels, ordered.run, rows, Ranking(depth, ranking.judged_only, FLOAT64))
-    if ordered.ranks is None and ordered.first is None:
+    if ordered.ranks is None and ordered.first is None and not ranking.positive:
         return found
     if ordered.ranks is not None and ranking.tied and not by_column:
         return found._replace(tied=Tied(found.hits.rank, found.hits.rank))
@@ -221,9 +238,26 @@ def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
         cut = _cut(found._replace(hits=hits), ordered, limit_of(ranking.depth))
         # No two documents have the same rank: each can only have its own.
         return cut._replace(tied=Tied(cut.hits.rank, cut.hits.rank)) if ranking.tied else cut
-    if ordered.first is None or ordered.last is None:
+    if ordered.first is not None and ordered.last is not None:
+        found = found._replace(tied=Tied(ordered.first[place], ordered.last[place]))
+    if not ranking.positive:
         return found
-    return found._replace(tied=Tied(ordered.first[place], ordered.last[place]))
+    above = narrowed(run.scores[ordered.order[place]], ranking.score_type) > 0
+    tied = None if found.tied is None else found.tied.where(above)
+    return found._replace(hits=found.hits.where(above), tied=tied, known=found.hits)
+
+
+def _labels(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> IntArray | None:
+    """Return the labels of the rows of a run, 0 without one, if the ranking asks for them."""
+    if ranking.ties != "worst" or ranking.order != "score":
+        return None
+    labels = [
+        rel
+        for number, row in enumerate(rows.tolist())
+        for judged in ({} if row < 0 else qrels.judgments(row),)
+        for rel in (judged.get(docid, 0) for docid in run.docids.raw(*run.span(number)))
+    ]
+    return np.array(labels, dtype=np.int64)
 
 
 def _cut(found: Located, ordered: Arranged, limit: int) -> Located:
@@ -238,7 +272,7 @@ def _cut(found: Located, ordered: Arranged, limit: int) -> Located:
 def _judged_part(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> Run:
     """Return the judged documents of a run within the depth."""
     limit = limit_of(ranking.depth)
-    ordered = arrange(run, ranking._replace(tied=False))
+    ordered = arrange(run, ranking._replace(tied=False), _labels(qrels, run, rows, ranking))
     kept: list[int] = []
     lengths: list[int] = []
     for number, row in enumerate(rows.tolist()):

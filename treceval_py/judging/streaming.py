@@ -260,7 +260,8 @@ class _Reading:
             found = {qid for part in known for qid in part.qids}
             qids = tuple(filter(found.__contains__, self.qids))
             contradictions = RankContradictions(qids, all(part.reversed for part in known))
-        judged = assemble(self._judging.qrels, self.located, complete=complete, tag=self.tag)
+        qrels, known = self._judging.qrels, self._judging.ranking.known
+        judged = assemble(qrels, self.located, complete=complete, tag=self.tag, known=known)
         return judged, Retrieved(tuple(self.qids), self._judging.name, self.tag, contradictions)
 
 

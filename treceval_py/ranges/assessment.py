@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treceval_py._types import BoolArray, FloatArray, Source
+from treceval_py._types import FloatArray, Source
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError
@@ -116,19 +116,39 @@ def ranges_of(evaluator: Evaluator, run: AnyRun, *, ties: bool, unjudged: bool) 
                     "with a depth, the order of ties decides which unjudged documents are removed",
                     "Remove the depth (-M) or -J (judged_only).",
                 )
-            part, as_zero = judging.part(conventions, conventions.ranking(tied=True)._replace(depth=None))
+            if conventions.known == "retrieved" and conventions.depth is not None:
+                raise EvaluationError(
+                    "with a depth, the order of ties decides which judgments are known",
+                    "Remove the depth (-M), or use another profile.",
+                )
+            part, fixed = judging.part(conventions, conventions.ranking(tied=True)._replace(depth=None))
             found.qids[name] = part.qids
             (found.ties[name],) = tie_ranges(_of_qrels(part), [measure], conventions.depth)
-            if as_zero.any():
-                found.ties[name] = _ties_with_zeros(found.ties[name], as_zero)
+            if not np.isnan(fixed).all():
+                found.ties[name] = _ties_with_fixed(found.ties[name], fixed)
         if unjudged:
-            part, as_zero = judging.part(conventions, conventions.ranking())
+            for convention, value, why in _BY_LABELS:
+                if getattr(conventions, convention) == value:
+                    raise EvaluationError(
+                        f"--unjudged does not support the profile {results.profiles[number]}: the labels of unjudged "
+                        f"documents would decide {why}",
+                        "Use another profile.",
+                    )
+            part, fixed = judging.part(conventions, conventions.ranking())
             found.qids[name] = part.qids
             top = dict(measure.parameters).get("max_rel", judgments.max_rel)
             (found.unjudged[name],) = unjudged_ranges(_of_qrels(part), [measure], int(top))
-            if as_zero.any():
-                found.unjudged[name] = _labels_with_zeros(found.unjudged[name], as_zero)
+            if not np.isnan(fixed).all():
+                found.unjudged[name] = _labels_with_fixed(found.unjudged[name], fixed)
     return found
+
+
+_BY_LABELS = (
+    ("ties", "worst", "the order of ties"),
+    ("unrelevant", "one", "which queries count 1"),
+    ("not_positive", "miss", "what is missed with a score of 0 or less"),
+)
+"""Conventions under which the extremes over labels are not those of the measure, and why."""
 
 
 def _of_qrels(judged: Judged) -> JudgedRun:
@@ -137,22 +157,22 @@ def _of_qrels(judged: Judged) -> JudgedRun:
     return judged
 
 
-def _zeroed(measure: Measure, values: FloatArray, as_zero: BoolArray) -> tuple[FloatArray, float]:
-    """Return values with 0 for some queries, and their average."""
+def _with_fixed(measure: Measure, values: FloatArray, fixed: FloatArray) -> tuple[FloatArray, float]:
+    """Return values, some of them replaced by what these queries count, and their average."""
     if not measure.family.of_judgments:
-        values = np.where(as_zero, 0.0, values)
+        values = np.where(np.isnan(fixed), values, fixed)
     return values, measure.family.average(values, len(values))
 
 
-def _ties_with_zeros(found: TieRange, as_zero: BoolArray) -> TieRange:
+def _ties_with_fixed(found: TieRange, fixed: FloatArray) -> TieRange:
     (lowest, low), (expected, middle), (highest, high) = (
-        _zeroed(found.measure, values, as_zero) for values in (found.lowest, found.expected, found.highest)
+        _with_fixed(found.measure, values, fixed) for values in (found.lowest, found.expected, found.highest)
     )
-    return TieRange(found.measure, lowest, expected, highest, low, middle, high, found.touched & ~as_zero)
+    return TieRange(found.measure, lowest, expected, highest, low, middle, high, found.touched & np.isnan(fixed))
 
 
-def _labels_with_zeros(found: UnjudgedRange, as_zero: BoolArray) -> UnjudgedRange:
+def _labels_with_fixed(found: UnjudgedRange, fixed: FloatArray) -> UnjudgedRange:
     (lowest, low), (highest, high) = (
-        _zeroed(found.measure, values, as_zero) for values in (found.lowest, found.highest)
+        _with_fixed(found.measure, values, fixed) for values in (found.lowest, found.highest)
     )
     return found._replace(lowest=lowest, highest=highest, lowest_mean=low, highest_mean=high)

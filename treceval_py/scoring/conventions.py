@@ -27,9 +27,9 @@ class Conventions(NamedTuple):
         By what documents are ranked: their scores, the rank column, or the order of lines.
     score_type : {"float64", "float32"}
         The width in which scores are compared; in float32 more documents are tied.
-    ties : {"docid-desc", "docid-asc", "line"}
+    ties : {"docid-desc", "docid-asc", "line", "ranx", "worst"}
         Which of two documents with equal scores stands first: the one with the larger id, the one with the smaller id
-        (by bytes), or that of the earlier line.
+        (by bytes), that of the earlier line, that which ranx's sort puts there, or the one with the lower label.
     self_hits : {"keep", "drop"}
         Whether documents whose id is that of the query are taken out.
     judged_only : bool
@@ -41,8 +41,14 @@ class Conventions(NamedTuple):
     missing : {"out", "empty", "zero"}
         What a judged query that the run lacks does: it is left out; it counts as an empty ranking; it counts 0 and is
         not listed.
-    unrelevant : {"in", "out"}
-        Whether a query without relevant documents counts.
+    unrelevant : {"in", "out", "one"}
+        Whether a query without relevant documents counts, and if it does, whether with the value of the measure or 1.
+    known : {"all", "retrieved"}
+        Which judgments of a query are known: all, or only those of the documents that were retrieved.
+    extra : {"out", "in"}
+        Whether a query of the run without judgments counts, as one without relevant documents.
+    not_positive : {"keep", "miss"}
+        Whether a document with a score of 0 or less can be relevant.
     """
 
     order: str = "score"
@@ -54,16 +60,26 @@ class Conventions(NamedTuple):
     duplicates: str = "refuse"
     missing: str = "out"
     unrelevant: str = "in"
+    known: str = "all"
+    extra: str = "out"
+    not_positive: str = "keep"
 
     @lru_cache(maxsize=256)  # noqa: B019 - of small values, of which there are few
     def ranking(self, *, tied: bool = False) -> Ranking:
         """Return what concerns the ranking of documents."""
-        drop = self.self_hits == "drop"
-        return Ranking(self.depth, self.judged_only, self.score_type, self.order, self.ties, tied, drop)
+        drop, positive = self.self_hits == "drop", self.not_positive == "miss"
+        what = self.depth, self.judged_only, self.score_type, self.order, self.ties, tied, drop, self.known, positive
+        return Ranking(*what)
 
     def texts(self) -> dict[str, str]:
         """Return each convention as it stands in a signature, by its key there."""
         return {each.key: each.show(getattr(self, each.name)) for each in CONVENTIONS.values()}
+
+    def written(self) -> dict[str, str]:
+        """Return each convention as `texts` does, without the usual value of a rare one."""
+        usual = Conventions()
+        unusual = [each for each in CONVENTIONS.values() if not each.rare or each in usual.differences(self)]
+        return {each.key: each.show(getattr(self, each.name)) for each in unusual}
 
     def differences(self, other: Conventions) -> list[Convention]:
         """Return the conventions in which two sets differ."""
@@ -91,6 +107,8 @@ class Convention(NamedTuple):
         Text to value.
     show : callable
         Value to text.
+    rare : bool
+        Whether few programs decide it in another way than the others: signatures then leave out the usual value.
     """
 
     name: str
@@ -99,6 +117,7 @@ class Convention(NamedTuple):
     meanings: Mapping[str, str]
     read: Callable[[str], Any]
     show: Callable[[Any], str]
+    rare: bool = False
 
     def parse(self, text: str) -> Any:
         """Return the value of a text.
@@ -120,9 +139,9 @@ class Convention(NamedTuple):
         return "all documents count" if value is None else f"the first {value:,} documents count"
 
 
-def _choice(name: str, key: str, question: str, **meanings: str) -> Convention:
+def _choice(name: str, key: str, question: str, *, rare: bool = False, **meanings: str) -> Convention:
     words = {value.replace("_", "-"): meaning for value, meaning in meanings.items()}
-    return Convention(name, key, question, MappingProxyType(words), str, str)
+    return Convention(name, key, question, MappingProxyType(words), str, str, rare)
 
 
 def _depth(text: str) -> int | None:
@@ -159,6 +178,8 @@ _ALL = (
         docid_desc="the one with the larger id, byte by byte",
         docid_asc="the one with the smaller id, byte by byte",
         line="the one on the earlier line",
+        ranx="the one that ranx's sort puts there, applied twice as by make_comparable",
+        worst="the one with the lower label, no label being 0",
     ),
     _choice(
         "self_hits",
@@ -202,7 +223,31 @@ _ALL = (
         "unrelevant",
         "norel",
         "a query without relevant documents",
-        **{"in": "counts", "out": "is left out of the mean"},
+        **{"in": "counts", "out": "is left out of the mean", "one": "counts 1"},
+    ),
+    _choice(
+        "known",
+        "known",
+        "of the judgments of a query,",
+        rare=True,
+        all="all are known",
+        retrieved="those of documents that were not retrieved are unknown: R and the ideal are those of the list",
+    ),
+    _choice(
+        "extra",
+        "extra",
+        "a query of the run without judgments",
+        rare=True,
+        out="is left out of the mean",
+        **{"in": "counts as one without relevant documents"},
+    ),
+    _choice(
+        "not_positive",
+        "score0",
+        "a document with a score of 0 or less",
+        rare=True,
+        keep="counts like any other",
+        miss="is taken for not relevant",
     ),
 )
 

@@ -27,7 +27,7 @@ from treceval_py.judging.locating import judge_by, judge_groups, missing_queries
 from treceval_py.judging.preferences import JudgedPreferences, judge_preferences
 from treceval_py.judging.streaming import Retrieved, judge_file
 from treceval_py.measures import FAMILIES, NICKNAMES, Measure
-from treceval_py.measures.registry import TEXT
+from treceval_py.measures.registry import REAL, TEXT
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.planning import AS_IT_IS, AS_USUAL, Plan, Reading, Scoring
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile
@@ -272,7 +272,8 @@ class JudgedOnce:
         self._judgments = judgments
         self._threads = reading.threads
         self._last_counts = duplicates == "last"
-        self._kept: dict[tuple[Ranking, bool], Judged] | None = {} if keep else None
+        self._kept: dict[tuple[Ranking, bool, bool], Judged] | None = {} if keep else None
+        self._widened: Qrels | None = None
         self._watch = watch
         self._run = run
         self.retrieved = Retrieved((), "", "", RankContradictions())
@@ -307,11 +308,14 @@ class JudgedOnce:
         self.replaced = rows.count - len(run.docids)
         self._take(run)
 
-    def judged(self, ranking: Ranking, *, complete: bool) -> Judged:
-        """Judge the run, with all judged queries or those that it has, maybe none; errors as of `evaluate`."""
-        if self._kept is not None and (ranking, complete) in self._kept:
-            return self._kept[ranking, complete]
-        judgments, judged = self._judgments, None
+    def judged(self, ranking: Ranking, *, complete: bool, extra: bool = False) -> Judged:
+        """Judge the run, with all judged queries or those that it has, maybe none; errors as of `evaluate`.
+
+        With `extra`, queries of the run without judgments are there too, as if none of their documents were judged.
+        """
+        if self._kept is not None and (ranking, complete, extra) in self._kept:
+            return self._kept[ranking, complete, extra]
+        judgments, judged = self._with_extra() if extra else self._judgments, None
         if isinstance(judgments, Qrels) and not isinstance(self._run, Mapping):
             judged = self._judged_while_read(judgments, ranking, complete=complete)
         if judged is None:
@@ -320,8 +324,27 @@ class JudgedOnce:
                 function = judge_groups if isinstance(judgments, JudgmentGroups) else judge_preferences
             judged = function(judgments, self._run, ranking=ranking, complete=complete)
         if self._kept is not None:
-            self._kept[ranking, complete] = judged
+            self._kept[ranking, complete, extra] = judged
         return judged
+
+    def _with_extra(self) -> Judgments:
+        """Return the judgments with the queries of the run that they lack, which is held whole for that."""
+        judgments = self._judgments
+        if not isinstance(judgments, Qrels):
+            raise _needs_qrels()
+        if not isinstance(self._run, Mapping):
+            self._load_table()
+        if self._widened is None:
+            more = missing_queries(self.retrieved.qids, judgments.qids)
+            ends = np.full(len(more), judgments.offsets[-1])
+            self._widened = Qrels.from_columns(
+                (*judgments.qids, *more),
+                np.concatenate([judgments.offsets, ends]),
+                judgments.docids,
+                judgments.rels,
+                name=judgments.name,
+            )
+        return self._widened
 
     def _judged_while_read(self, judgments: Qrels, ranking: Ranking, *, complete: bool) -> Judged | None:
         """Judge a file while it is read; return None if it must be held whole, which it is then."""
@@ -347,32 +370,39 @@ class JudgedOnce:
         -------
         judged : JudgedRun, JudgedGroups or JudgedPreferences
             The Q queries that conventions count.
-        as_zero : (Q,) bool array
-            Which of them count 0.
+        fixed : (Q,) float array
+            What they count: NaN for the value of the measure, else 0 or 1.
         """
-        judged = self.judged(ranking, complete=conventions.missing != "out")
-        part, kept, as_zero = self._selected(judged, conventions)
-        return part, as_zero[kept]
+        extra = conventions.extra == "in"
+        judged = self.judged(ranking, complete=conventions.missing != "out", extra=extra)
+        part, kept, fixed = self._selected(judged, conventions)
+        return part, fixed[kept]
 
-    def _selected(self, judged: Judged, conventions: Conventions) -> tuple[Judged, BoolArray, BoolArray]:
-        """Return the queries that conventions count, which these are, and which of them count 0 unlisted."""
+    def _selected(self, judged: Judged, conventions: Conventions) -> tuple[Judged, BoolArray, FloatArray]:
+        """Return the queries that conventions count, which these are, and what they count (NaN: their value).
+
+        A query that counts 0 is not listed.
+        """
         retrieved = set(self.retrieved.qids)
         there = np.array([qid in retrieved for qid in judged.qids], dtype=bool)
         kept = there.copy() if conventions.missing == "out" else np.ones(judged.num_queries, dtype=bool)
-        as_zero = ~there if conventions.missing == "zero" else np.zeros(judged.num_queries, dtype=bool)
-        if conventions.unrelevant == "out":
-            if not isinstance(judged, JudgedRun):
-                raise EvaluationError(
-                    "leaving out queries without relevant documents needs relevance judgments (qrels)",
-                    "Use another profile.",
-                )
-            kept &= judged.num_rel(1) > 0
-            as_zero &= kept
+        fixed = np.where(there, np.nan, 0.0 if conventions.missing == "zero" else np.nan)
+        if self._widened is not None and conventions.extra == "out":
+            known = set(self._judgments.qids)
+            kept &= np.array([qid in known for qid in judged.qids], dtype=bool)
+        if not isinstance(judged, JudgedRun) and any(getattr(conventions, key) in _OF_QRELS[key] for key in _OF_QRELS):
+            raise _needs_qrels()
+        if conventions.unrelevant != "in":
+            relevant = judged.num_rel(1) > 0
+            if conventions.unrelevant == "out":
+                kept &= relevant
+            else:
+                fixed[~relevant & np.isnan(fixed)] = 1.0
         if kept.all():
-            return judged, kept, as_zero
+            return judged, kept, fixed
         if not isinstance(judged, JudgedRun):
             raise AssertionError("groups and preferences are judged for the queries that count")
-        return judged.select(kept), kept, as_zero
+        return judged.select(kept), kept, fixed
 
     def results(self, plan: Plan, fingerprint: Fingerprint) -> Results:
         """Compute the measures of a plan.
@@ -384,14 +414,15 @@ class JudgedOnce:
         """
         conventions = tuple([task.conventions for task in plan.tasks])
         # Only measures that leave different queries out need to see all of them in one table.
-        same = len({(each.missing == "out", each.unrelevant) for each in conventions}) == 1
-        same = same and conventions[0].unrelevant == "in"
+        same = len({(each.missing == "out", each.unrelevant == "out", each.extra) for each in conventions}) == 1
+        same = same and conventions[0].unrelevant != "out"
         everything = not same or conventions[0].missing != "out"
+        extras = [each.extra for each in conventions]
         columns: _Columns | None = None
         qids: tuple[str, ...] = ()
         # Without any measure there are queries all the same.
         for ranking, numbers in (plan.rankings or {Ranking(): []}).items():
-            judged = self.judged(ranking, complete=everything)
+            judged = self.judged(ranking, complete=everything, extra="in" in extras)
             if not everything and set(self._judgments.qids).isdisjoint(self.retrieved.qids):
                 raise _nothing_in_common(self._judgments, self.retrieved)
             if columns is None:
@@ -420,7 +451,9 @@ class JudgedOnce:
             averages=columns.averages,
             listed=listed if conventions else np.ones(len(qids), dtype=bool),
             missing=tuple(missing_queries(judgments.qids, retrieved.qids)),
-            unjudged=tuple(missing_queries(retrieved.qids, judgments.qids)),
+            unjudged=tuple(
+                missing_queries(retrieved.qids, (*judgments.qids, *qids) if "in" in extras else judgments.qids)
+            ),
             contradictions=retrieved.contradictions,
             complete=bool(conventions) and "out" not in [each.missing for each in conventions],
             profile=plan.profile,
@@ -434,18 +467,18 @@ class JudgedOnce:
 
     def _fill(self, columns: _Columns, plan: Plan, numbers: Sequence[int], judged: Judged) -> None:
         """Compute the measures of some tasks and write their columns."""
-        selections: dict[tuple[str, str], tuple[Judged, BoolArray, BoolArray]] = {}
+        selections: dict[tuple[str, ...], tuple[Judged, BoolArray, FloatArray]] = {}
         for number in numbers:
             task = plan.tasks[number]
-            key = (task.conventions.missing, task.conventions.unrelevant)
+            key = (task.conventions.missing, task.conventions.unrelevant, task.conventions.extra)
             if key not in selections:
                 selections[key] = self._selected(judged, task.conventions)
-            part, kept, as_zero = selections[key]
+            part, kept, fixed = selections[key]
             measure = task.resolved
             own = str(measure.family.function.__module__).startswith("treceval_py.")
             found = measure(part) if own else _from_outside(measure, part)
             columns.counted[kept, number] = True
-            columns.as_zero[:, number] = as_zero
+            columns.as_zero[:, number] = fixed == 0
             if measure.family.kind == TEXT:
                 texts = [""] * judged.num_queries
                 for row, text in zip(np.flatnonzero(kept).tolist(), found, strict=False):
@@ -453,8 +486,10 @@ class JudgedOnce:
                 columns.texts[number] = tuple(texts)
                 continue
             column: FloatArray = np.asarray(found, dtype=np.float64)
-            if as_zero.any() and not measure.family.of_judgments:
-                column = np.where(as_zero[kept], 0.0, column)
+            if measure.family.kind != REAL:
+                fixed = np.where(fixed == 1, np.nan, fixed)  # a count of a query without relevant documents stays
+            if not (asis := np.isnan(fixed[kept])).all() and not measure.family.of_judgments:
+                column = np.where(asis, column, fixed[kept])
             columns.values[kept, number] = column
             columns.averages[number] = measure.family.average(column, part.num_queries)
 
@@ -615,6 +650,20 @@ def _source(source: object) -> str | os.PathLike[str] | BinaryIO:
     raise EvaluationError(
         f"cannot read {type(source).__name__}", "Give a path, an open binary file, a table or a dictionary."
     )
+
+
+_OF_QRELS: Mapping[str, Sequence[str]] = {
+    "ties": ["worst"],
+    "unrelevant": ["out", "one"],
+    "known": ["retrieved"],
+    "extra": ["in"],
+    "not_positive": ["miss"],
+}
+"""Values of conventions that need relevance judgments."""
+
+
+def _needs_qrels() -> EvaluationError:
+    return EvaluationError("the conventions of this profile need relevance judgments (qrels)", "Use another profile.")
 
 
 def _nothing_in_common(judgments: Judgments, run: Retrieved) -> EvaluationError:

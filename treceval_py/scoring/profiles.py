@@ -55,6 +55,9 @@ class Profile(NamedTuple):
         be computed under the profile too, but are not said to be the program's.
     remarks : tuple of str
         Remarks, such as bugs of the program that are not reproduced.
+    names : mapping of str to str
+        What names of measures mean here that mean something else elsewhere, in small letters and without a cutoff:
+        ``{"accuracy": "Success"}``.
     """
 
     name: str
@@ -69,6 +72,7 @@ class Profile(NamedTuple):
     leaves_out: frozenset[str] = frozenset()
     computes: frozenset[str] = frozenset()
     remarks: tuple[str, ...] = ()
+    names: Mapping[str, str] = _NONE
 
     def conventions_of(self, measure: Measure) -> Conventions:
         """Return the conventions for a measure."""
@@ -138,6 +142,42 @@ _NOT_IN_9 = frozenset({"rbp", "rbp_resid", "unj"})
 _OWN_ORDER = "recip_rank recip_rank_cut recall_cap success judged"
 """What BEIR and FlagEmbedding compute themselves; the rest they leave to pytrec_eval."""
 
+_LISTS = Conventions(ties="line", known="retrieved", extra="in")
+"""Of what scores lists of labels, one for each document retrieved: it knows no other judgments, and no ids."""
+
+_ITS_LISTS = "lists of labels are scored: other judgments, and judged queries without a list, are unknown"
+
+_TORCHMETRICS = Profile(
+    "torchmetrics",
+    "torchmetrics 1.9, torchmetrics.retrieval with empty_target_action=neg, the default",
+    _LISTS._replace(score_type=FLOAT32),
+    exceptions=_mapping(
+        {
+            **_for("map map_cut recip_rank recip_rank_cut P set_P recall set_recall", not_positive="miss"),
+            **_for("fallout fallout_cut", unrelevant="one"),
+        }
+    ),
+    meanings=_mapping(
+        {
+            "map": "AP(norm=retrieved)",
+            "map_cut": "AP(norm=retrieved)",
+            "ndcg": "nDCG(ties=average)",
+            "ndcg_cut": "nDCG(ties=average)",
+        }
+    ),
+    measures=("AP", "RR", "nDCG", "nDCG@10"),
+    computes=frozenset(
+        "map map_cut recip_rank recip_rank_cut P set_P recall set_recall success Rprec fallout fallout_cut auc auc_cut "
+        "ndcg ndcg_cut".split()
+    ),
+    remarks=(
+        _ITS_LISTS,
+        "the order of equal scores is undefined there, but for nDCG and AUC; here it is that of the lines",
+        "grades are refused by all but nDCG, negative labels too; in nDCG they are negative gains there, 0 here",
+        "AUC puts scores outside 0 to 1 through a float32 sigmoid there, which makes many of them equal",
+    ),
+)
+
 _ALL = (
     Profile(
         "trec_eval-10",
@@ -196,10 +236,14 @@ _ALL = (
     Profile(
         "ranx",
         "ranx 0.3, after make_comparable",
-        Conventions(ties="line", missing="empty", duplicates="last"),
+        Conventions(ties="ranx", missing="empty", duplicates="last"),
         remarks=(
             "ranx refuses different sets of queries until make_comparable gives the run the judged ones",
-            "it sorts with an unstable sort, which leaves equal scores in the order of the lines as far as was seen",
+            "of more than 15 documents its sort does not leave equal scores in their order, and make_comparable sorts a "
+            "second time; every further call sorts again, which is not repeated here",
+            "plain dictionaries in place of Qrels and Run are sorted otherwise there, and paired by place, not by id",
+            "Bpref: a query without relevant documents makes those after it 0 there, as many as share its thread; one "
+            "without documents judged not relevant is NaN",
         ),
     ),
     Profile(
@@ -263,6 +307,175 @@ _ALL = (
         ),
         measures=("nDCG", "nDCG@10", "AP"),
         computes=frozenset({"ndcg", "ndcg_cut", "dcg", "map"}),
+    ),
+    Profile(
+        "lightgbm",
+        "LightGBM 4, its metrics ndcg and map",
+        _LISTS._replace(unrelevant="one"),
+        meanings=_mapping(
+            {
+                "ndcg": "nDCG(gain=exp)",
+                "ndcg_cut": "nDCG(gain=exp)",
+                "map": "AP(norm=capped)",
+                "map_cut": "AP(norm=capped)",
+            }
+        ),
+        measures=("nDCG@1", "nDCG@2", "nDCG@3", "nDCG@4", "nDCG@5"),
+        computes=frozenset({"ndcg_cut", "map_cut"}),
+        remarks=(
+            _ITS_LISTS,
+            "without eval_at it prints cutoffs 1 to 5; nDCG and AP without a cutoff are of the whole list here",
+            "negative labels and labels of 31 or more are refused there, unless label_gain goes on",
+            "the default label_gain, 2^rel - 1; another one is gains=, such as nDCG(gains={1:1,2:2})@10",
+            "weights of queries are not known here",
+        ),
+        names=_mapping({"lambdarank": "nDCG(gain=exp)", "mean_average_precision": "AP(norm=capped)"}),
+    ),
+    *(
+        Profile(
+            name,
+            f"XGBoost 3, its metrics ndcg, map and pre{minus}",
+            _LISTS._replace(score_type=FLOAT32),
+            exceptions=_mapping({} if minus else _for("ndcg ndcg_cut map map_cut", unrelevant="one")),
+            meanings=_mapping(
+                {
+                    "ndcg": "nDCG(gain=exp)@32",
+                    "ndcg_cut": "nDCG(gain=exp)",
+                    "map": "AP(norm=capped)@32",
+                    "map_cut": "AP(norm=capped)",
+                    "P": "P(norm=retrieved)",
+                    "set_P": "P(norm=retrieved)@32",
+                }
+            ),
+            measures=("nDCG",),
+            computes=frozenset({"ndcg", "ndcg_cut", "map", "map_cut", "P", "set_P"}),
+            remarks=(
+                _ITS_LISTS,
+                "a metric without a cutoff has the cutoff 32, not the whole list",
+                "grades are refused by map and pre; negative labels, and labels above 31 in ndcg, by all",
+                "with ndcg_exp_gain=false, nDCG is nDCG(gain=linear)",
+                "weights of groups are not known here",
+            ),
+            names=_mapping({"pre": "P(norm=retrieved)"}),
+        )
+        for name, minus in (("xgboost", ""), ("xgboost-minus", " with a minus after it, as in ndcg@10-"))
+    ),
+    Profile(
+        "catboost",
+        "CatBoost 1.2, utils.eval_metric of its ranking metrics",
+        _LISTS._replace(ties="worst"),
+        exceptions=_mapping(_for("ndcg ndcg_cut recall set_recall", unrelevant="one")),
+        meanings=_mapping(
+            {
+                "map": "AP(norm=capped)",
+                "map_cut": "AP(norm=capped)",
+                "P": "P(norm=retrieved)",
+                "err": "ERR(stop=label)",
+                "err_cut": "ERR(stop=label)",
+            }
+        ),
+        measures=("nDCG", "nDCG@10"),
+        computes=frozenset(
+            "ndcg ndcg_cut dcg dcg_cut map map_cut recip_rank recip_rank_cut P set_P recall set_recall err err_cut "
+            "pfound auc".split()
+        ),
+        remarks=(
+            _ITS_LISTS,
+            "type=Exp is gain=exp, denominator=Position is discount=position, border=b is rel= of the next label above b",
+            "negative labels are negative gains there, 0 here",
+        ),
+        names=_mapping({"precisionat": "P(norm=retrieved)", "recallat": "R"}),
+    ),
+    _TORCHMETRICS,
+    _TORCHMETRICS._replace(
+        name="torchmetrics-pos",
+        title="torchmetrics 1.9, torchmetrics.retrieval with empty_target_action=pos",
+        conventions=_TORCHMETRICS.conventions._replace(unrelevant="one"),
+    ),
+    _TORCHMETRICS._replace(
+        name="torchmetrics-skip",
+        title="torchmetrics 1.9, torchmetrics.retrieval with empty_target_action=skip",
+        conventions=_TORCHMETRICS.conventions._replace(unrelevant="out"),
+        exceptions=_mapping({key: value for key, value in _TORCHMETRICS.exceptions.items() if "not_positive" in value}),
+    ),
+    Profile(
+        "pytorch-ignite",
+        "pytorch-ignite 0.5, its NDCG and HitRate",
+        _LISTS._replace(score_type=FLOAT32, unrelevant="out"),
+        meanings=_mapping({"ndcg_cut": "nDCG(gain=exp)"}),
+        measures=("nDCG@10", "Success@10"),
+        computes=frozenset({"ndcg_cut", "success"}),
+        remarks=(
+            _ITS_LISTS,
+            "with ignore_zero_hits=False, a query without relevant documents counts 0",
+            "with gain_function=linear_rank, nDCG is nDCG(gain=linear)",
+            "HitRate refuses a list shorter than the cutoff; the order of equal scores is undefined in it",
+        ),
+    ),
+    Profile(
+        "sentence-transformers",
+        "sentence-transformers 6, InformationRetrievalEvaluator",
+        Conventions(ties="docid-asc", missing="empty", unrelevant="out"),
+        meanings=_mapping(
+            {
+                "ndcg": "nDCG(gain=binary)",
+                "ndcg_cut": "nDCG(gain=binary)",
+                "map": "AP(norm=capped)",
+                "map_cut": "AP(norm=capped)",
+            }
+        ),
+        measures=(
+            *(f"{name}@{k}" for name in ("Success", "P", "R") for k in (1, 3, 5, 10)),
+            *("RR@10", "nDCG@10", "AP@100"),
+        ),
+        computes=frozenset({"success", "P", "recall", "recip_rank_cut", "ndcg_cut", "map_cut"}),
+        remarks=(
+            "relevant documents are a set: all documents judged 1 or more count alike",
+            "scores are the model's, 32-bit; those of a run file are compared as 64-bit floats, as compute_metrics does",
+        ),
+        names=_mapping({"accuracy": "Success"}),
+    ),
+    Profile(
+        "mteb",
+        "MTEB 2.26, its retrieval tasks",
+        Conventions(score_type=FLOAT32, duplicates="last"),
+        exceptions=_mapping(
+            {
+                **_for("recip_rank_cut", score_type="float64"),
+                **_for("recall_cap", score_type="float64", unrelevant="out"),
+            }
+        ),
+        when_complete="zero",
+        defaults=_UP,
+        measures=(
+            *(
+                f"{name}@{k}"
+                for name in ("nDCG", "AP", "R", "P", "RR", "Success")
+                for k in (1, 3, 5, 10, 20, 100, 1000)
+            ),
+        ),
+        leaves_out=_NOT_IN_9,
+        remarks=(
+            "means are rounded to 5 decimals there, but for that of RR",
+            "nDCG and the others compare scores as 32-bit floats, RR as 64-bit floats: they may contradict each other",
+            "accuracy is R@1; before 2026, RR left equal scores in the order of the lines",
+            "a task may take out documents with the query's own id (ignore_identical_ids); profile beir does",
+        ),
+        names=_mapping({"accuracy": "R@1"}),
+    ),
+    Profile(
+        "recbole",
+        "RecBole 1.2, its metrics of top-k lists",
+        Conventions(score_type=FLOAT32, ties="line", missing="empty", unrelevant="out"),
+        meanings=_mapping({"ndcg_cut": "nDCG(gain=binary)", "map_cut": "AP(norm=capped)"}),
+        measures=("R@10", "RR@10", "nDCG@10", "Success@10", "P@10"),
+        computes=frozenset({"recall", "recip_rank_cut", "ndcg_cut", "success", "P", "map_cut"}),
+        remarks=(
+            "values are rounded to metric_decimal_place there, 4 decimals",
+            "the order of equal scores is undefined there; here it is that of the lines",
+            "MAP at a cutoff below the largest one, and with more relevant documents, is divided by that largest one",
+        ),
+        names=_mapping({"hit": "Success"}),
     ),
     Profile(
         "gdeval",

@@ -93,14 +93,14 @@ class Signature(NamedTuple):
     @property
     def long(self) -> str:
         """The long form: every parameter and every convention."""
-        parts = [f"{key}:{text}" for key, text in self.conventions.texts().items()]
+        parts = [f"{key}:{text}" for key, text in self.conventions.written().items()]
         parts += [f"{key}:{getattr(self, name)}" for key, name in _LONG.items()]
         return "|".join([explicit(self.measure).notation, *parts])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parts of the long form by their keys."""
         others = {key: getattr(self, name) for key, name in _LONG.items()}
-        return {"measure": explicit(self.measure).notation, **self.conventions.texts(), **others}
+        return {"measure": explicit(self.measure).notation, **self.conventions.written(), **others}
 
     def __str__(self) -> str:
         return self.short
@@ -147,8 +147,9 @@ class Signature(NamedTuple):
             raise MeasureError(
                 f"'{text}' is not a signature: '{fields['version']}' is not a version", "Copy the whole signature."
             )
-        # A profile of somebody's own is not known here, but a long signature says all of it.
-        said = len(changes) == len(CONVENTIONS)
+        # A profile of somebody's own is not known here, but a long signature says all of it; it leaves out the usual
+        # value of a rare convention, as do those that were written before there was such a convention.
+        said = all(each.name in changes for each in CONVENTIONS.values() if not each.rare)
         usual = Conventions() if said else profile_named(fields["profile"]).conventions_of(measures[0])
         return cls(
             explicit(measures[0]),

@@ -1,0 +1,278 @@
+"""The profiles of machine-learning packages have the values that those packages printed, metric by metric.
+
+`ml_stack.jsonl.gz` has small and random inputs, what each package made of them, with its version and the call, and the
+order in which ranx sorts lists of scores.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import treceval_py as te
+from treceval_py.data.ranking import Ranking, arrange
+
+Row = dict[str, Any]
+Labels = Mapping[str, Mapping[str, int]]
+
+with gzip.open(Path(__file__).parent / "ml_stack.jsonl.gz", "rt", encoding="utf-8") as stream:
+    ROWS: list[Row] = [json.loads(line) for line in stream]
+INPUTS = {row["input"]: row for row in ROWS if row["kind"] == "input"}
+GOLDEN = [row for row in ROWS if row["kind"] == "golden"]
+ORDERS = [row for row in ROWS if row["kind"] == "ranx_order"]
+
+
+class Ours(NamedTuple):
+    """What has the value of a metric here."""
+
+    measure: str
+    profile: str
+    changes: Mapping[str, Any] = {}
+    """Options of the package that change a convention of its profile."""
+
+
+def lightgbm(metric: str, call: str) -> Ours:
+    name, _, cutoff = metric.partition("@")
+    if "label_gain=0,1,2,3,4" in call and name == "ndcg":
+        return Ours(f"nDCG(gains={{1:1,2:2,3:3,4:4}})@{cutoff}", "lightgbm")
+    return Ours({"ndcg": "nDCG", "map": "AP"}[name] + f"@{cutoff}", "lightgbm")
+
+
+def xgboost(metric: str, call: str) -> Ours:
+    name, _, cutoff = metric.rstrip("-").partition("@")
+    measure = {"ndcg": "nDCG", "map": "AP", "pre": "P" if cutoff else "SetP"}[name]
+    gain = "(gain=linear)" if "exp_gain=false" in call else ""
+    return Ours(measure + gain + ("@" * bool(cutoff)) + cutoff, "xgboost-minus" if metric.endswith("-") else "xgboost")
+
+
+def catboost(metric: str, _: str) -> Ours:
+    name, _, options = metric.partition(":")
+    given = dict(each.split("=") for each in options.split(";") if each)
+    cutoff = given.pop("top", "")
+    names = {"NDCG": "nDCG", "MRR": "RR", "MAP": "AP", "PrecisionAt": "P", "RecallAt": "R"}
+    parameters = ",".join({"Exp": "gain=exp", "Position": "discount=position"}[each] for each in given.values())
+    measure = names.get(name, name) + (f"({parameters})" if parameters else "")
+    return Ours(measure + ("@" * bool(cutoff)) + cutoff, "catboost")
+
+
+TORCH_NAMES = {
+    "MAP": "AP",
+    "MRR": "RR",
+    "Precision": "P",
+    "Recall": "R",
+    "HitRate": "Success",
+    "FallOut": "Fallout",
+    "RPrecision": "Rprec",
+    "AUROC": "AUC",
+    "NormalizedDCG": "nDCG",
+}
+
+
+def torchmetrics(metric: str, _: str) -> Ours:
+    found = re.fullmatch(
+        r"Retrieval(\w+?)(?:\(top_k=(\d+)(,adaptive_k=True)?\))?(?: empty_target_action=(\w+))?", metric
+    )
+    assert found is not None, metric
+    name, cutoff, adaptive, action = found.groups()
+    measure = TORCH_NAMES[name]
+    if measure == "P" and not cutoff:
+        measure = "SetP"
+    measure += "(norm=retrieved)" if adaptive else ""
+    profile = (
+        "torchmetrics" if action in (None, "error") else {"neg": "torchmetrics"}.get(action, f"torchmetrics-{action}")
+    )
+    changes = {"unrelevant": "in"} if (name, action) == ("FallOut", "neg") else {}
+    return Ours(measure + (f"@{cutoff}" if cutoff else ""), profile, changes)
+
+
+def ignite(metric: str, _: str) -> Ours:
+    name, cutoff, ignores = re.fullmatch(r"([\w ]+)@(\d+) ignore_zero_hits=(\w+)", metric).groups()  # type: ignore[union-attr]
+    measure = {"NDCG": "nDCG", "NDCG linear": "nDCG(gain=linear)", "HitRate": "Success"}[name]
+    return Ours(f"{measure}@{cutoff}", "pytorch-ignite", {} if ignores == "True" else {"unrelevant": "in"})
+
+
+def sentence_transformers(metric: str, _: str) -> Ours:
+    name, _, cutoff = metric.partition("@")
+    names = {"accuracy": "Success", "precision": "P", "recall": "R", "mrr": "RR", "ndcg": "nDCG", "map": "AP"}
+    return Ours(f"{names[name]}@{cutoff}", "sentence-transformers")
+
+
+MTEB_NAMES = {
+    "ndcg": "nDCG",
+    "map": "AP",
+    "recall": "R",
+    "precision": "P",
+    "mrr": "RR",
+    "hit_rate": "Success",
+    "R_cap": "R_cap",
+    "Hole": "Hole",
+    "Accuracy": "Success",
+}
+
+
+def mteb(metric: str, _: str) -> Ours:
+    if metric == "accuracy":
+        return Ours("R@1", "mteb")
+    found = re.fullmatch(r"(?:(nauc)_)?(\w+?)(?:_at_|@)(\d+)(?:_(\w+))?", metric)
+    assert found is not None, metric
+    nauc, name, cutoff, confidence = found.groups()
+    measure = f"{MTEB_NAMES[name]}@{cutoff}"
+    return Ours(f"nAUC(of={measure},confidence={confidence})" if nauc else measure, "mteb")
+
+
+def ranx(metric: str, call: str) -> Ours:
+    found = re.fullmatch(r"([a-z_-]+?)(?:\.(\d+))?(?:@(\d+))?(?:-l(\d))?", metric)
+    assert found is not None, metric
+    name, p, cutoff, level = found.groups()
+    whole = {"precision": "SetP", "recall": "SetR", "f1": "SetF", "hit_rate": "Success", "hits": "Hits"}
+    cut = {"precision": "P", "recall": "R", "f1": "F1", "hit_rate": "Success", "hits": "Hits"}
+    names = {"r-precision": "Rprec", "mrr": "RR", "map": "AP", "dcg": "DCG", "ndcg": "nDCG", "bpref": "Bpref"}
+    gains = "gains={1:0}" if level else ""
+    if name == "rbp":
+        measure, parameters = "RBP", f"p=0.{p},gain=label" + (f",{gains}" if gains else "")
+    elif name.endswith("_burges"):
+        measure, parameters = names[name.removesuffix("_burges")], "gain=exp"
+    else:
+        measure = {**names, **(cut if cutoff else whole)}[name]
+        parameters = (gains if name in ("dcg", "ndcg") else f"rel={level}") if level else ""
+    measure += (f"({parameters})" if parameters else "") + (f"@{cutoff}" if cutoff else "")
+    return Ours(measure, "ranx", {"ties": "line"} if call == "one sort" else {})
+
+
+TOOLS: Mapping[str, Callable[[str, str], Ours]] = {
+    "lightgbm": lightgbm,
+    "xgboost": xgboost,
+    "catboost": catboost,
+    "torchmetrics": torchmetrics,
+    "pytorch-ignite": ignite,
+    "sentence-transformers": sentence_transformers,
+    "mteb": mteb,
+    "ranx": ranx,
+}
+
+NOT_OURS = (
+    (
+        "ranx",
+        "Qrels and Run|plain dictionaries",
+        "",
+        "",
+        "the profile is ranx after make_comparable, which sorts twice",
+    ),
+    (
+        "",
+        "",
+        "s10_negative_labels",
+        "NDCG.*|DCG.*|Retrieval.*NormalizedDCG.*",
+        "negative labels are negative gains there",
+    ),
+    ("", "", "", "error", "the package refuses the input"),
+    ("", "", "", ".*empty_target_action=error", "as neg where there is a relevant document; else it refuses the input"),
+)
+"""What no profile gives: tool, and patterns of the call, the input and the metric; with the reason."""
+
+
+def reason(row: Row, metric: str) -> str:
+    """Return why a recorded value is not compared; empty where it is."""
+    if metric in row.get("not_reproducible", ()):
+        return "it depends on an undefined order of equal scores"
+    value = row["values"][metric]
+    if isinstance(value, str) and value.startswith("error"):
+        return "the package refuses the input"
+    for tool, call, source, name, why in NOT_OURS:
+        found = tool in ("", row["tool"]) and re.match(call, row["call"]) and re.match(source, row["input"])
+        if found and re.fullmatch(name or ".*", metric):
+            return why
+    return ""
+
+
+def binary(qrels: Labels) -> Labels:
+    return {qid: {docid: int(label > 0) for docid, label in labels.items()} for qid, labels in qrels.items()}
+
+
+def profile_of(ours: Ours) -> te.Profile:
+    profile = te.PROFILES[ours.profile]
+    exceptions = {key: {**changes, **ours.changes} for key, changes in profile.exceptions.items()}
+    return profile._replace(conventions=profile.conventions._replace(**ours.changes), exceptions=exceptions)
+
+
+def differences(row: Row) -> tuple[Counter[str], list[str]]:
+    """Return how many values of a row were compared, and not for which reason; and what differs."""
+    counts: Counter[str] = Counter()
+    given = INPUTS[row["input"]]
+    qrels: Labels = given["qrels"]
+    if re.search("binary labels|labels made 1", row["call"]):
+        qrels = binary(qrels)
+    wanted: dict[tuple[str, str], dict[str, Ours]] = {}
+    for metric in row["values"]:
+        if why := reason(row, metric):
+            counts[why] += 1
+        else:
+            ours = TOOLS[row["tool"]](metric, row["call"])
+            wanted.setdefault((ours.profile, str(ours.changes)), {})[metric] = ours
+    found = []
+    for asked in wanted.values():
+        names = list(dict.fromkeys(each.measure for each in asked.values()))
+        results = te.evaluate(qrels, given["run"], names, profile=profile_of(next(iter(asked.values()))))
+        for metric, each in asked.items():
+            pairs = [("mean", row["values"][metric], results.mean[each.measure])]
+            pairs += [
+                (qid, values[metric], results[qid][each.measure])
+                for qid, values in row["per_query"].items()
+                if metric in values and each.measure in results[qid]
+            ]
+            for where, theirs, value in pairs:
+                counts["compared"] += 1
+                if not same(row, metric, theirs, value):
+                    found.append(f"{row['tool']} {row['input']} {metric} of {where}: {theirs!r}, {each} {value!r}")
+    return counts, found
+
+
+def same(row: Row, metric: str, theirs: float | str, ours: float) -> bool:
+    if theirs == "nan" or math.isnan(ours):
+        return theirs == "nan" and math.isnan(ours)
+    if row["tool"] == "mteb" and not metric.startswith(("mrr", "nauc")):
+        return abs(float(theirs) - ours) <= 5e-6 + 1e-12
+    return math.isclose(float(theirs), ours, abs_tol=2e-6 if row.get("float32") else 1e-9, rel_tol=0)
+
+
+# --- the order of ranx ---
+
+
+def scores_of(row: Row) -> list[float]:
+    if "scores" in row:
+        return [float(score) for score in row["scores"]]
+    state, scores = int(row["generator"][2]), []
+    for _ in range(row["n"]):
+        state = (1103515245 * state + 12345) % 2**31
+        scores.append((state >> 16) % 10)
+    return [float(score) for score in scores]
+
+
+@pytest.mark.parametrize("row", ORDERS, ids=lambda row: f"{row['what']} {row['n']}")
+def test_equal_scores_stand_where_ranx_sorts_them(row: Row) -> None:
+    scores = scores_of(row)
+    if any(map(math.isnan, scores)):
+        pytest.skip("a run here has no NaN")
+    # Other queries around it, one of them empty, must not move anything.
+    columns = np.concatenate([[3.0], scores, [2.0, 2.0]])
+    offsets = np.array([0, 1, 1, len(scores) + 1, len(columns)])
+    run = te.Run({"q": {str(at): 0.0 for at in range(len(columns))}})
+    run = te.Run.from_columns(("a", "b", "c", "d"), offsets, run.docids, columns)
+    order = arrange(run, Ranking(ties="ranx")).order
+    assert order[[0, -2, -1]].tolist() == [0, len(scores) + 1, len(scores) + 2]
+    twice = (order[1:-2] - 1).tolist()
+    if "twice" in row:
+        assert twice == row["twice"]
+    else:
+        digest = hashlib.sha256(",".join(map(str, twice)).encode()).hexdigest()
+        assert (twice[:10], digest) == (row["twice_first10"], row["twice_sha256"])
