@@ -64,7 +64,7 @@ class Qrels(Table[int]):
     2
     """
 
-    __slots__ = ("_by_text", "_ideal", "_judgments", "digest", "rels")
+    __slots__ = ("_by_text", "_ideal", "_judgments", "_pool", "digest", "rels")
 
     _values_are = "rel"
     _by_text: dict[str, tuple[int, dict[str, int]]] | None
@@ -85,6 +85,7 @@ class Qrels(Table[int]):
         self._judgments: dict[int, dict[bytes, int]] = {}
         self._by_text = None
         self._ideal: Ideal | None = None
+        self._pool: frozenset[bytes] | None = None
         # The hash of the judgments, which the fingerprints of all results made with them share.
         self.digest: str | None = None
 
@@ -164,6 +165,13 @@ class Qrels(Table[int]):
         if self._by_text is None:
             self._by_text = {qid: (row, self[qid]) for row, qid in enumerate(self.qids)}
         return self._by_text
+
+    @property
+    def pool(self) -> frozenset[bytes]:
+        """The ids of all documents that have a judgment for any query, made once."""
+        if self._pool is None:
+            self._pool = frozenset(self.docids.raw())
+        return self._pool
 
     @property
     def max_rel(self) -> int:

@@ -76,6 +76,10 @@ class Ranking(NamedTuple):
         Which judgments of a query are known: all, or only those of the documents that were retrieved.
     positive : bool
         Whether only documents with a score above 0 can be relevant; the others keep their ranks.
+    elsewhere : bool
+        Whether to keep the documents that are judged for other queries only, as if they were judged negative.
+    confidence : bool
+        Whether to keep what the scores of a query say of how sure the system was.
     """
 
     depth: int | None = None
@@ -87,12 +91,13 @@ class Ranking(NamedTuple):
     drop_self: bool = False
     known: str = "all"
     positive: bool = False
+    elsewhere: bool = False
+    confidence: bool = False
 
     @property
     def plain(self) -> bool:
         """Whether documents are ranked by score and ties by descending id, and no more is asked of their ranks."""
-        asked = self.tied or self.drop_self or self.positive
-        return not asked and (self.order, self.ties) == ("score", "docid-desc")
+        return self._replace(known=PLAIN.known)[3:] == PLAIN[3:]
 
 
 PLAIN = Ranking()

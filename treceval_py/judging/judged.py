@@ -114,6 +114,9 @@ class JudgedRun:
         The run's tag.
     tied : Tied or None
         The ranks that hits could have, if they were asked for.
+    confidence : (Q, 3) float array or None
+        How sure the scores of each query are, if that was asked for: the highest one, their standard deviation, and by
+        how much the highest one exceeds the second; 0 where there are no such documents.
     """
 
     qids: tuple[str, ...]
@@ -122,6 +125,7 @@ class JudgedRun:
     num_ret: IntArray
     tag: str = ""
     tied: Tied | None = None
+    confidence: FloatArray | None = None
     _made: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -201,7 +205,8 @@ class JudgedRun:
 
         qids = tuple(qid for qid, kept in zip(self.qids, keep.tolist(), strict=True) if kept)
         tied = None if self.tied is None else self.tied.where(keep[self.hits.query])
-        return JudgedRun(qids, of(self.hits), of(self.ideal), self.num_ret[keep], self.tag, tied)
+        sure = None if self.confidence is None else self.confidence[keep]
+        return JudgedRun(qids, of(self.hits), of(self.ideal), self.num_ret[keep], self.tag, tied, sure)
 
 
 class GroupJudgments(NamedTuple):

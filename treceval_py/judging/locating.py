@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -67,6 +68,8 @@ class Located(NamedTuple):
         The ranks that hits could have, if the ranking asks for them.
     known : Hits or None
         All judged documents that were retrieved, if some of them are not among the hits.
+    confidence : (Q, 3) float array or None
+        As of `JudgedRun`, by query of the run, if the ranking asks for it.
     """
 
     rows: IntArray
@@ -75,6 +78,7 @@ class Located(NamedTuple):
     twice: int | None = None
     tied: Tied | None = None
     known: Hits | None = None
+    confidence: FloatArray | None = None
 
 
 def judge(
@@ -88,6 +92,8 @@ def judge(
     order: str = "score",
     ties: str = "docid-desc",
     tied: bool = False,
+    elsewhere: bool = False,
+    confidence: bool = False,
 ) -> JudgedRun:
     """Find the judged documents of a run.
 
@@ -113,6 +119,11 @@ def judge(
         line; the one that ranx's sort puts there; or the one with the lower label.
     tied : bool
         Whether to fill `JudgedRun.tied`.
+    elsewhere : bool
+        Whether documents that are judged for other queries only have a row in `JudgedRun.hits` too, with the judgment
+        -1. ``Hole`` needs it.
+    confidence : bool
+        Whether to fill `JudgedRun.confidence`.
 
     Returns
     -------
@@ -133,7 +144,10 @@ def judge(
     for name, value, known in (("order", order, ORDERS), ("ties", ties, TIES), ("score_type", score_type, WIDTHS)):
         if value not in known:
             raise DataError(f"{name} must be {' or '.join(known)}, not {value!r}")
-    return judge_by(qrels, run, Ranking(depth, judged_only, score_type, order, ties, tied), complete=complete)
+    ranking = Ranking(
+        depth, judged_only, score_type, order, ties, tied, elsewhere=elsewhere, confidence=confidence
+    )
+    return judge_by(qrels, run, ranking, complete=complete)
 
 
 def judge_by(
@@ -179,6 +193,7 @@ def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str
     one = parts[0] if len(parts) == 1 else None
     hits = Hits.concatenate([part.hits for part in parts]) if one is None else one.hits
     tied = _tied_of(parts) if one is None else one.tied
+    sure = _confidence_of(parts, queries)
     query = place[hits.query]
     if (query[1:] < query[:-1]).any():
         order = np.argsort(query, kind="stable")
@@ -192,7 +207,19 @@ def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str
     else:
         best = Hits(place[ideal.query], ideal.rank, ideal.rel)
     qids = tuple([qrels.qids[row] for row in rows.tolist()])
-    return JudgedRun(qids, Hits(query, hits.rank, hits.rel), best, num_ret[rows], tag, tied)
+    sure = None if sure is None else sure[rows]
+    return JudgedRun(qids, Hits(query, hits.rank, hits.rel), best, num_ret[rows], tag, tied, sure)
+
+
+def _confidence_of(parts: Sequence[Located], queries: int) -> FloatArray | None:
+    """Return the confidence of all queries of the judgments; 0 for those that no part has. (Q, 3)."""
+    sure = np.zeros((queries, 3))
+    for part in parts:
+        if part.confidence is None:
+            return None
+        judged = part.rows >= 0
+        sure[part.rows[judged]] = part.confidence[judged]
+    return sure
 
 
 def _best_of_retrieved(parts: Sequence[Located], place: IntArray) -> Hits:
@@ -219,20 +246,22 @@ def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
         return _located(qrels, run, rows, ranking)
     if ranking.drop_self:
         run, ranking = without_self(run), ranking._replace(drop_self=False)
-    if ranking.judged_only and (ranking.tied or ranking.positive):
-        # The ranks that tied documents can have depend on which of them are left.
+    if ranking.judged_only and (ranking.tied or ranking.positive or ranking.confidence):
+        # The ranks that tied documents can have depend on which of them are left, and so do the highest scores.
         run, ranking = _judged_part(qrels, run, rows, ranking), ranking._replace(depth=None)
     ordered = arrange(run, ranking, _labels(qrels, run, rows, ranking))
     by_column = ordered.ranks is not None and not ranking.judged_only
     depth = None if by_column else ranking.depth
     found = _located(qrels, ordered.run, rows, Ranking(depth, ranking.judged_only, FLOAT64))
+    if ranking.elsewhere and not ranking.judged_only:
+        found = _with_judged_elsewhere(qrels, ordered, found, limit_of(depth))
+    if ranking.confidence:
+        found = found._replace(confidence=_confidences(run, ordered, limit_of(ranking.depth)))
     if ordered.ranks is None and ordered.first is None and not ranking.positive:
         return found
     if ordered.ranks is not None and ranking.tied and not by_column:
         return found._replace(tied=Tied(found.hits.rank, found.hits.rank))
-    query = np.full(len(qrels), -1, dtype=np.int64)
-    query[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
-    place = ordered.run.offsets[query[found.hits.query]] + found.hits.rank - 1
+    place = _places(qrels, ordered.run, found)
     if by_column and ordered.ranks is not None:
         hits = found.hits._replace(rank=ordered.ranks[place])
         cut = _cut(found._replace(hits=hits), ordered, limit_of(ranking.depth))
@@ -258,6 +287,40 @@ def _labels(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> IntArra
         for rel in (judged.get(docid, 0) for docid in run.docids.raw(*run.span(number)))
     ]
     return np.array(labels, dtype=np.int64)
+
+
+def _with_judged_elsewhere(qrels: Qrels, ordered: Arranged, found: Located, limit: int) -> Located:
+    """Add the documents that are judged for other queries only, with the judgment -1."""
+    run, rows = ordered.run, found.rows
+    known = np.fromiter(map(qrels.pool.__contains__, run.docids.raw()), dtype=bool, count=len(run.docids))
+    known = known[ordered.order]
+    query = np.repeat(np.arange(len(rows)), np.diff(run.offsets))
+    rank = np.arange(len(query)) - run.offsets[query] + 1
+    known &= (rank <= limit) & (rows[query] >= 0)
+    known[_places(qrels, run, found)] = False
+    more = Hits(rows[query[known]], rank[known], np.full(int(known.sum()), -1, dtype=np.int64))
+    hits = Hits.concatenate([found.hits, more])
+    order = np.lexsort((hits.rank, hits.query))
+    return found._replace(hits=Hits(*(column[order] for column in hits)))
+
+
+def _places(qrels: Qrels, run: Run, found: Located) -> IntArray:
+    """Return the place of each hit among all documents by query and rank. (H,)."""
+    query = np.full(len(qrels), -1, dtype=np.int64)
+    query[found.rows[found.rows >= 0]] = np.flatnonzero(found.rows >= 0)
+    places: IntArray = run.offsets[query[found.hits.query]] + found.hits.rank - 1
+    return places
+
+
+def _confidences(run: Run, ordered: Arranged, limit: int) -> FloatArray:
+    """Return the highest score of each query, their standard deviation, and the highest less the second. (Q, 3)."""
+    scores = run.scores if ordered.ranks is not None else run.scores[ordered.order]
+    sure = np.zeros((len(run.qids), 3))
+    for query, (start, stop) in enumerate(pairwise(run.offsets.tolist())):
+        best = np.sort(scores[start : min(stop, start + limit)])[::-1]
+        if len(best):
+            sure[query] = best[0], best.std(), best[0] - best[1] if len(best) > 1 else 0.0
+    return sure
 
 
 def _cut(found: Located, ordered: Arranged, limit: int) -> Located:

@@ -1,4 +1,4 @@
-"""How far a ranking agrees with an ideal one: Compatibility, and Accuracy."""
+"""How far a ranking agrees with an ideal one: Compatibility, Accuracy, AUC and ordered pairs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treceval_py._types import FloatArray, IntArray
-from treceval_py.errors import MeasureError
+from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.judging.judged import Hits, JudgedRun, ratio
 from treceval_py.measures.cutting import cut_at
 
@@ -175,3 +175,176 @@ def accuracy_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
     array([0.5])
     """
     return accuracy(cut_at(run, cutoff), level=level)
+
+
+class _Below(NamedTuple):
+    """For each of some documents retrieved, how many others stand above it, and how many are tied with it.
+
+    Attributes
+    ----------
+    query : (N,) int array
+        The query.
+    above, tied : (N,) int arrays
+        The others above, and those with the same score.
+    others : (N,) int array
+        The others that were retrieved for the query.
+    """
+
+    query: IntArray
+    above: IntArray
+    tied: IntArray
+    others: IntArray
+
+
+def _below(run: JudgedRun, alike: BoolArray, rows: BoolArray) -> _Below:
+    """Compare documents with all others retrieved: ``alike`` (H,) marks those that are none, ``rows`` (H,) are compared.
+
+    Raises
+    ------
+    EvaluationError
+        The run was judged without ties.
+    """
+    if run.tied is None and len(run.hits.query):
+        raise EvaluationError("a measure of pairs needs to know ties", "Judge the run with tied=True.")
+    first, last = run.tied or (run.hits.rank, run.hits.rank)
+    query = run.hits.query
+    # Ranks of a rank column can have gaps, which are documents that are not relevant: the last rank found counts too.
+    length = run.num_ret.copy()
+    np.maximum.at(length, query, run.hits.rank)
+    last = np.maximum(np.minimum(last, length[query]), first)
+    step = int(length.max(initial=0)) + 1
+    ends = query[alike] * step + run.hits.rank[alike]  # ascending, as hits are sorted by query and rank
+    start = np.searchsorted(ends, query * step)
+    up_to_first = np.searchsorted(ends, query * step + first - 1, side="right")
+    up_to_last = np.searchsorted(ends, query * step + last, side="right")
+    above = first - 1 - (up_to_first - start)
+    tied = last - first + 1 - (up_to_last - up_to_first)
+    others = (length - run.count(query[alike]))[query]
+    return _Below(*(each[rows] for each in (query, above, tied, others)))
+
+
+def _credited(below: _Below, credit: str) -> FloatArray:
+    """Count the others that each document is rightly above, pairs of equal scores as half right or wrong. (N,)."""
+    right: FloatArray = below.others - below.above - below.tied + (below.tied / 2.0 if credit == "half" else 0.0)
+    return right
+
+
+def area_under_curve(run: JudgedRun, *, level: int = 1, credit: str = "half", max_fpr: float = 1.0) -> FloatArray:
+    """AUC: area under the ROC curve of the documents retrieved.
+
+    Formula
+    -------
+    AUC = (pairs of a relevant document and another one, both retrieved, in which the relevant one has the higher score,
+    and half of those with equal scores) / (r·n), r = relevant documents retrieved, n = the others retrieved, unjudged
+    ones too. With a max_fpr below 1 it is the area A of the curve from 0 to x = max_fpr, standardised: (1 + (A - x²/2)
+    / (x - x²/2)) / 2.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]; 1/2 is chance. Empty case: 0, also when all documents retrieved are relevant, or none is.
+
+    References
+    ----------
+    Fawcett, T. An Introduction to ROC Analysis. Pattern Recognition Letters 27(8), 2006. McClish, D. K. Analyzing a
+    Portion of the ROC Curve. Medical Decision Making 9(3), 1989. scikit-learn 1.9, ``roc_auc_score`` of the documents of
+    each query; torchmetrics 1.9.0, RetrievalAUROC, for scores from 0 to 1; CatBoost 1.2.10, ``QueryAUC``.
+
+    Examples
+    --------
+    Without ties, of 2 · 2 pairs one is in order.
+
+    >>> from treceval_py import Qrels, judge
+    >>> judged = judge(Qrels({"1": {"b": 1, "d": 1}}), Run({"1": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}), tied=True)
+    >>> area_under_curve(judged)
+    array([0.25])
+
+    With a, b and c tied, 2 · 1/2 of these pairs.
+
+    >>> judged = judge(Qrels({"1": {"b": 1, "d": 1}}), Run({"1": {"a": 3.0, "b": 3.0, "c": 3.0, "d": 1.0}}), tied=True)
+    >>> area_under_curve(judged), area_under_curve(judged, credit="wrong")
+    (array([0.25]), array([0.]))
+    """
+    relevant = run.hits.rel >= max(level, 0)
+    below = _below(run, relevant, relevant)
+    query, above, tied, others = below
+    pairs = run.sum(query, others.astype(np.float64))
+    if max_fpr == 1.0:
+        return ratio(run.sum(query, _credited(below, credit)), pairs)
+    # What each relevant document adds to the curve rises from 0 to 1 over the others that it is tied with.
+    end = max_fpr * others
+    beyond = np.maximum(end - above - tied, 0.0)
+    rising = np.clip(end - above, 0.0, tied)
+    half = ratio(rising * rising, 2.0 * tied) if credit == "half" else 0.0
+    area, chance = ratio(run.sum(query, beyond + half), pairs), max_fpr * max_fpr / 2.0
+    return np.where(pairs > 0, (1.0 + (area - chance) / (max_fpr - chance)) / 2.0, 0.0)
+
+
+def area_under_curve_at(
+    run: JudgedRun, *, level: int = 1, credit: str = "half", max_fpr: float = 1.0, cutoff: int
+) -> FloatArray:
+    """AUC of the first k documents: area under their ROC curve.
+
+    Formula
+    -------
+    AUC@k = (pairs of a relevant document and another one, both at ranks 1..k, in which the relevant one has the higher
+    score, and half of those with equal scores) / (r·n), r = relevant documents at ranks 1..k, n = the others there,
+    unjudged ones too. With a max_fpr below 1 it is standardised as AUC is.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]; 1/2 is chance. Empty case: 0, also when all these documents are relevant, or none is.
+
+    References
+    ----------
+    Fawcett, T. An Introduction to ROC Analysis. Pattern Recognition Letters 27(8), 2006. torchmetrics 1.9.0,
+    RetrievalAUROC(top_k=k), for scores from 0 to 1.
+
+    Examples
+    --------
+    Of a, b and c only b is relevant, and only c is below it.
+
+    >>> from treceval_py import Qrels, judge
+    >>> judged = judge(Qrels({"1": {"b": 1, "d": 1}}), Run({"1": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}), tied=True)
+    >>> area_under_curve_at(judged, cutoff=3)
+    array([0.5])
+    """
+    return area_under_curve(cut_at(run, cutoff), level=level, credit=credit, max_fpr=max_fpr)
+
+
+def ordered_pair_accuracy(run: JudgedRun, *, credit: str = "wrong") -> FloatArray:
+    """Ordered pair accuracy (OPA): the share of pairs with different labels that are in the right order.
+
+    Formula
+    -------
+    OPA = (pairs of documents retrieved in which the one judged higher has the higher score) / (pairs of documents
+    retrieved with different judgments). Documents without a judgment count as judged 0. With binary judgments and
+    ``ties=half`` it is AUC.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when all documents retrieved have the same judgment.
+
+    References
+    ----------
+    TensorFlow Ranking, metric ``ordered_pair_accuracy``: Pasumarthi, R. K. et al. TF-Ranking: Scalable TensorFlow
+    Library for Learning-to-Rank. KDD 2019. With ``ties=half`` CatBoost 1.2.10, ``QueryAUC:type=Ranking``.
+
+    Examples
+    --------
+    Judged 1 0 2 in this order: of the pairs 1 0, 1 2 and 0 2 the first one is right.
+
+    >>> from treceval_py import Qrels, judge
+    >>> judged = judge(Qrels({"1": {"a": 1, "b": 0, "c": 2}}), Run({"1": {"a": 3.0, "b": 2.0, "c": 1.0}}), tied=True)
+    >>> ordered_pair_accuracy(judged)
+    array([0.33333333])
+    """
+    right, pairs = np.zeros(run.num_queries), np.zeros(run.num_queries)
+    rel = run.hits.rel
+    for label in np.unique(rel[rel > 0]).tolist():
+        below = _below(run, rel >= label, rel == label)
+        right += run.sum(below.query, _credited(below, credit))
+        pairs += run.sum(below.query, below.others.astype(np.float64))
+    return ratio(right, pairs)

@@ -9,7 +9,7 @@ import numpy as np
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.judging.judged import Hits, JudgedRun, ratio
 from treceval_py.measures.cutting import cut_at
-from treceval_py.measures.gains import check_scale, powers, residuals
+from treceval_py.measures.gains import GainMap, check_scale, gain_of, powers, residuals
 
 
 def in_rank_order(run: JudgedRun, hits_query: IntArray) -> Iterator[IntArray]:
@@ -37,10 +37,17 @@ def stopping(rel: IntArray, max_rel: int) -> FloatArray:
     return chances
 
 
-def _expected_reciprocal_rank(run: JudgedRun, hits: Hits, max_rel: int) -> FloatArray:
+def chances_to_stop(run: JudgedRun, rel: IntArray, max_rel: int, stop: str) -> FloatArray:
+    """Return the probability that documents with these judgments content the reader; errors as of `check_scale`."""
+    if stop == "label":
+        return np.maximum(rel, 0).astype(np.float64)
     check_scale(run, max_rel)
+    return stopping(rel, max_rel)
+
+
+def _expected_reciprocal_rank(run: JudgedRun, hits: Hits, max_rel: int, stop: str = "grade") -> FloatArray:
     query, rank, rel = hits.where(hits.rel > 0)
-    stops = stopping(rel, max_rel)
+    stops = chances_to_stop(run, rel, max_rel, stop)
     values = np.zeros(run.num_queries)
     arrives = np.ones(run.num_queries)
     for rows in in_rank_order(run, query):
@@ -50,13 +57,19 @@ def _expected_reciprocal_rank(run: JudgedRun, hits: Hits, max_rel: int) -> Float
     return values
 
 
-def expected_reciprocal_rank(run: JudgedRun, *, max_rel: int) -> FloatArray:
+def expected_reciprocal_rank(run: JudgedRun, *, max_rel: int, stop: str = "grade") -> FloatArray:
     """ERR: expected reciprocal rank at which a reader stops who may be content with each document.
 
     Formula
     -------
     ERR = sum over ranks i of (1/i) · p_i · product over j < i of (1 - p_j), where p_i = (2^g_i - 1) / 2^max_rel is the
     probability that a document judged g_i contents the reader.
+
+    Parameters
+    ----------
+    stop : {"grade", "label"}
+        The probability that a document judged g contents the reader: (2^g - 1) / 2^max_rel, or g itself, as in
+        CatBoost. That suits judgments 0 and 1; with higher ones 1 - p is below 0 and the value means nothing.
 
     Returns
     -------
@@ -66,7 +79,7 @@ def expected_reciprocal_rank(run: JudgedRun, *, max_rel: int) -> FloatArray:
     References
     ----------
     Chapelle, O., Metzler, D., Zhang, Y., Grinspan, P. Expected Reciprocal Rank for Graded Relevance. CIKM 2009.
-    gdeval.pl 1.2 of TREC's Web tracks, where max_rel is always 4.
+    gdeval.pl 1.2 of TREC's Web tracks, where max_rel is always 4. With ``stop=label`` CatBoost 1.2.10, ``ERR``.
 
     Examples
     --------
@@ -74,16 +87,27 @@ def expected_reciprocal_rank(run: JudgedRun, *, max_rel: int) -> FloatArray:
 
     >>> expected_reciprocal_rank(ranked_labels("1 2"), max_rel=2)
     array([0.53125])
+
+    p is 0 and 1: 1/2 · 1
+
+    >>> expected_reciprocal_rank(ranked_labels("0 1 1"), max_rel=1, stop="label")
+    array([0.5])
     """
-    return _expected_reciprocal_rank(run, run.hits, max_rel)
+    return _expected_reciprocal_rank(run, run.hits, max_rel, stop)
 
 
-def expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cutoff: int) -> FloatArray:
+def expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cutoff: int, stop: str = "grade") -> FloatArray:
     """ERR of the first k documents, as in ERR@20.
 
     Formula
     -------
     ERR@k = sum over ranks i up to k of (1/i) · p_i · product over j < i of (1 - p_j), p_i = (2^g_i - 1) / 2^max_rel.
+
+    Parameters
+    ----------
+    stop : {"grade", "label"}
+        The probability that a document judged g contents the reader: (2^g - 1) / 2^max_rel, or g itself, as in
+        CatBoost. That suits judgments 0 and 1; with higher ones 1 - p is below 0 and the value means nothing.
 
     Returns
     -------
@@ -93,7 +117,7 @@ def expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cutoff: int) ->
     References
     ----------
     Chapelle, O., Metzler, D., Zhang, Y., Grinspan, P. Expected Reciprocal Rank for Graded Relevance. CIKM 2009.
-    gdeval.pl 1.2 of TREC's Web tracks, where max_rel is always 4.
+    gdeval.pl 1.2 of TREC's Web tracks, where max_rel is always 4. With ``stop=label`` CatBoost 1.2.10, ``ERR:top=k``.
 
     Examples
     --------
@@ -102,7 +126,7 @@ def expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cutoff: int) ->
     >>> expected_reciprocal_rank_at(ranked_labels("1 2"), max_rel=2, cutoff=1)
     array([0.25])
     """
-    return expected_reciprocal_rank(cut_at(run, cutoff), max_rel=max_rel)
+    return expected_reciprocal_rank(cut_at(run, cutoff), max_rel=max_rel, stop=stop)
 
 
 def normalized_expected_reciprocal_rank(run: JudgedRun, *, max_rel: int) -> FloatArray:
@@ -158,6 +182,81 @@ def normalized_expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cuto
     """
     best = _expected_reciprocal_rank(run, run.ideal.where(run.ideal.rank <= cutoff), max_rel)
     return ratio(expected_reciprocal_rank(cut_at(run, cutoff), max_rel=max_rel), best)
+
+
+def pfound(run: JudgedRun, *, decay: float = 0.85, gains: GainMap = None) -> FloatArray:
+    """PFound: probability that a reader who goes down the ranking finds a document that contents him.
+
+    Formula
+    -------
+    PFound = sum over ranks i of L(i) · p_i, where L(1) = 1, L(i + 1) = L(i) · (1 - p_i) · decay, and p_i, the
+    probability that the document at rank i contents the reader, is its gain.
+
+    Parameters
+    ----------
+    gains : mapping of int to float
+        The probability for each judgment, from 0 to 1. A judgment that is not listed is its own, which suits 0 and 1;
+        with higher ones 1 - p is below 0 and the value means nothing.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1] if gains are. Empty case: 0.
+
+    References
+    ----------
+    CatBoost 1.2.10, ``PFound``. Gulin, A., Karpovich, P., Raskovalov, D., Segalovich, I. Yandex at ROMIP'2009:
+    Optimization of Ranking Algorithms by Machine Learning Methods. ROMIP 2009.
+
+    Examples
+    --------
+    L(2) = 1 · (1 - 0) · 0.85, and p is 1 there.
+
+    >>> pfound(ranked_labels("0 1 1"))
+    array([0.85])
+    """
+    gain = gain_of(run.hits.rel, gains)
+    query, rank, _ = run.hits.where(gain > 0)
+    stops, chance = gain[gain > 0], powers(decay, rank)
+    values = np.zeros(run.num_queries)
+    passed = np.ones(run.num_queries)
+    for rows in in_rank_order(run, query):
+        here = query[rows]
+        values[here] += passed[here] * stops[rows] * chance[rows]
+        passed[here] *= 1.0 - stops[rows]
+    return values
+
+
+def pfound_at(run: JudgedRun, *, decay: float = 0.85, gains: GainMap = None, cutoff: int) -> FloatArray:
+    """PFound of the first k documents.
+
+    Formula
+    -------
+    PFound@k = sum over ranks i ≤ k of L(i) · p_i, where L(1) = 1, L(i + 1) = L(i) · (1 - p_i) · decay, and p_i is the
+    gain of the document at rank i.
+
+    Parameters
+    ----------
+    gains : mapping of int to float
+        The probability for each judgment, from 0 to 1. A judgment that is not listed is its own, which suits 0 and 1;
+        with higher ones 1 - p is below 0 and the value means nothing.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1] if gains are. Empty case: 0.
+
+    References
+    ----------
+    CatBoost 1.2.10, ``PFound:top=k``. Gulin, A., Karpovich, P., Raskovalov, D., Segalovich, I. Yandex at ROMIP'2009:
+    Optimization of Ranking Algorithms by Machine Learning Methods. ROMIP 2009.
+
+    Examples
+    --------
+    >>> pfound_at(ranked_labels("0 1 1"), cutoff=1)
+    array([0.])
+    """
+    return pfound(cut_at(run, cutoff), decay=decay, gains=gains)
 
 
 def rank_biased_precision_binary(run: JudgedRun, *, p: float = 0.8, level: int = 1) -> FloatArray:
@@ -217,22 +316,24 @@ def rank_biased_precision_binary_at(run: JudgedRun, *, p: float = 0.8, level: in
     return rank_biased_precision_binary(cut_at(run, cutoff), p=p, level=level)
 
 
-def rank_biased_precision_graded(run: JudgedRun, *, p: float = 0.8, max_rel: int) -> FloatArray:
+def rank_biased_precision_graded(
+    run: JudgedRun, *, p: float = 0.8, max_rel: int, scale: str = "max_rel"
+) -> FloatArray:
     """Rank-biased precision of graded judgments, as shares of the top of the scale.
 
     Formula
     -------
-    RBP = (1 - p) · sum over ranks i of (g_i / max_rel) · p^(i-1).
+    RBP = (1 - p) · sum over ranks i of (g_i / max_rel) · p^(i-1), or of g_i · p^(i-1) (``scale=none``).
 
     Returns
     -------
     (Q,) float array
-        In [0, 1]. Empty case: 0.
+        In [0, 1]; with ``scale=none`` up to max_rel. Empty case: 0.
 
     References
     ----------
     Moffat, A., Zobel, J. Rank-Biased Precision for Measurement of Retrieval Effectiveness. ACM TOIS 27(1), 2008.
-    trec_eval's ``rbp`` divides by the highest gain of the query; ranx and trectools do not divide, and go above 1.
+    trec_eval's ``rbp`` divides by the highest gain of the query; ranx (``rbp.95``) and trectools do not divide.
 
     Examples
     --------
@@ -240,23 +341,32 @@ def rank_biased_precision_graded(run: JudgedRun, *, p: float = 0.8, max_rel: int
 
     >>> rank_biased_precision_graded(ranked_labels("1 0 2"), p=0.5, max_rel=2)
     array([0.375])
+
+    (1 - 0.5) · (1 + 2 · 0.5²)
+
+    >>> rank_biased_precision_graded(ranked_labels("1 0 2"), p=0.5, max_rel=2, scale="none")
+    array([0.75])
     """
-    check_scale(run, max_rel)
     query, rank, rel = run.hits.where(run.hits.rel > 0)
+    if scale == "none":
+        return (1.0 - p) * run.sum(query, rel * powers(p, rank))
+    check_scale(run, max_rel)
     return (1.0 - p) * run.sum(query, rel / max_rel * powers(p, rank))
 
 
-def rank_biased_precision_graded_at(run: JudgedRun, *, p: float = 0.8, max_rel: int, cutoff: int) -> FloatArray:
+def rank_biased_precision_graded_at(
+    run: JudgedRun, *, p: float = 0.8, max_rel: int, scale: str = "max_rel", cutoff: int
+) -> FloatArray:
     """Rank-biased precision of the graded judgments of the first k documents.
 
     Formula
     -------
-    RBP@k = (1 - p) · sum over ranks i ≤ k of (g_i / max_rel) · p^(i-1).
+    RBP@k = (1 - p) · sum over ranks i ≤ k of (g_i / max_rel) · p^(i-1), or of g_i · p^(i-1) (``scale=none``).
 
     Returns
     -------
     (Q,) float array
-        In [0, 1]; at most 1 - p^k. Empty case: 0.
+        In [0, 1]; at most 1 - p^k, and max_rel times that with ``scale=none``. Empty case: 0.
 
     References
     ----------
@@ -269,7 +379,7 @@ def rank_biased_precision_graded_at(run: JudgedRun, *, p: float = 0.8, max_rel: 
     >>> rank_biased_precision_graded_at(ranked_labels("1 0 2"), p=0.5, max_rel=2, cutoff=2)
     array([0.25])
     """
-    return rank_biased_precision_graded(cut_at(run, cutoff), p=p, max_rel=max_rel)
+    return rank_biased_precision_graded(cut_at(run, cutoff), p=p, max_rel=max_rel, scale=scale)
 
 
 def rank_biased_residual(run: JudgedRun, *, p: float = 0.8) -> FloatArray:

@@ -197,6 +197,11 @@ def utility(
     -------
     utility = a·(relevant retrieved) + b·(others retrieved) + c·(relevant missed) + d·(others not retrieved).
 
+    Parameters
+    ----------
+    collection_size : int
+        The number of documents in the collection (``-N``); only d needs it.
+
     Returns
     -------
     (Q,) float array

@@ -47,7 +47,7 @@ def check_scale(run: JudgedRun, max_rel: int) -> None:
 
 
 class _Discount(NamedTuple):
-    """By what gains are divided: log2(rank + 1), or as Järvelin and Kekäläinen have it for a base."""
+    """By what gains are divided: log2(rank + 1), the rank, or as Järvelin and Kekäläinen have it for a base."""
 
     kind: str = "log2"
     base: float = 2.0
@@ -57,6 +57,8 @@ class _Discount(NamedTuple):
         # math.log2 is the C library's; NumPy's vector version differs in the last bit at some ranks.
         if self.kind == "jk":
             return 1.0 if rank < self.base else math.log2(rank) / math.log2(self.base)
+        if self.kind == "position":
+            return float(max(rank, 1))
         return math.log2(rank + 1) if rank else 1.0
 
 
@@ -238,6 +240,55 @@ def discounted_cumulated_gain(
     return _cumulated_gain(run, gains, gain, None, _discount_named(discount, base), ties)
 
 
+def discounted_cumulated_gain_at(
+    run: JudgedRun,
+    *,
+    cutoff: int,
+    gains: GainMap = None,
+    gain: str = "linear",
+    discount: str = "log2",
+    base: float = 2.0,
+    ties: str = "ordered",
+) -> FloatArray:
+    """Discounted cumulated gain of the first k documents, as in DCG@10.
+
+    Formula
+    -------
+    DCG@k = sum over ranks i ≤ k of gain(i) / discount(i), where discount(i) = log2(i + 1) unless another is asked for.
+
+    Parameters
+    ----------
+    ties : {"ordered", "average"}
+        Documents with equal scores keep the ranking's order, or each gets the average of 1 / discount over the ranks
+        that they share, with 0 below rank k: the mean over all their orders.
+
+    Returns
+    -------
+    (Q,) float array
+        From 0. Empty case: 0.
+
+    References
+    ----------
+    Järvelin, K., Kekäläinen, J. Cumulated Gain-Based Evaluation of IR Techniques. ACM TOIS 20(4), 2002; the discount
+    log2(i + 1) and the gain 2^g - 1 are those of Burges, C. et al. Learning to Rank Using Gradient Descent. ICML 2005.
+    With ``gain=exp`` ``dcg_burges@k`` of ranx 0.3.21; with ``discount=position`` CatBoost 1.2.10,
+    ``DCG:top=k;denominator=Position``.
+
+    Examples
+    --------
+    2/log2(2): the document at rank 3 is below the cutoff.
+
+    >>> discounted_cumulated_gain_at(ranked_labels("2 0 1"), cutoff=2)
+    array([2.])
+
+    2/1 + 1/3
+
+    >>> discounted_cumulated_gain_at(ranked_labels("2 0 1"), cutoff=3, discount="position")
+    array([2.33333333])
+    """
+    return _cumulated_gain(run, gains, gain, cutoff, _discount_named(discount, base), ties)
+
+
 def ideal_discounted_cumulated_gain(
     run: JudgedRun,
     *,
@@ -376,6 +427,63 @@ def _normalized(
 ) -> FloatArray:
     best = _cumulated(run, _ideal(run, gains, gain, ideal), cutoff, discount)
     return ratio(_cumulated_gain(run, gains, gain, cutoff, discount, ties), best)
+
+
+def average_gain(run: JudgedRun, *, cutoff: int, gains: GainMap = None, gain: str = "linear") -> FloatArray:
+    """Average gain of the first k documents.
+
+    Formula
+    -------
+    AverageGain@k = (sum of the gains at ranks 1..k) / min(k, documents retrieved).
+
+    Returns
+    -------
+    (Q,) float array
+        From 0. Empty case: 0.
+
+    References
+    ----------
+    CatBoost 1.2.10, ``AverageGain:top=k``, which is also called ``QueryAverage:top=k``.
+
+    Examples
+    --------
+    (2 + 0 + 1) / 3
+
+    >>> average_gain(ranked_labels("2 0 1"), cutoff=5)
+    array([1.])
+    """
+    query, rank, gained = _retrieved(run, gains, gain)
+    within = rank <= cutoff
+    return ratio(run.sum(query[within], gained[within]), np.minimum(run.num_ret, cutoff))
+
+
+def average_relevance_position(run: JudgedRun, *, gains: GainMap = None, gain: str = "linear") -> FloatArray:
+    """Average relevance position (ARP): the mean rank of the documents retrieved, weighted by their gains.
+
+    Formula
+    -------
+    ARP = (sum of rank · gain over the documents retrieved) / (sum of their gains). Less is better.
+
+    Returns
+    -------
+    (Q,) float array
+        From 1, or 0 where no document with a gain was retrieved. Empty case: 0.
+
+    References
+    ----------
+    TensorFlow Ranking, metric ``arp``: Pasumarthi, R. K. et al. TF-Ranking: Scalable TensorFlow Library for
+    Learning-to-Rank. KDD 2019. Zhu, M. Recall, Precision and Average Precision. University of Waterloo, 2004, has the
+    average rank of relevant documents.
+
+    Examples
+    --------
+    (1 · 1 + 3 · 2) / (1 + 2)
+
+    >>> average_relevance_position(ranked_labels("1 0 2"))
+    array([2.33333333])
+    """
+    query, rank, gained = _retrieved(run, gains, gain)
+    return ratio(run.sum(query, rank * gained), run.sum(query, gained))
 
 
 def ndcg_averaged_over_relevant(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:

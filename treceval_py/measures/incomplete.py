@@ -11,7 +11,7 @@ SMALL = 0.00001
 """infAP's epsilon, which smooths the estimate of precision above a rank."""
 
 
-def binary_preference(run: JudgedRun, *, level: int = 1) -> FloatArray:
+def binary_preference(run: JudgedRun, *, level: int = 1, negative: str = "unjudged") -> FloatArray:
     """Binary preference (bpref): how rarely judged non-relevant documents are above relevant ones.
 
     Formula
@@ -27,7 +27,7 @@ def binary_preference(run: JudgedRun, *, level: int = 1) -> FloatArray:
     References
     ----------
     trec_eval 10.0, measure ``bpref``. Buckley, C., Voorhees, E. M. Retrieval Evaluation with Incomplete Information.
-    SIGIR 2004.
+    SIGIR 2004. With ``negative=nonrelevant`` ranx 0.3.21, which has no value for a query with N = 0.
 
     Examples
     --------
@@ -35,11 +35,18 @@ def binary_preference(run: JudgedRun, *, level: int = 1) -> FloatArray:
 
     >>> binary_preference(ranked_labels("1 - 0 1"))
     array([0.5])
+
+    N = 2: one of the two is above the second relevant document.
+
+    >>> binary_preference(ranked_labels("1 - -1 1 0"), negative="nonrelevant")
+    array([0.75])
     """
     found = run.found(level)
-    relevant, nonrelevant = run.num_rel(level), run.num_nonrel(level)
+    relevant, nonrelevant, passed = run.num_rel(level), run.num_nonrel(level), found.nonrelevant
+    if negative == "nonrelevant":
+        nonrelevant, passed = run.count(run.ideal.query) - relevant, passed + found.unjudged
     most = np.minimum(nonrelevant, relevant)[found.query]
-    above = np.minimum(found.nonrelevant, relevant[found.query])
+    above = np.minimum(passed, relevant[found.query])
     return ratio(run.sum(found.query, 1.0 - ratio(above, most)), relevant)
 
 

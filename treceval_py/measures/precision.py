@@ -60,12 +60,13 @@ def _share_of_best(run: JudgedRun, level: int, cutoff: int | None, norm: str) ->
     return ratio(_sum_of_precisions(run, level, cutoff), number)
 
 
-def precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
+def precision(run: JudgedRun, *, level: int = 1, cutoff: int, divisor: str = "cutoff") -> FloatArray:
     """Precision: share of the first k documents that are relevant.
 
     Formula
     -------
-    P@k = (relevant documents at ranks 1..k) / k. A shorter ranking counts as filled up with others.
+    P@k = (relevant documents at ranks 1..k) / k. A shorter ranking counts as filled up with others, unless it is
+    divided by min(k, documents retrieved) (``norm=retrieved``).
 
     Returns
     -------
@@ -75,7 +76,8 @@ def precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
     References
     ----------
     trec_eval 10.0, measure ``P``. Cleverdon, C. W. The Cranfield Tests on Index Language Devices. Aslib
-    Proceedings 19(6), 1967.
+    Proceedings 19(6), 1967. With ``norm=retrieved`` ``pre@k`` of XGBoost 3.2.0, ``PrecisionAt:top=k`` of CatBoost
+    1.2.10, and RetrievalPrecision(adaptive_k=True) of torchmetrics 1.9.0.
 
     Examples
     --------
@@ -83,8 +85,14 @@ def precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
 
     >>> precision(ranked_labels("1 0 2 - 0 1"), cutoff=5)
     array([0.4])
+
+    Two of the four that were retrieved.
+
+    >>> precision(ranked_labels("1 0 2 -"), cutoff=5, divisor="retrieved")
+    array([0.5])
     """
-    return _relevant_within(run, level, cutoff) / cutoff
+    found = _relevant_within(run, level, cutoff)
+    return ratio(found, np.minimum(run.num_ret, cutoff)) if divisor == "retrieved" else found / cutoff
 
 
 def recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
@@ -165,6 +173,184 @@ def capped_recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
     array([0.5])
     """
     return relative_precision(run, level=level, cutoff=cutoff)
+
+
+def f1(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
+    """F1: harmonic mean of precision and recall of the first k documents.
+
+    Formula
+    -------
+    F1@k = 2·P@k·R@k / (P@k + R@k) = 2·(relevant documents at ranks 1..k) / (k + R). A shorter ranking counts as filled up
+    with others, which ``set_F`` of a ranking cut at k does not do.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0, also when R = 0.
+
+    References
+    ----------
+    van Rijsbergen, C. J. Information Retrieval, chapter 7. Butterworths 1979. ranx 0.3.21, ``f1@k``.
+
+    Examples
+    --------
+    P@3 = 2/3 and R@3 = 2/5: 2 · 2 / (3 + 5).
+
+    >>> f1(ranked_labels("1 0 2 - 0 1", missed="1 1"), cutoff=3)
+    array([0.5])
+    """
+    return 2 * _relevant_within(run, level, cutoff) / (cutoff + run.num_rel(level))
+
+
+def hits(run: JudgedRun, *, level: int = 1) -> FloatArray:
+    """Number of relevant documents retrieved, averaged over queries.
+
+    Formula
+    -------
+    Hits = relevant documents retrieved. ``num_rel_ret`` is their sum over queries.
+
+    Returns
+    -------
+    (Q,) float array
+        From 0. Empty case: 0.
+
+    References
+    ----------
+    ranx 0.3.21, ``hits``. Elsewhere that name is a hit rate, which is ``success`` here.
+
+    Examples
+    --------
+    >>> hits(ranked_labels("1 - 0 2", missed="2 1"))
+    array([2.])
+    """
+    return run.num_rel_ret(level).astype(np.float64)
+
+
+def hits_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
+    """Number of relevant documents among the first k, averaged over queries.
+
+    Formula
+    -------
+    Hits@k = relevant documents at ranks 1..k.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, k]. Empty case: 0.
+
+    References
+    ----------
+    ranx 0.3.21, ``hits@k``. Elsewhere that name is a hit rate, which is ``success`` here.
+
+    Examples
+    --------
+    >>> hits_at(ranked_labels("1 - 0 2"), cutoff=3)
+    array([1.])
+    """
+    return _relevant_within(run, level, cutoff).astype(np.float64)
+
+
+def mean_precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
+    """Mean precision over the first k ranks, relevant or not.
+
+    Formula
+    -------
+    MeanP@k = (P@1 + P@2 + … + P@k) / k. Average precision (AP@k) takes the ranks of relevant documents only.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    Elliot 0.3.1, measure ``MAP``: Anelli, V. W. et al. Elliot: A Comprehensive and Rigorous Framework for Reproducible
+    Recommender Systems Evaluation. SIGIR 2021.
+
+    Examples
+    --------
+    (1/1 + 1/2 + 2/3) / 3
+
+    >>> mean_precision(ranked_labels("1 0 2"), cutoff=3)
+    array([0.72222222])
+    """
+    found = run.found(level)
+    within = found.rank <= cutoff
+    # A document at rank r is one of those that P@r, P@r+1, …, P@k count: 1/r + 1/(r+1) + … + 1/k, smallest first.
+    inverse = np.concatenate([[np.inf], 1.0 / np.arange(1, cutoff + 1)])
+    shares = np.add.accumulate(inverse[::-1])[::-1]
+    return run.sum(found.query[within], shares[found.rank[within]]) / cutoff
+
+
+def _known_nonrelevant(run: JudgedRun, level: int, collection_size: int) -> IntArray:
+    """Count the documents that are not relevant: those judged so or retrieved without a judgment, or all others. (Q,)."""
+    if collection_size:
+        return np.maximum(collection_size - run.num_rel(level), 0)
+    judged = run.count(run.hits.query[run.hits.rel >= 0])
+    return run.num_nonrel(level) + run.num_ret - judged
+
+
+def fallout(run: JudgedRun, *, level: int = 1, collection_size: int = 0) -> FloatArray:
+    """Fall-out: share of the non-relevant documents that were retrieved.
+
+    Formula
+    -------
+    Fallout = (retrieved, not relevant) / N', where N' = documents of the collection - R if the size of the collection
+    is given, else the documents known to be non-relevant: those judged so, and those retrieved without a judgment.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]; less is better. Empty case: 0, also when no document is known to be non-relevant.
+
+    References
+    ----------
+    Cleverdon, C. W. The Cranfield Tests on Index Language Devices. Aslib Proceedings 19(6), 1967. RetrievalFallOut of
+    torchmetrics 1.9.0 knows the documents retrieved only, and a query without a non-relevant one counts 1 there.
+
+    Examples
+    --------
+    Of the documents known to be non-relevant, at ranks 2 and 3 and one that was missed, two were retrieved.
+
+    >>> fallout(ranked_labels("1 0 - 2", missed="0"))
+    array([0.66666667])
+
+    A collection of 12 documents has 10 others.
+
+    >>> fallout(ranked_labels("1 0 - 2", missed="0"), collection_size=12)
+    array([0.2])
+    """
+    return ratio(run.num_ret - run.num_rel_ret(level), _known_nonrelevant(run, level, collection_size))
+
+
+def fallout_at(run: JudgedRun, *, level: int = 1, cutoff: int, collection_size: int = 0) -> FloatArray:
+    """Fall-out of the first k documents: share of the non-relevant documents that are among them.
+
+    Formula
+    -------
+    Fallout@k = (documents at ranks 1..k that are not relevant) / N', where N' = documents of the collection - R if the
+    size of the collection is given, else the documents known to be non-relevant: those judged so, and those retrieved
+    without a judgment, at any rank.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]; less is better. Empty case: 0, also when no document is known to be non-relevant.
+
+    References
+    ----------
+    Cleverdon, C. W. The Cranfield Tests on Index Language Devices. Aslib Proceedings 19(6), 1967. RetrievalFallOut of
+    torchmetrics 1.9.0 knows the documents retrieved only, and a query without a non-relevant one counts 1 there.
+
+    Examples
+    --------
+    One of the two documents that are not relevant.
+
+    >>> fallout_at(ranked_labels("1 0 2 -"), cutoff=2)
+    array([0.5])
+    """
+    there = np.minimum(run.num_ret, cutoff) - _relevant_within(run, level, cutoff)
+    return ratio(there, _known_nonrelevant(run, level, collection_size))
 
 
 def success(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:

@@ -80,6 +80,55 @@ def set_relative_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
     return ratio(run.num_rel_ret(level), np.minimum(run.num_ret, run.num_rel(level)))
 
 
+def set_success(run: JudgedRun, *, level: int = 1) -> FloatArray:
+    """Whether a relevant document was retrieved.
+
+    Formula
+    -------
+    Success = 1 if a relevant document was retrieved, else 0.
+
+    Returns
+    -------
+    (Q,) float array
+        0 or 1. Empty case: 0.
+
+    References
+    ----------
+    trec_eval 10.0, measure ``success`` with a cutoff below the end. ranx 0.3.21, ``hit_rate``.
+
+    Examples
+    --------
+    >>> set_success(ranked_labels("0 - 1"))
+    array([1.])
+    """
+    return (run.num_rel_ret(level) > 0).astype(np.float64)
+
+
+def set_judged(run: JudgedRun) -> FloatArray:
+    """Share of the documents retrieved that were judged.
+
+    Formula
+    -------
+    Judged = (retrieved, with rel >= 0) / (retrieved).
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]. Empty case: 0.
+
+    References
+    ----------
+    ir_measures 0.4.3, ``Judged`` without a cutoff: MacAvaney, S., Macdonald, C., Ounis, I. Streamlining Evaluation with
+    ir-measures. ECIR 2022. There a negative label is a judgment.
+
+    Examples
+    --------
+    >>> set_judged(ranked_labels("1 - 0 -"))
+    array([0.5])
+    """
+    return ratio(run.count(run.hits.query[run.hits.rel >= 0]), run.num_ret)
+
+
 def set_average_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
     """Average precision of an unordered set: precision times recall.
 

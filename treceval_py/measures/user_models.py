@@ -11,6 +11,7 @@ ranking has the gain 0.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -43,7 +44,7 @@ class _Graded(NamedTuple):
     gain: FloatArray
 
 
-def _graded(run: JudgedRun, max_rel: int, min_rel: int) -> _Graded:
+def _graded(run: JudgedRun, max_rel: int, min_rel: int, gain: str = "linear") -> _Graded:
     if min_rel >= max_rel:
         raise EvaluationError(
             f"the scale of grades ends at max_rel={max_rel}, which is not above min_rel={min_rel}",
@@ -54,9 +55,12 @@ def _graded(run: JudgedRun, max_rel: int, min_rel: int) -> _Graded:
     def make() -> _Graded:
         query, rank, rel = run.hits.where(run.hits.rel > min_rel)
         steps = rel - min_rel
-        return _Graded(query, rank, steps, steps / (max_rel - min_rel))
+        gains = steps / (max_rel - min_rel)
+        if gain == "exp":
+            gains = (np.ldexp(1.0, steps) - 1.0) / (math.ldexp(1.0, max_rel - min_rel) - 1.0)
+        return _Graded(query, rank, steps, gains)
 
-    return run.once(("graded", max_rel, min_rel), make)
+    return run.once(("graded", max_rel, min_rel, gain), make)
 
 
 def _checked(depth: int) -> int:
@@ -175,13 +179,20 @@ def insq(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0,
     return _weighed(run, _graded(run, max_rel, min_rel), _inverse_squares(target, ranks))
 
 
-def scaled_discounted_cumulated_gain(run: JudgedRun, *, max_rel: int, min_rel: int = 0, cutoff: int) -> FloatArray:
+def scaled_discounted_cumulated_gain(
+    run: JudgedRun, *, max_rel: int, min_rel: int = 0, cutoff: int, gain: str = "linear"
+) -> FloatArray:
     """Scaled discounted cumulated gain (SDCG): DCG as a share of that of k documents of the highest grade.
 
     Formula
     -------
     SDCG@k = (sum over ranks i ≤ k of r(i) / log2(i + 1)) / (sum over ranks i ≤ k of 1 / log2(i + 1)). As a model of a
     reader, C(i) = log2(i + 1) / log2(i + 2) above rank k, and 0 there.
+
+    Parameters
+    ----------
+    gain : {"linear", "exp"}
+        Whether r(i) is the place on the scale, or (2^(rel - min_rel) - 1) / (2^(max_rel - min_rel) - 1).
 
     Returns
     -------
@@ -200,9 +211,14 @@ def scaled_discounted_cumulated_gain(run: JudgedRun, *, max_rel: int, min_rel: i
 
     >>> scaled_discounted_cumulated_gain(ranked_labels("1 0"), max_rel=1, cutoff=2)
     array([0.61314719])
+
+    The grade 1 of 2 has the gain (2¹ - 1) / (2² - 1) = 1/3.
+
+    >>> scaled_discounted_cumulated_gain(ranked_labels("1 0"), max_rel=2, cutoff=1, gain="exp")
+    array([0.33333333])
     """
     weights = 1.0 / discounts(np.arange(1, _checked(cutoff) + 1))
-    return _weighed(run, _graded(run, max_rel, min_rel), weights)
+    return _weighed(run, _graded(run, max_rel, min_rel, gain), weights)
 
 
 def bejeweled_player_model(

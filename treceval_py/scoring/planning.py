@@ -42,7 +42,9 @@ class Task(NamedTuple):
     def ranking(self) -> Ranking:
         """How documents are ranked for it."""
         needed = {("ties", "average"), ("steps", "together")} & set(self.resolved.parameters)
-        return self.conventions.ranking(tied=bool(needed))
+        ranking = self.conventions.ranking(tied=bool(needed))
+        needs = self.resolved.family.needs
+        return ranking._replace(**{needs: True}) if needs else ranking
 
 
 class Plan(NamedTuple):
