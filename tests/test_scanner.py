@@ -1467,7 +1467,7 @@ class Query(str):
         documents.update(more)
         return str.__eq__(self, other)
 documents = {"a": 1.0, "b": 1.0}
-_scan.judge_nested({"1": (0, {"a": 1})}, {Query("1"): documents}, False, -1, False)
+_scan.judge_nested({"1": {"a": 1}}, {Query("1"): documents}, False, -1, False)
 """,
     "by the look-up of a document": """
 class Document(str):
@@ -1476,7 +1476,7 @@ class Document(str):
         documents.update(more)
         return str.__eq__(self, other)
 documents = {Document("a"): 1.0, "b": 1.0}
-_scan.judge_nested({"1": (0, {"a": 1, "b": 1})}, {"1": documents}, False, -1, False)
+_scan.judge_nested({"1": {"a": 1, "b": 1}}, {"1": documents}, False, -1, False)
 """,
     # Up to Python 3.11 any allocation may run them.
     "by a finalizer": """
@@ -1494,7 +1494,7 @@ for allocations in range(0, 900, 100):
     Cycle()
     gc.set_threshold(allocations + 1)
     gc.enable()
-    _scan.judge_nested({"1": (0, judgments)}, {"1": documents}, False, -1, False)
+    _scan.judge_nested({"1": judgments}, {"1": documents}, False, -1, False)
     gc.disable()
 """,
 }
@@ -1524,4 +1524,4 @@ def test_ids_with_a_comparison_of_their_own_count_by_their_text() -> None:
 
 def test_numpys_ids_are_plain() -> None:
     run = {np.str_("1"): {np.str_("a"): 1.0}}
-    assert _scan.judge_nested({"1": (0, {"a": 1})}, run, False, -1, False)[-1] == []
+    assert _scan.judge_nested({"1": {"a": 1}}, run, False, -1, False)[-1] == []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from treceval_py._types import AnyArray, IntArray
-from treceval_py.data.ids import Ids, encode
+from treceval_py.data.ids import Ids, decode, encode
 from treceval_py.data.table import Table, frame_column, from_flat, from_nested, integers, taken
 from treceval_py.errors import DataError
 
@@ -31,12 +31,18 @@ class Ideal(NamedTuple):
         The rows of the queries in the order of their bytes.
     query, rank, rel : (D,) int arrays
         The row of the query, the rank from 1 and the judgment, sorted by place in `rows` and rank.
+    place : (D,) int array
+        The place of the query in `rows`.
+    qids : tuple of str, length Q
+        The queries in the order of their bytes.
     """
 
     rows: IntArray
     query: IntArray
     rank: IntArray
     rel: IntArray
+    place: IntArray
+    qids: tuple[str, ...]
 
 
 class Qrels(Table[int]):
@@ -64,10 +70,9 @@ class Qrels(Table[int]):
     2
     """
 
-    __slots__ = ("_by_text", "_ideal", "_judgments", "_pool", "digest", "rels")
+    __slots__ = ("_by_text", "_given", "_ideal", "_judgments", "_pool", "digest", "known", "rels")
 
     _values_are = "rel"
-    _by_text: dict[str, tuple[int, dict[str, int]]] | None
 
     def __init__(self, judgments: Mapping[str, Mapping[str, int]] | None = None) -> None:
         nested = {} if judgments is None else judgments
@@ -76,16 +81,19 @@ class Qrels(Table[int]):
         # The ids of the caller serve for looking up, if they are plain, and so are the labels: text whose bytes and
         # whose comparison nobody can have changed. Copied now, as he may change his dictionary afterwards.
         if docids.buffer.isascii() and _plain(nested.values(), values):
-            self._by_text = {qid: (row, dict(labels)) for row, (qid, labels) in enumerate(nested.items())}
+            self._given = [dict(labels) for labels in nested.values()]
 
     def _set(self, qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, *, name: str) -> None:
         super().__init__(qids, offsets, docids, name=name)
         self.rels = np.ascontiguousarray(rels, dtype=np.int64)
         # Made on first use, once for all the runs that are scored.
         self._judgments: dict[int, dict[bytes, int]] = {}
-        self._by_text = None
+        self._given: list[dict[str, int]] | None = None
+        self._by_text: dict[str, dict[str, int]] | None = None
         self._ideal: Ideal | None = None
         self._pool: frozenset[bytes] | None = None
+        # What measures and judging find out from the judgments alone.
+        self.known: dict[object, Any] = {}
         # The hash of the judgments, which the fingerprints of all results made with them share.
         self.digest: str | None = None
 
@@ -160,10 +168,16 @@ class Qrels(Table[int]):
             self._judgments[row] = found
         return found
 
-    def by_text(self) -> dict[str, tuple[int, dict[str, int]]]:
-        """Return all judgments as ``{qid: (row, {docid: rel})}``, made once."""
+    def by_text(self) -> dict[str, dict[str, int]]:
+        """Return all judgments as ``{qid: {docid: rel}}``, queries in the order of their bytes, made once.
+
+        No look-up in it runs code of the caller's: ids are plainly str.
+        """
         if self._by_text is None:
-            self._by_text = {qid: (row, self[qid]) for row, qid in enumerate(self.qids)}
+            given = self._given or [self[qid] for qid in self.qids]
+            names = [qid if type(qid) is str else decode(encode(qid)) for qid in self.qids]
+            self._by_text = {names[row]: given[row] for row in self.ideal.rows.tolist()}
+            self._given = None
         return self._by_text
 
     @property
@@ -190,9 +204,11 @@ class Qrels(Table[int]):
             query = np.repeat(np.arange(len(qids)), lengths)
             # ~rel falls as rel grows and, unlike -rel, exists for the lowest 64-bit integer.
             order = np.lexsort((~self.rels, place[query]))
+            query = query[order]
             starts = np.cumsum(lengths[rows]) - lengths[rows]
             rank = np.arange(1, len(order) + 1) - np.repeat(starts, lengths[rows])
-            self._ideal = Ideal(rows, query[order], rank, self.rels[order])
+            named = tuple([self.qids[row] for row in rows.tolist()])
+            self._ideal = Ideal(rows, query, rank, self.rels[order], place[query], named)
         return self._ideal
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -127,6 +127,7 @@ class JudgedRun:
     tied: Tied | None = None
     confidence: FloatArray | None = None
     _made: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
+    _known: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def num_queries(self) -> int:
@@ -140,29 +141,36 @@ class JudgedRun:
         made: T = self._made[key]
         return made
 
+    def known(self, key: object, make: Callable[[], T]) -> T:
+        """Return ``make()``, which follows from the judgments alone: all runs that have all their queries share it."""
+        if key not in self._known:
+            self._known[key] = make()
+        found: T = self._known[key]
+        return found
+
     def count(self, hits_query: IntArray) -> IntArray:
         """Count rows by query; ``hits_query`` (N,) holds query rows. Returns (Q,)."""
-        counts: IntArray = np.bincount(hits_query, minlength=self.num_queries).astype(np.int64)
+        counts: IntArray = np.bincount(hits_query, minlength=self.num_queries).astype(np.int64, copy=False)
         return counts
 
     def sum(self, hits_query: IntArray, values: FloatArray) -> FloatArray:
         """Add values (N,) by query, one after the other in their order, as a C loop does. Returns (Q,)."""
         # np.add.reduceat and np.sum add pairwise and differ in the last bits; reduceat is wrong for empty queries.
-        totals: FloatArray = np.bincount(hits_query, weights=values, minlength=self.num_queries).astype(np.float64)
+        totals: FloatArray = np.bincount(hits_query, weights=values, minlength=self.num_queries).astype(np.float64, copy=False)
         return totals
 
     def num_rel(self, level: int) -> IntArray:
         """Count the relevant documents of each query, retrieved or not. Returns (Q,)."""
-        made, key = self._made, ("num_rel", level)
-        if key not in made:
-            made[key] = self.count(self.ideal.query[self.ideal.rel >= max(level, 0)])
-        found: IntArray = made[key]
+        known, key = self._known, ("num_rel", level)
+        if key not in known:
+            known[key] = self.count(self.ideal.query[self.ideal.rel >= max(level, 0)])
+        found: IntArray = known[key]
         return found
 
     def num_nonrel(self, level: int) -> IntArray:
         """Count the documents judged not relevant of each query, retrieved or not. Returns (Q,)."""
         rel = self.ideal.rel
-        return self.once(("num_nonrel", level), lambda: self.count(self.ideal.query[(rel >= 0) & (rel < level)]))
+        return self.known(("num_nonrel", level), lambda: self.count(self.ideal.query[(rel >= 0) & (rel < level)]))
 
     def num_rel_ret(self, level: int) -> IntArray:
         """Count the relevant documents retrieved for each query. Returns (Q,)."""

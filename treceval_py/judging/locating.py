@@ -46,7 +46,6 @@ __all__ = [
     "judge_by",
     "judge_groups",
     "locate",
-    "locate_nested",
     "missing_queries",
 ]
 
@@ -154,11 +153,54 @@ def judge_by(
     qrels: Qrels, run: Run | Mapping[str, Mapping[str, float]], ranking: Ranking, *, complete: bool
 ) -> JudgedRun:
     """Find the judged documents of a run by a ranking; otherwise as `judge`."""
-    if isinstance(run, Run):
-        tag, located = run.tag, locate(qrels, run, ranking)
-    else:
-        tag, located = DEFAULT_TAG, locate_nested(qrels, run, ranking)
-    return assemble(qrels, [located], complete=complete, tag=tag, known=ranking.known)
+    compiled, limit = scanner(), _limit_if_plain(ranking)
+    if compiled is None or limit is None or isinstance(run, Run) or not isinstance(run, Mapping):
+        table = run if isinstance(run, Run) else Run(run)
+        located = locate(qrels, table, ranking)
+        return assemble(qrels, [located], complete=complete, tag=table.tag, known=ranking.known)
+    hits, num_ret, left = compiled.judge_nested(
+        *(qrels.by_text(), run, ranking.score_type == FLOAT32, limit, ranking.judged_only)
+    )
+    # What is not plain (other types, other alphabets, long lists of hits) is made a table.
+    rest = locate(qrels, Run({qid: run[qid] for qid in left}), ranking) if left else None
+    return in_order(qrels, hits, num_ret, rest, complete=complete, known=ranking.known)
+
+
+def in_order(
+    qrels: Qrels,
+    hits: IntArray,
+    num_ret: IntArray,
+    rest: Located | None = None,
+    *,
+    complete: bool,
+    known: str = "all",
+) -> JudgedRun:
+    """Make the judged run of hits that are in the order of queries and ranks.
+
+    Parameters
+    ----------
+    qrels : Qrels
+        The judgments.
+    hits : (3, H) int array
+        Query, rank and rel; a query is its place in `Ideal.rows`.
+    num_ret : (Q,) int array
+        The documents of each judged query that count; negative where the run lacks it.
+    rest : Located, optional
+        Other queries.
+    complete, known
+        As of `assemble`.
+    """
+    if rest is None and known == "all":
+        if complete:
+            num_ret = np.maximum(num_ret, 0)
+        if num_ret.min(initial=0) >= 0:
+            ideal = qrels.ideal
+            best = Hits(ideal.place, ideal.rank, ideal.rel)
+            return JudgedRun(ideal.qids, Hits(*hits), best, num_ret, DEFAULT_TAG, None, None, {}, qrels.known)
+    rows = qrels.ideal.rows
+    found = Located(np.where(num_ret >= 0, rows, -1), Hits(rows[hits[0]], hits[1], hits[2]), num_ret)
+    parts = [found] if rest is None else [found, rest]
+    return assemble(qrels, parts, complete=complete, tag=DEFAULT_TAG, known=known)
 
 
 def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str, known: str = "all") -> JudgedRun:
@@ -199,16 +241,18 @@ def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str
         order = np.argsort(query, kind="stable")
         hits, query = Hits(query[order], hits.rank[order], hits.rel[order]), query[order]
         tied = None if tied is None else tied.where(order)
+    hits = Hits(query, hits.rank, hits.rel)
+    sure = None if sure is None else sure[rows]
+    if len(rows) == queries and known == "all":
+        best = Hits(ideal.place, ideal.rank, ideal.rel)
+        return JudgedRun(ideal.qids, hits, best, num_ret[rows], tag, tied, sure, {}, qrels.known)
     if known == "retrieved":
         best = _best_of_retrieved(parts, place)
-    elif len(rows) < queries:
+    else:
         kept = there[ideal.query]
         best = Hits(place[ideal.query[kept]], ideal.rank[kept], ideal.rel[kept])
-    else:
-        best = Hits(place[ideal.query], ideal.rank, ideal.rel)
     qids = tuple([qrels.qids[row] for row in rows.tolist()])
-    sure = None if sure is None else sure[rows]
-    return JudgedRun(qids, Hits(query, hits.rank, hits.rel), best, num_ret[rows], tag, tied, sure)
+    return JudgedRun(qids, hits, best, num_ret[rows], tag, tied, sure)
 
 
 def _confidence_of(parts: Sequence[Located], queries: int) -> FloatArray | None:
@@ -373,29 +417,6 @@ def _located(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> Locate
         rank, rel, num_ret[query] = _judge_documents(docids, scores, qrels.judgments(row), limit, ranking.judged_only)
         tables.append(Hits(np.full(len(rank), row, dtype=np.int64), rank, rel))
     return Located(rows, Hits.concatenate(tables), num_ret)
-
-
-def locate_nested(qrels: Qrels, run: Mapping[str, Mapping[str, float]], ranking: Ranking = PLAIN) -> Located:
-    """Find the ranks of the judged documents of ``{qid: {docid: score}}``, without a table of all documents.
-
-    Errors as for `judge`.
-    """
-    compiled, limit = scanner(), _limit_if_plain(ranking)
-    if compiled is None or not isinstance(run, Mapping) or limit is None:
-        return locate(qrels, Run(run), ranking)
-    *hits, rows, num_ret, left = compiled.judge_nested(
-        *(qrels.by_text(), run, ranking.score_type == FLOAT32, limit, ranking.judged_only)
-    )
-    located = Located(rows, Hits(*hits), num_ret)
-    if not left:
-        return located
-    # What is not plain (other types, other alphabets, long lists of hits) is made a table.
-    rest = locate(qrels, Run({qid: run[qid] for qid in left}), ranking)
-    return Located(
-        np.concatenate([located.rows, rest.rows]),
-        Hits.concatenate([located.hits, rest.hits]),
-        np.concatenate([located.num_ret, rest.num_ret]),
-    )
 
 
 @lru_cache(maxsize=64)

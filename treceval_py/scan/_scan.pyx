@@ -937,69 +937,287 @@ def judge(
     return query[:used], ranks[:used], judgments[:used], num_ret, twice
 
 
-# -- dictionaries to judged documents ------------------------------------------------------------------------------
+# -- dictionaries and arrays to judged documents -------------------------------------------------------------------
+
+cdef extern from *:
+    """
+    /* What the limited API lacks. */
+    #ifdef Py_LIMITED_API
+    #define FLOAT_OF PyFloat_AsDouble
+    #else
+    #define FLOAT_OF PyFloat_AS_DOUBLE
+    #endif
+
+    /* Whether a text is what its bytes in UTF-8 say, which no surrogate is. */
+    static inline int has_bytes(PyObject *text) {
+        Py_ssize_t size;
+    #ifndef Py_LIMITED_API
+        if (PyUnicode_CheckExact(text) && PyUnicode_IS_ASCII(text)) return 1;
+    #endif
+        if (PyUnicode_AsUTF8AndSize(text, &size) != NULL) return 1;
+        PyErr_Clear();
+        return 0;
+    }
+
+    /* In plain C, as compilers then compare several scores at once. */
+    static inline int64_t count_above(const double *scores, int64_t count, double score, int64_t *equal) {
+        int64_t above = 0, same = 0, each;
+        for (each = 0; each < count; each++) {
+            above += scores[each] > score;
+            same += scores[each] == score;
+        }
+        *equal = same;
+        return above;
+    }
+    """
+    double FLOAT_OF(PyObject *number)
+    bint has_bytes(PyObject *text)
+    int64_t count_above(const double *scores, int64_t count, double score, int64_t *equal) noexcept nogil
 
 cdef extern from "Python.h":
-    bint PyFloat_Check(object)
-    double PyFloat_AS_DOUBLE(object)
-    uint32_t PyUnicode_MAX_CHAR_VALUE(object)
+    ctypedef struct PyObject
+    void *Py_TYPE(PyObject *given)
+    bint PyUnicode_CheckExact(PyObject *given)
+    bint PyLong_CheckExact(PyObject *given)
+    bint PyDict_CheckExact(PyObject *given)
+    bint PyFloat_Check(PyObject *given)
+    double PyLong_AsDouble(PyObject *number)
+    int64_t PyLong_AsLongLong(PyObject *number)
+    PyObject *PyErr_Occurred()
+    void PyErr_Clear()
+    int PyUnicode_Compare(PyObject *one, PyObject *other)
+    bint PyDict_Next(PyObject *given, Py_ssize_t *position, PyObject **key, PyObject **value)
+    PyObject *PyDict_GetItemWithError(PyObject *given, PyObject *key)
+    Py_ssize_t PyDict_Size(PyObject *given)
 
-cdef int64_t EXACT_INTEGER = 2**53
+cdef double EXACT_INTEGER = 2.0**53
 
 cdef object NUMPY_TEXT = np.str_
-
-
-cdef inline bint plain_text(object given) noexcept:
-    """Tell whether looking up an id runs no code of the caller's, which could change the dictionary meanwhile."""
-    return type(given) is str or type(given) is NUMPY_TEXT
-
 
 cdef enum:
     MOST_COMPARISONS = 1000000  # beyond, sorting is faster than comparing all hits with all documents
 
 
-cdef int64_t nested_query(dict documents, dict judgments, bint narrow, double *scores, list found) except -2:
-    """Find the judged documents of a query: (documents above, rel), sorted. Returns -1 where it is not plain."""
-    cdef int64_t count = 0, higher, equal, each, larger
-    cdef double score
-    cdef bint ties
-    for docid, value in documents.items():
-        if not plain_text(docid) or PyUnicode_MAX_CHAR_VALUE(docid) >= 0xD800:
-            return -1
-        if PyFloat_Check(value):
-            score = PyFloat_AS_DOUBLE(value)
-        elif type(value) is int and -EXACT_INTEGER <= value <= EXACT_INTEGER:
-            score = value
-        else:
-            return -1
-        if score != score:
-            return -1
-        scores[count] = <double><float>score if narrow else score
-        count += 1
-    if len(judgments) <= count:
-        hits = [docid for docid in judgments if docid in documents]
-    else:
-        hits = [docid for docid in documents if docid in judgments]
-    if len(hits) * count > MOST_COMPARISONS:
-        return -1
-    for docid in hits:
-        score = documents[docid]
-        if narrow:
-            score = <double><float>score
-        higher = equal = 0
-        for each in range(count):
-            higher += scores[each] > score
-            equal += scores[each] == score
+cdef struct Sought:
+    double score
+    int64_t name
+    int64_t rel
+
+cdef struct Lists:
+    double *scores  # of the documents of a query
+    int64_t *names  # their ids: addresses of Python texts, or whole numbers
+    int64_t *order  # which of the documents that were sought is at a rank; negative for none of them
+    int64_t room
+    int64_t count
+    bint descending
+    bint texts
+    Sought *sought
+    int64_t sought_room
+    int64_t *hits  # three columns of hits_room: query, rank and rel of all hits so far
+    int64_t hits_room
+    int64_t used
+
+
+cdef void release(Lists *by) noexcept nogil:
+    free(by.scores)
+    free(by.names)
+    free(by.order)
+    free(by.sought)
+    free(by.hits)
+
+
+cdef bint make_lists(Lists *by, int64_t documents, int64_t judgments) noexcept nogil:
+    """See to it that a query of so many documents and judgments has room; False without memory."""
+    cdef int64_t room = min(documents, judgments)
+    cdef int64_t *wider
+    if documents > by.room or by.scores == NULL:
+        free(by.scores)
+        free(by.names)
+        free(by.order)
+        by.room = 2 * documents + 16
+        by.scores = <double *>malloc(by.room * sizeof(double))
+        by.names = <int64_t *>malloc(by.room * sizeof(int64_t))
+        by.order = <int64_t *>malloc(by.room * sizeof(int64_t))
+        if by.scores == NULL or by.names == NULL or by.order == NULL:
+            return False
+    if room > by.sought_room or by.sought == NULL:
+        free(by.sought)
+        by.sought_room = 2 * room + 16
+        by.sought = <Sought *>malloc(by.sought_room * sizeof(Sought))
+        if by.sought == NULL:
+            return False
+    if by.used + room > by.hits_room or by.hits == NULL:
+        room += 2 * by.hits_room + 64
+        wider = <int64_t *>malloc(3 * room * sizeof(int64_t))
+        if wider == NULL:
+            return False
+        if by.used:
+            memcpy(wider, by.hits, by.used * sizeof(int64_t))
+            memcpy(wider + room, by.hits + by.hits_room, by.used * sizeof(int64_t))
+            memcpy(wider + 2 * room, by.hits + 2 * by.hits_room, by.used * sizeof(int64_t))
+        free(by.hits)
+        by.hits = wider
+        by.hits_room = room
+    by.count = 0
+    by.descending = True
+    return True
+
+
+cdef inline void listed(Lists *by, double score, int64_t name) noexcept nogil:
+    """Add a document to the list of a query."""
+    if by.count and not score < by.scores[by.count - 1]:
+        by.descending = False
+    by.scores[by.count] = score
+    by.names[by.count] = name
+    by.count += 1
+
+
+cdef inline bint written_later(uint64_t one, uint64_t other) noexcept nogil:
+    """Tell whether a whole number comes after another in the order of their digits as text."""
+    cdef uint64_t size = 1, other_size = 1, shift = 1
+    while one // size >= 10:
+        size *= 10
+    while other // other_size >= 10:
+        other_size *= 10
+    if size == other_size:
+        return one > other
+    if size > other_size:
+        shift = size // other_size
+        return one // shift >= other  # of texts that begin alike the longer one comes later
+    shift = other_size // size
+    return one > other // shift
+
+
+cdef inline bint later(const Lists *by, int64_t one, int64_t other) noexcept:
+    # Without surrogates the order of text is that of its bytes.
+    if by.texts:
+        return PyUnicode_Compare(<PyObject *>one, <PyObject *>other) > 0
+    return written_later(one, other)
+
+
+cdef int64_t rank_sought(Lists *by, int64_t sought, int64_t query, int64_t depth, bint judged_only) noexcept:
+    """Add the documents that were sought to the hits, in the order of their ranks; return how many documents count.
+
+    Of documents with equal scores the larger id stands first.
+    """
+    cdef int64_t each, other, above, equal, low, high, rank = 0, count = by.count
+    cdef Sought *hit
+    for each in range(count):
+        by.order[each] = -1
+    for each in range(sought):
+        hit = &by.sought[each]
+        if by.descending:
+            low = 0
+            high = count - 1
+            while low < high:
+                above = (low + high) >> 1
+                if by.scores[above] > hit.score:
+                    low = above + 1
+                else:
+                    high = above
+            by.order[low] = each
+            continue
+        above = count_above(by.scores, count, hit.score, &equal)
         if equal > 1:
-            # Of tied documents the larger id stands first. Without surrogates the order of text is that of its bytes.
-            each = 0
-            for other in documents:
-                # The lookups above may have run finalizers, which may have added documents.
-                if each < count and scores[each] == score and other > docid:
-                    higher += 1
-                each += 1
-        found.append((higher, judgments[docid]))
-    found.sort()
+            for other in range(count):
+                if by.scores[other] == hit.score and later(by, by.names[other], hit.name):
+                    above += 1
+        by.order[above] = each
+    if 0 <= depth < count:
+        count = depth
+    for each in range(count):
+        if by.order[each] < 0:
+            continue
+        hit = &by.sought[by.order[each]]
+        if judged_only and hit.rel < 0:
+            continue
+        rank += 1
+        by.hits[by.used] = query
+        by.hits[by.hits_room + by.used] = rank if judged_only else each + 1
+        by.hits[2 * by.hits_room + by.used] = hit.rel
+        by.used += 1
+    return rank if judged_only else count
+
+
+cdef object columns_of(Lists *by):
+    """Return all hits as an array (3, H)."""
+    hits = np.empty((3, by.used), dtype=np.int64)
+    cdef int64_t[:, ::1] view = hits
+    cdef int64_t column
+    if by.used:
+        for column in range(3):
+            memcpy(&view[column, 0], by.hits + column * by.hits_room, by.used * sizeof(int64_t))
+    return hits
+
+
+cdef inline bint plain_text(PyObject *given) noexcept:
+    """Tell whether looking up an id runs no code of the caller's, which could change the dictionary meanwhile."""
+    return PyUnicode_CheckExact(given) or <PyObject *>Py_TYPE(given) == <PyObject *>NUMPY_TEXT
+
+
+cdef inline bint plain_number(PyObject *given, bint narrow, double *value) noexcept:
+    """Find the score of a float, or of a whole number that a float holds exactly; False for others and for NaN."""
+    if PyFloat_Check(given):
+        value[0] = FLOAT_OF(given)
+    elif PyLong_CheckExact(given):
+        value[0] = PyLong_AsDouble(given)
+        if PyErr_Occurred() != NULL:
+            PyErr_Clear()
+            return False
+        if not -EXACT_INTEGER <= value[0] <= EXACT_INTEGER:
+            return False
+    else:
+        return False
+    if narrow:
+        value[0] = <double><float>value[0]
+    return value[0] == value[0]
+
+
+cdef int64_t list_documents(Lists *by, PyObject *documents, bint narrow) noexcept:
+    """Take over the documents of a query; -1 where they are not plain."""
+    cdef Py_ssize_t position = 0
+    cdef PyObject *docid
+    cdef PyObject *value
+    cdef double score
+    # Nothing here or in the look-ups below makes an object, so that no code of the caller's can run in between.
+    while PyDict_Next(documents, &position, &docid, &value):
+        if by.count == by.room or not plain_text(docid) or not has_bytes(docid):
+            return -1
+        if not plain_number(value, narrow, &score):
+            return -1
+        listed(by, score, <int64_t>docid)
+    return by.count
+
+
+cdef int64_t seek(Lists *by, PyObject *documents, PyObject *labels, bint narrow) noexcept:
+    """Find the judged documents of a query; return how many there are, or -1 where they are not plain."""
+    cdef Py_ssize_t position = 0
+    cdef PyObject *docid
+    cdef PyObject *value
+    cdef PyObject *found
+    cdef int64_t count = 0
+    cdef Sought *hit
+    cdef bint fewer = PyDict_Size(labels) <= by.count
+    while PyDict_Next(labels if fewer else documents, &position, &docid, &value):
+        found = PyDict_GetItemWithError(documents if fewer else labels, docid)
+        if found == NULL:
+            if PyErr_Occurred() != NULL:
+                PyErr_Clear()
+                return -1
+            continue
+        if count == by.sought_room or by.used + count == by.hits_room:
+            return -1
+        hit = &by.sought[count]
+        if not plain_number(found if fewer else value, narrow, &hit.score):
+            return -1
+        hit.name = <int64_t>docid
+        hit.rel = PyLong_AsLongLong(value if fewer else found)
+        if hit.rel == -1 and PyErr_Occurred() != NULL:
+            PyErr_Clear()
+            return -1
+        count += 1
+    if not by.descending and count * by.count > MOST_COMPARISONS:
+        return -1
     return count
 
 
@@ -1008,8 +1226,8 @@ def judge_nested(dict judgments, run, bint narrow, int64_t depth, bint judged_on
 
     Parameters
     ----------
-    judgments : dict
-        ``{qid: (row, {docid: rel})}``.
+    judgments : dict of length Q
+        ``{qid: {docid: rel}}``, with ids that are plainly str.
     run : mapping
         The run.
     narrow, depth, judged_only
@@ -1017,61 +1235,75 @@ def judge_nested(dict judgments, run, bint narrow, int64_t depth, bint judged_on
 
     Returns
     -------
-    query, rank, rel : (H,) int arrays
-        The hits, sorted by query of the run and rank; ``query`` is the row of the judgments.
-    rows, num_ret : (Q,) int arrays
-        The row of each query of the run, negative without judgments, and how many documents of it count.
+    hits : (3, H) int array
+        Query, rank and rel of the hits, sorted by query and rank; a query is its place in `judgments`.
+    num_ret : (Q,) int array
+        How many documents of each query count; negative where the run lacks it.
     left : list of str
-        The queries that are not among these because something about them is not plain.
+        The queries of the run that are not among these because something about them is not plain, in the run's order.
     """
-    cdef list queries = [], ranks = [], rels = [], rows = [], retrieved = [], left = [], found
-    cdef int64_t count, rank, room = 0, row
-    cdef double *scores = NULL
-    cdef tuple entry
+    cdef Py_ssize_t position = 0
+    cdef PyObject *qid
+    cdef PyObject *labels
+    cdef PyObject *documents
+    cdef int64_t place = 0, met = 0, count
+    cdef dict queries
+    cdef set left = set()
+    # Look-ups of queries run no code of the caller's either.
+    if type(run) is dict and all_plain(<PyObject *>run):
+        queries = run
+    else:
+        queries = dict(run.items())
+        left.update([each for each in queries if not plain_text(<PyObject *>each)])
+        queries = {each: queries[each] for each in queries if each not in left}
+    num_ret = np.empty(len(judgments), dtype=np.int64)
+    cdef int64_t[::1] retrieved = num_ret
+    cdef Lists by = Lists(NULL, NULL, NULL, 0, 0, True, True, NULL, 0, NULL, 0, 0)
     try:
-        for qid, documents in run.items():
-            if type(documents) is not dict or not plain_text(qid):
-                left.append(qid)
-                continue
-            entry = judgments.get(qid, (-1, {}))
-            row = entry[0]
-            found = []
-            # From here to the end of copying the scores nothing can change the dictionary.
-            if len(documents) > room:
-                free(scores)
-                room = 2 * len(documents)
-                scores = <double *>malloc(room * sizeof(double))
-                if scores == NULL:
-                    room = 0
-                    raise MemoryError
-            count = nested_query(documents, entry[1], narrow, scores, found)
-            if count < 0:
-                left.append(qid)
-                continue
-            if 0 <= depth < count:
-                count = depth
-            rank = 0
-            for above, rel in found:
-                if above >= count:
-                    break
-                if judged_only:
-                    if rel < 0:
-                        continue
-                    rank += 1
-                else:
-                    rank = above + 1
-                queries.append(row)
-                ranks.append(rank)
-                rels.append(rel)
-            rows.append(row)
-            retrieved.append(rank if judged_only else count)
+        while PyDict_Next(<PyObject *>judgments, &position, &qid, &labels):
+            count = -1
+            documents = PyDict_GetItemWithError(<PyObject *>queries, qid)
+            if documents != NULL:
+                met += 1
+                count = nested_query(&by, documents, labels, place, narrow, depth, judged_only)
+                if count < 0:
+                    left.add(<object>qid)
+            retrieved[place] = count
+            place += 1
+        if met < len(queries):
+            for each, value in queries.items():
+                if each not in judgments and nested_query(&by, <PyObject *>value, NULL, 0, narrow, depth, False) < 0:
+                    left.add(each)
+        hits = columns_of(&by)
     finally:
-        free(scores)
-    return (
-        np.array(queries, dtype=np.int64),
-        np.array(ranks, dtype=np.int64),
-        np.array(rels, dtype=np.int64),
-        np.array(rows, dtype=np.int64),
-        np.array(retrieved, dtype=np.int64),
-        left,
-    )
+        release(&by)
+    return hits, num_ret, [each for each in run if each in left] if left else []
+
+
+cdef bint all_plain(PyObject *queries) noexcept:
+    cdef Py_ssize_t position = 0
+    cdef PyObject *qid
+    cdef PyObject *value
+    while PyDict_Next(queries, &position, &qid, &value):
+        if not plain_text(qid):
+            return False
+    return True
+
+
+cdef int64_t nested_query(
+    Lists *by, PyObject *documents, PyObject *labels, int64_t place, bint narrow, int64_t depth, bint judged_only
+) except -2:
+    """Judge a query, without labels only look at it; return how many documents count, or -1 where it is not plain."""
+    cdef int64_t sought = 0
+    if not PyDict_CheckExact(documents):
+        return -1
+    if not make_lists(by, PyDict_Size(documents), PyDict_Size(labels) if labels != NULL else 0):
+        raise MemoryError
+    if list_documents(by, documents, narrow) < 0:
+        return -1
+    if labels == NULL:
+        return 0
+    sought = seek(by, documents, labels, narrow)
+    if sought < 0:
+        return -1
+    return rank_sought(by, sought, place, depth, judged_only)
