@@ -57,7 +57,8 @@ def said(text: str, *arguments: Any, **options: Any) -> tuple[str, str]:
 
 def is_ours(row: Row) -> bool:
     """Tell whether trec_eval-10 gives a row's number too, up to its fourth decimal."""
-    mean = te.evaluate(*MESSY, [row["measure"]]).mean[row["measure"]]
+    qrels, run = MESSY
+    mean = te.Evaluator(qrels, te.Scoring([row["measure"]])).scored(run).mean[row["measure"]]
     return abs(mean - row["value"]) < 2e-4
 
 

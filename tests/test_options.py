@@ -199,7 +199,8 @@ class Case(NamedTuple):
 
 
 def signature(measure: str, **options: Any) -> str:
-    (found,) = te.evaluate(QRELS, RUNS["r0"], measure, **options).signatures.values()
+    evaluator = te.Evaluator(QRELS, te.Scoring(measure, **options))
+    (found,) = evaluator.scored(RUNS["r0"]).signatures.values()
     return found.short
 
 

@@ -576,7 +576,7 @@ def test_control_characters_of_a_signature_are_shown(folder: Path) -> None:
 
 
 def results_of(qrels: Any = QRELS, measure: str = "nDCG@10", **options: Any) -> te.Results:
-    return replace(te.evaluate(qrels, RUN, [measure], **options), run_name="mine", _rows={})
+    return replace(te.Evaluator(qrels, te.Scoring([measure], **options)).scored(RUN), run_name="mine", _rows={})
 
 
 DIFFERENT: list[tuple[str, te.Results, te.Results, str]] = [

@@ -20,7 +20,7 @@ _MODULES = {
     "treceval_py.data.preferences": "Preference Preferences",
     "treceval_py.data.qrels": "Qrels",
     "treceval_py.data.run": "Run",
-    "treceval_py.errors": "DataError EvaluationError InputError MeasureError OutputError "
+    "treceval_py.errors": "DataError EvaluationError InputError MeasureError MissingQueriesWarning OutputError "
     "RunnerError TrecevalError TrecevalWarning UnknownMeasureError",
     "treceval_py.explaining": "Explanation arithmetic explain",
     "treceval_py.grading": "grade grade_one",

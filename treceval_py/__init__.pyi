@@ -15,6 +15,7 @@ from treceval_py.errors import DataError as DataError
 from treceval_py.errors import EvaluationError as EvaluationError
 from treceval_py.errors import InputError as InputError
 from treceval_py.errors import MeasureError as MeasureError
+from treceval_py.errors import MissingQueriesWarning as MissingQueriesWarning
 from treceval_py.errors import OutputError as OutputError
 from treceval_py.errors import RunnerError as RunnerError
 from treceval_py.errors import TrecevalError as TrecevalError

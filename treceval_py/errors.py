@@ -12,6 +12,7 @@ __all__ = [
     "EvaluationError",
     "InputError",
     "MeasureError",
+    "MissingQueriesWarning",
     "OutputError",
     "RepeatedDocumentError",
     "RunnerError",
@@ -110,3 +111,7 @@ class RunnerError(TrecevalError, ValueError):
 
 class TrecevalWarning(UserWarning):
     """Something that a caller should know and that stops nothing, such as queries that a mean leaves out."""
+
+
+class MissingQueriesWarning(TrecevalWarning):
+    """Judged queries that the run lacks, and that an average leaves out."""

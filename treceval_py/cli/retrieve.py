@@ -347,7 +347,8 @@ def _print_scores(
     """Score the run that was written, if there are judgments."""
     from treceval_py.measures import in_print_order, parse_measures
     from treceval_py.rendering.tables import Style
-    from treceval_py.scoring.evaluation import evaluate
+    from treceval_py.scoring.evaluation import Evaluator
+    from treceval_py.scoring.planning import Reading, Scoring
     from treceval_py.scoring.profiles import DEFAULT_MEASURES
     from treceval_py.scoring.show import Options, about, results_text
 
@@ -365,6 +366,7 @@ def _print_scores(
     asked = {qid for qid, _ in collection.queries}
     # A query that was asked and found nothing counts; one that was not asked does not.
     complete = set(collection.qrels) <= asked
-    results = evaluate(collection.qrels, output, wanted, profile=profile, complete=complete, run_format="trec_results")
+    scoring = Scoring(wanted, profile, complete=complete)
+    results = Evaluator(collection.qrels, scoring, Reading("trec_results")).scored(output)
     put(results_text([results], "trec", Options(), Style()), None)
     note(*about(results))

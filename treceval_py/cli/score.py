@@ -141,7 +141,7 @@ def score(
         watch = None if bar is None else bar.watch
         evaluator = None if qrels is None else Evaluator(qrels, scoring, reading)
         for file in files:
-            results = _of_judged_ranking(file, scoring, reading) if evaluator is None else evaluator.score(file, watch)
+            results = _of_judged_ranking(file, scoring, reading) if evaluator is None else evaluator.scored(file, watch)
             scored.append(results if table is None else results.standardise(table))
             if bar is not None:
                 bar.next()
@@ -179,4 +179,4 @@ def _of_judged_ranking(file: str, scoring: Scoring, reading: Reading) -> Results
     from treceval_py.io.judged_ranking import read_judged_ranking
 
     qrels, run = read_judged_ranking(file, reading.threads)
-    return Evaluator(qrels, scoring).score(run)
+    return Evaluator(qrels, scoring).scored(run)

@@ -135,7 +135,7 @@ def gather(
             raise EvaluationError("scoring runs needs judgments", "Give qrels, or results instead of runs.")
         if isinstance(each, (Results, Scored)):
             raise AssertionError("results are not scored again")
-        results = evaluator.score(each, watch)
+        results = evaluator.scored(each, watch)
         # A signature names its measure in full, and the saved results as they were asked for.
         names_of = tuple(name if isinstance(name, str) else name.name for name in chosen)
         entries.append(_Entry(scored_of(results, "")._replace(measures=names_of), each, results))

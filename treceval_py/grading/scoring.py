@@ -162,7 +162,7 @@ class AssignmentScorer:
                 evaluator, qrels = Evaluator(own, scoring), own
         else:
             run = evaluator.table(source)
-        return Scored(source.name, kind, profile, qrels, run, evaluator.score(run), own)
+        return Scored(source.name, kind, profile, qrels, run, evaluator.scored(run), own)
 
 
 def against(scored: Scored, baseline: Scored, measure: str) -> AgainstBaseline | None:

@@ -10,11 +10,12 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from treceval_py.rendering.style import Style
+
 if TYPE_CHECKING:
-    from treceval_py.rendering.style import Style
     from treceval_py.rendering.tables import Document
 
-__all__ = ["FORMATS", "render"]
+__all__ = ["FORMATS", "render", "text_of"]
 
 _FIRST = ("table", "csv", "tsv", "json", "markdown", "latex", "html")
 
@@ -52,3 +53,22 @@ def render(document: Document, format: str, style: Style) -> str:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
     text: str = import_module(f"treceval_py.rendering.formats.{format}").draw(document, style)
     return text
+
+
+def text_of(found: object, format: str, style: Style | None = None) -> str:
+    """Return an object in a format, as the command that makes it prints it.
+
+    Parameters
+    ----------
+    found : object
+        Results, a board and so on. The package of its class has a module `show` with ``document_of(found, style)``,
+        which is found by its name, as formats are: it imports the class.
+    format : str
+        One of `FORMATS`.
+    style : Style, optional
+        How it is drawn. Default: four decimals for people, and all digits for programs.
+    """
+    kind = next(each for each in type(found).__mro__ if each.__module__.startswith(f"{__package__.split('.')[0]}."))
+    style = style or Style()
+    document = import_module(f"{'.'.join(kind.__module__.split('.')[:2])}.show").document_of(found, style)
+    return render(document, format, style)

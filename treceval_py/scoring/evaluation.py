@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, TypeAlias
@@ -11,12 +12,12 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, Source
 from treceval_py.data.groups import JudgmentGroups
-from treceval_py.data.ids import first_of
+from treceval_py.data.ids import encode, first_of, shortened
 from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import RankContradictions, Ranking, rank_contradictions
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
-from treceval_py.errors import EvaluationError, RepeatedDocumentError, TrecevalError
+from treceval_py.errors import EvaluationError, MissingQueriesWarning, RepeatedDocumentError, TrecevalError
 from treceval_py.io.lines import QRELS, RUN
 from treceval_py.io.named import RUN_FORMATS, format_named, read_judgments, recognised
 from treceval_py.io.rows import gathered
@@ -135,6 +136,11 @@ def evaluate(
         Judgments and run share no query (and missing queries do not count), a measure needs another kind of judgments,
         or a signature belongs to other judgments.
 
+    Warns
+    -----
+    MissingQueriesWarning
+        The run lacks judged queries, and averages leave them out.
+
     Examples
     --------
     >>> results = evaluate({"1": {"a": 1, "b": 0}}, {"1": {"b": 0.9, "a": 0.5}}, ["map", "recip_rank"])
@@ -143,7 +149,11 @@ def evaluate(
     """
     options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
     reading = Reading(run_format, judgment_format, threads)
-    return Evaluator(qrels, options if scoring is None else options.beside(scoring), reading).score(run, watch)
+    evaluator = Evaluator(qrels, options if scoring is None else options.beside(scoring), reading)
+    results = evaluator.scored(run, watch)
+    if results.missing:
+        _warn_of_missing(results, evaluator)
+    return results
 
 
 class Evaluator:
@@ -168,6 +178,8 @@ class Evaluator:
         The measures with their parameters and conventions.
     profile : Profile
         The profile, with all judged queries averaged if that was chosen.
+    repeats : bool
+        Whether signatures say how runs are scored.
 
     Raises
     ------
@@ -199,10 +211,18 @@ class Evaluator:
         self.profile: Profile = checked.profile
         self.plan: Plan = checked.plan(self.judgments.max_rel, self.fingerprint)
         self._several = len(self.plan.rankings) > 1
+        self.repeats = checked.signatures is not None
         check_kinds([task.asked for task in self.plan.tasks], self.judgments)
 
     def score(self, run: AnyRun, watch: Watch | None = None) -> Results:
-        """Score a run; parameters, results and errors as of `evaluate`."""
+        """Score a run; parameters, results, errors and warnings as of `evaluate`."""
+        results = self.scored(run, watch)
+        if results.missing:
+            _warn_of_missing(results, self)
+        return results
+
+    def scored(self, run: AnyRun, watch: Watch | None = None) -> Results:
+        """Score a run as `score` does, without warnings: for whoever has notes of their own."""
         return self.judging(run, watch).results(self.plan, self.fingerprint)
 
     def judging(self, run: AnyRun, watch: Watch | None = None, *, keep: bool = False) -> JudgedOnce:
@@ -227,6 +247,27 @@ class Evaluator:
         """Return a run as a table, a document that occurs twice in a query taken as the plan says."""
         reading = self._reading
         return load_run(run, reading.run_format, duplicates=self.plan.duplicates, threads=reading.threads)
+
+
+def _warn_of_missing(results: Results, evaluator: Evaluator) -> None:
+    """Warn of judged queries that averages leave out, at the line that called the caller of this function."""
+    left_out = [
+        measure.name
+        for measure, conventions in zip(results.measures, results.conventions, strict=True)
+        if conventions.missing == "out"
+    ]
+    if not left_out:
+        return
+    count, of = len(results.missing), len(evaluator.judgments.qids)
+    names = ", ".join(left_out[:3]) + (", …" if len(left_out) > 3 else "")
+    averages = "every average" if len(left_out) == len(results.measures) else f"the average of {names}"
+    said = f"{count} of {of} judged queries {'is' if count == 1 else 'are'} missing ({first_of(results.missing)})"
+    todo = "the signature says so." if evaluator.repeats else "complete=True counts missing queries as empty rankings."
+    warnings.warn(
+        f"{shortened(encode(results.run_name))}: {said}, and left out of {averages}; {todo}",
+        MissingQueriesWarning,
+        stacklevel=3,
+    )
 
 
 class JudgedOnce:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
+from treceval_py.data.ids import encode, first_of, shortened
 from treceval_py.data.ranking import RankContradictions
-from treceval_py.errors import EvaluationError
+from treceval_py.errors import EvaluationError, OutputError
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.signatures import Fingerprint, Signature, explicit, fingerprint_of_queries
@@ -18,12 +20,19 @@ from treceval_py.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
 
 __all__ = ["ByMeasure", "Results", "check_comparable"]
 
+MOST_SHOWN = 6
+"""Averages that are shown in one line."""
 
-class ByMeasure(Mapping[str, float]):
-    """Values by measure, found under the name that was asked for or any other notation of the same measure.
+
+class ByMeasure(dict[str, float]):
+    """Values by measure: a dictionary with the names that were asked for, which also takes other notations of these.
+
+    ``values[name]``, ``values.get(name)`` and ``name in values`` take any notation; what goes through the dictionary
+    (`json.dumps`, `pandas.DataFrame`, iteration) meets the names that were asked for.
 
     Examples
     --------
@@ -33,36 +42,35 @@ class ByMeasure(Mapping[str, float]):
     True
     """
 
-    __slots__ = ("_measures", "_names", "_values")
+    __slots__ = ("_measures",)
 
-    def __init__(self, measures: Sequence[Measure], values: Sequence[float]) -> None:
-        self._names = {measure.name: position for position, measure in enumerate(measures)}
-        self._measures = measures
-        self._values = values
+    def __init__(self, measures: Sequence[Measure] = (), values: Iterable[float] = ()) -> None:
+        super().__init__(zip([measure.name for measure in measures], values, strict=True))
+        self._measures = tuple(measures)
 
-    def __getitem__(self, name: str) -> float:
-        position = self._names.get(name)
-        if position is None:
-            position = self._find(name)
-        return self._values[position]
+    def __missing__(self, name: str) -> float:
+        found = self._named(name)
+        if found is None:
+            raise KeyError(name)
+        return self[found]
 
-    def _find(self, name: str) -> int:
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or self._named(name) is not None
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value of a measure in any notation, or `default`."""
+        return self[name] if name in self else default
+
+    def _named(self, name: object) -> str | None:
+        """Return the name under which a measure in another notation was asked for."""
         try:
-            wanted = parse_measures(name)
-        except ValueError:
-            raise KeyError(name) from None
-        if len(wanted) == 1 and wanted[0] in self._measures:
-            return list(self._measures).index(wanted[0])
-        raise KeyError(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __repr__(self) -> str:
-        return repr(dict(self))
+            (wanted,) = parse_measures(name) if isinstance(name, str) else ()
+        except ValueError:  # no measure, or several
+            return None
+        # By the family's name, as a family may have been declared anew since.
+        key = (wanted.family.name, wanted.parameters)
+        alike = (each.name for each in self._measures if (each.family.name, each.parameters) == key)
+        return next((each for each in alike if super(ByMeasure, self).__contains__(each)), None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -207,8 +215,45 @@ class Results(Mapping[str, ByMeasure]):
         return len(self._places)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value:.4f}" for name, value in list(self.mean.items())[:6])
-        return f"<Results of {self.run_name!r}: {len(self)} queries, {shown}>"
+        averages = list(self.mean.items())
+        shown = [f"{shortened(encode(name))}={value:.4f}" for name, value in averages[:MOST_SHOWN]]
+        parts = [f"{len(self)} {'query' if len(self) == 1 else 'queries'}", *shown]
+        parts += [f"and {len(averages) - MOST_SHOWN} more"] if len(averages) > MOST_SHOWN else []
+        lacking = ""
+        if self.missing:
+            counts = "counted" if self.complete else "left out"
+            lacking = f"; {len(self.missing)} judged missing ({first_of(self.missing)}), {counts}"
+        return f"<Results of {shortened(encode(self.run_name))!r}: {', '.join(parts)}{lacking}>"
+
+    def _repr_html_(self) -> str:
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "html")
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Return the values as plain dictionaries, ``{qid: {measure: value}}``."""
+        return {qid: dict(self[qid]) for qid in self}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the results to a file, whole or not at all: what ``treceval -q --format json`` prints.
+
+        `read_results` reads it, and `compare` takes it in place of results.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Raises
+        ------
+        OutputError
+            It cannot be written.
+        """
+        from treceval_py.io.target import written_whole
+        from treceval_py.rendering import text_of
+
+        with written_whole(path) as stream:
+            stream.write(encode(text_of(self, "json")))
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a DataFrame with a row for each query and a column for each measure.
@@ -218,8 +263,37 @@ class Results(Mapping[str, ByMeasure]):
         """
         import pandas as pd
 
+        qids, columns = self._columns()
+        frame: pd.DataFrame = pd.DataFrame(columns, index=pd.Index(qids, name="query", dtype=object))
+        return frame
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a polars DataFrame: the column ``query``, and one for each measure, as of `to_pandas`.
+
+        Where a query does not count for a measure, and for a byte that is not UTF-8, it has what polars has: null, and
+        the byte as an escape.
+
+        Raises
+        ------
+        OutputError
+            polars is not installed.
+        """
+        try:
+            import polars as pl
+        except ImportError:
+            raise OutputError(
+                "this needs the package polars, which is not installed", "pip install polars, or use to_pandas."
+            ) from None
+        from treceval_py.rendering.envelope import plain
+
+        qids, columns = self._columns()
+        frame: pl.DataFrame = pl.DataFrame({"query": plain(qids)} | {name: plain(list(c)) for name, c in columns.items()})
+        return frame
+
+    def _columns(self) -> tuple[list[str], dict[str, Sequence[Any]]]:
+        """Return the queries that are listed, and the values of each measure that has one for each query."""
         rows = np.flatnonzero(self.listed)
-        columns: dict[str, object] = {}
+        columns: dict[str, Sequence[Any]] = {}
         for number, measure in enumerate(self.measures):
             if not measure.family.per_query:
                 continue
@@ -227,9 +301,7 @@ class Results(Mapping[str, ByMeasure]):
                 columns[measure.name] = [self.texts[number][row] for row in rows.tolist()]
             else:
                 columns[measure.name] = self.matrix[rows, number]
-        index = pd.Index([self.qids[row] for row in rows.tolist()], name="query", dtype=object)
-        frame: pd.DataFrame = pd.DataFrame(columns, index=index)
-        return frame
+        return [self.qids[row] for row in rows.tolist()], columns
 
     def standardise(self, norms: Mapping[tuple[str, str], tuple[float, float]]) -> Results:
         """Return the results with each value replaced by its z-score, as trec_eval's ``-Z`` does.

@@ -17,9 +17,9 @@ from treceval_py.scoring.signatures import Signature
 if TYPE_CHECKING:
     from treceval_py.rendering.envelope import Made
     from treceval_py.rendering.style import Style
-    from treceval_py.rendering.tables import Cell, Table
+    from treceval_py.rendering.tables import Cell, Document, Table
 
-__all__ = ["RESULT_FORMATS", "Options", "about", "common_signatures", "results_text"]
+__all__ = ["RESULT_FORMATS", "Options", "about", "common_signatures", "document_of", "results_text"]
 
 RESULT_FORMATS = ("trec", *FORMATS, "coursework")
 """The formats of results: those of all tables, and two of lines."""
@@ -81,10 +81,19 @@ def results_text(
         return "".join(line for results in runs for line in _lines(results, options, style))
     if format == "coursework":
         return "".join(line for results in runs for line in _assignments(results, options, style))
+    return render(_document([_table(runs, options)], runs, options, notes), format, style)
+
+
+def document_of(results: Results, style: Style) -> Document:
+    """Return results as a document: people see averages and what is to be known of them, programs also each query."""
+    table = _table([results], Options())._replace(notes=tuple(about(results, "complete=True")))
+    return _document([table], [results], Options(per_query=True), about(results))
+
+
+def _document(tables: Sequence[Table], runs: Sequence[Results], options: Options, notes: Sequence[str]) -> Document:
     from treceval_py.rendering.tables import Document
 
-    document = Document("scores", [_table(runs, options)], lambda style: _made(runs, options, style, notes))
-    return render(document, format, style)
+    return Document("scores", tables, lambda style: _made(runs, options, style, notes))
 
 
 # Lines --------------------------------------------------------------------------------------------
@@ -312,8 +321,8 @@ def _run(name: str, results: Results, options: Options, style: Style) -> dict[st
 # Notes --------------------------------------------------------------------------------------------
 
 
-def about(results: Results) -> list[str]:
-    """Say what was left out, replaced or assumed."""
+def about(results: Results, counting: str = "-c") -> list[str]:
+    """Say what was left out, replaced or assumed; `counting` is the option that counts missing queries."""
     said: list[str] = []
     if results.missing:
         count = len(results.missing)
@@ -326,11 +335,11 @@ def about(results: Results) -> list[str]:
                 for measure, each in zip(results.measures, results.conventions, strict=True)
                 if each.missing == "out"
             ]
-            what = f"and left out of {', '.join(left[:3])}{', …' if len(left) > 3 else ''}; -c counts " + (
+            what = f"and left out of {', '.join(left[:3])}{', …' if len(left) > 3 else ''}; {counting} counts " + (
                 "it" if count == 1 else "them"
             )
         else:
-            what = "and left out; -c counts " + ("it" if count == 1 else "them")
+            what = f"and left out; {counting} counts " + ("it" if count == 1 else "them")
         if not set(results.qids) - set(results.missing):
             unknown = f"no query of the run is judged in {results.judgments_name}; is it the right file?"
             said.append(f"{results.run_name}: {unknown}")
