@@ -13,6 +13,9 @@ from treceval_py.judging.judged import ranked_labels
 from treceval_py.judging.locating import judge_groups
 from treceval_py.judging.preferences import preferred
 
+# Importing it imports sentence-transformers, which takes seconds, if it is installed at all.
+collect_ignore = ["treceval_py/integrations/sentence_transformers.py"]
+
 
 @pytest.fixture(autouse=True)
 def _names_of_examples(doctest_namespace: dict[str, Any]) -> None:

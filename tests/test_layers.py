@@ -46,6 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     "checking": EXPLAINING,
     "grading": {*COMPARING, "checking", "ranges", "report"},
     "retrieval": IO,
+    "integrations": SCORING,
     "cli": {*COMPARING, "boards", "checking", "grading", "ranges", "report", "retrieval"},
 }
 """What each package may import of the others. Nothing imports the command line."""

@@ -37,9 +37,9 @@ from treceval_py.measures import FAMILIES, Family
 from treceval_py.measures.documentation import documentation, sections
 from treceval_py.measures.parameters import PARAMETERS
 from treceval_py.measures.registry import TEXT
-from treceval_py.scoring.pytrec import supported_measures
+from treceval_py.scoring.pytrec import takes_qrels
 
-OF_QRELS = [FAMILIES[name] for name in FAMILIES if name in supported_measures and name != "runid"]
+OF_QRELS = [each for each in FAMILIES.values() if takes_qrels(each) and each.name != "runid"]
 NUMERIC = [family for family in OF_QRELS if family.kind != TEXT]
 TWINS: dict[str, Callable[..., Any]] = {**twins.RANKED, **twins.GROUPED, **twins.PREFERENCES}
 TWINS.update(twins_graded.GRADED)

@@ -40,7 +40,8 @@ _MODULES = {
     "treceval_py.scoring.evaluation": "DEFAULT_MEASURES Evaluator evaluate",
     "treceval_py.scoring.planning": "Reading Scoring",
     "treceval_py.scoring.profiles": "PROFILES Profile",
-    "treceval_py.scoring.pytrec": "RelevanceEvaluator supported_measures supported_nicknames",
+    "treceval_py.scoring.pytrec": "RelevanceEvaluator compute_aggregated_measure parse_qrel parse_run "
+    "supported_measures supported_nicknames",
     "treceval_py.scoring.results": "Results check_comparable",
     "treceval_py.scoring.signatures": "Signature",
     "treceval_py.scoring.zscores": "read_norms",

@@ -57,6 +57,9 @@ from treceval_py.scoring.planning import Scoring as Scoring
 from treceval_py.scoring.profiles import PROFILES as PROFILES
 from treceval_py.scoring.profiles import Profile as Profile
 from treceval_py.scoring.pytrec import RelevanceEvaluator as RelevanceEvaluator
+from treceval_py.scoring.pytrec import compute_aggregated_measure as compute_aggregated_measure
+from treceval_py.scoring.pytrec import parse_qrel as parse_qrel
+from treceval_py.scoring.pytrec import parse_run as parse_run
 from treceval_py.scoring.pytrec import supported_measures as supported_measures
 from treceval_py.scoring.pytrec import supported_nicknames as supported_nicknames
 from treceval_py.scoring.results import Results as Results

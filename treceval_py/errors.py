@@ -9,12 +9,15 @@ from __future__ import annotations
 
 __all__ = [
     "DataError",
+    "DataTypeError",
     "EvaluationError",
     "InputError",
     "MeasureError",
+    "MeasureTypeError",
     "MissingQueriesWarning",
     "OutputError",
     "RepeatedDocumentError",
+    "RepeatedPairError",
     "RunnerError",
     "TrecevalError",
     "TrecevalWarning",
@@ -87,6 +90,14 @@ class DataError(TrecevalError, ValueError):
     """Python data (dictionaries, frames, arrays) that are not valid judgments or not a valid run."""
 
 
+class DataTypeError(DataError, TypeError):
+    """Python data of a type that cannot be taken, where pytrec_eval raises a TypeError."""
+
+
+class RepeatedPairError(DataError, AssertionError):
+    """A document that occurs twice in a query, where pytrec_eval raises an AssertionError."""
+
+
 class EvaluationError(TrecevalError, ValueError):
     """Judgments, run and measures that do not fit together, for example without a common query."""
 
@@ -99,6 +110,10 @@ class MeasureError(TrecevalError, ValueError):
     """A measure whose parameters are malformed or out of range."""
 
     status = 2
+
+
+class MeasureTypeError(MeasureError, TypeError):
+    """A measure or a level of a type that cannot be taken, where pytrec_eval raises a TypeError."""
 
 
 class UnknownMeasureError(MeasureError):

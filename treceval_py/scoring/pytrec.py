@@ -1,44 +1,52 @@
-"""A stand-in for pytrec_eval: the same class, arguments, keys and values, so that code changes one import.
+"""A stand-in for pytrec_eval: the same names, arguments, keys and values, so that code changes one import.
 
 >>> import treceval_py as pytrec_eval
 >>> evaluator = pytrec_eval.RelevanceEvaluator({"q1": {"d1": 1}}, {"map", "ndcg_cut.10"})
 >>> evaluator.evaluate({"q1": {"d1": 1.0}})
 {'q1': {'map': 1.0, 'ndcg_cut_10': 1.0}}
+
+Errors are of the class that pytrec_eval raises, and of ours. docs/coming-from/pytrec_eval.md lists what differs.
 """
 
 from __future__ import annotations
 
+import math
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
+from treceval_py.data.ids import encode, quoted
 from treceval_py.data.qrels import Qrels
+from treceval_py.errors import DataError, DataTypeError, MeasureError, MeasureTypeError, RepeatedPairError
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import judge
 from treceval_py.measures import FAMILIES, NICKNAMES, Family, Measure, in_print_order, parse_measures
-from treceval_py.measures.parameters import PARAMETERS
-from treceval_py.measures.registry import TEXT
+from treceval_py.measures.registry import GEOMETRIC, MEAN, SUM, TEXT
 from treceval_py.scoring.profiles import PROFILES
 
-__all__ = ["RelevanceEvaluator", "compute_aggregated_measure", "supported_measures", "supported_nicknames"]
+__all__ = [
+    "RelevanceEvaluator",
+    "compute_aggregated_measure",
+    "parse_qrel",
+    "parse_run",
+    "supported_measures",
+    "supported_nicknames",
+]
 
 _PROFILE = PROFILES["pytrec_eval"]
 
-
-def _takes_qrels(family: Family) -> bool:
-    return family.judged is JudgedRun or JudgedRun in typing.get_args(family.judged)
-
-
-supported_measures: frozenset[str] = frozenset(name for name, family in FAMILIES.items() if _takes_qrels(family))
-"""The measures that can be asked for, by trec_eval's names."""
-
-supported_nicknames: Mapping[str, frozenset[str]] = {
-    name: frozenset(members)
-    for name, members in NICKNAMES.items()
-    if all(member in supported_measures for member in members)
+supported_nicknames: dict[str, set[str]] = {
+    name: set(members) - _PROFILE.leaves_out for name, members in NICKNAMES.items()
 }
-"""Names that stand for several measures."""
+"""pytrec_eval's names for several measures. ``prefs``, ``all_prefs`` and ``qrels_jg`` are refused, there and here."""
+
+supported_measures: set[str] = set(supported_nicknames["all_trec"])
+"""The measures of pytrec_eval by name. `RelevanceEvaluator` computes others too: all that need relevance judgments."""
+
+Number = TypeVar("Number", int, float)
 
 
 class RelevanceEvaluator:
@@ -52,22 +60,25 @@ class RelevanceEvaluator:
         Names of measures: ``"map"``, ``"ndcg_cut.5,10"``, ``"ndcg_cut_10"``, ``"official"``, and the notation of
         ir_measures.
     relevance_level : int
-        Lowest relevant judgment, 0 or higher.
+        Lowest relevant judgment, 1 or higher.
     judged_docs_only_flag : bool
         Remove unjudged documents from the ranking first.
 
     Raises
     ------
     DataError
-        An id is not text, or a judgment is not an integer.
+        The judgments are not ``{qid: {docid: rel}}``, an id is not text, or a judgment is not an integer; it is a
+        TypeError, too, as in pytrec_eval.
     MeasureError
-        A measure is unknown or malformed; it is a ValueError, as in pytrec_eval.
+        A measure is unknown or malformed, or needs other judgments; it is a ValueError, as in pytrec_eval. A TypeError,
+        too, if a measure is not named by text or the level is not a whole number above 0.
 
     Notes
     -----
     As pytrec_eval does: scores are compared as float32, ties go to the larger id, queries that are not in both are left
     out, values of ``gm_map`` and ``gm_bpref`` are logarithms, and ``runid`` and ``relstring`` are 0.0. Where it is
-    wrong this differs: a score that is NaN is refused, and a query that retrieves nothing keeps its ``num_rel``.
+    wrong this differs: a score that is NaN is refused, a query that retrieves nothing keeps its ``num_rel``, labels may
+    be larger than 32 bits, and ``P_0`` or ``map_5`` are refused. ``"map"`` alone, not in a set, is one measure.
     """
 
     def __init__(
@@ -77,12 +88,22 @@ class RelevanceEvaluator:
         relevance_level: int = 1,
         judged_docs_only_flag: bool = False,
     ) -> None:
-        asked = in_print_order(parse_measures(measures, leaves_out=_PROFILE.leaves_out))
-        self._qrels = Qrels({qid: judged for qid, judged in query_relevance.items() if judged})
-        level = PARAMETERS["level"].check(relevance_level, "relevance_level")
-        defaults = {"level": level, "max_rel": self._qrels.max_rel, **_PROFILE.defaults}
+        if not isinstance(query_relevance, Mapping):
+            raise DataTypeError(f"judgments of type {type(query_relevance).__name__}", _JUDGMENTS)
+        asked = in_print_order(_parsed(measures))
+        for measure in asked:
+            if not takes_qrels(measure.family):
+                what = f"unsupported measure {measure}: it is not computed from relevance judgments"
+                raise MeasureError(what, "Use te.evaluate with the judgments that it needs.")
+        if not isinstance(relevance_level, (int, np.integer)) or relevance_level < 1:
+            what = f"relevance_level must be a whole number from 1 on, not {relevance_level!r}"
+            raise MeasureTypeError(what, "For level 0 use te.evaluate(…, level=0).")
+        # pytrec_eval leaves out queries without judgments; what is not a dictionary is refused below.
+        judged = {qid: row for qid, row in query_relevance.items() if not isinstance(row, Mapping) or row}
+        self._qrels = _typed(lambda: Qrels(judged))
+        defaults = {"level": int(relevance_level), "max_rel": self._qrels.max_rel, **_PROFILE.defaults}
         self._measures = [(_key(measure), measure.with_defaults(defaults)) for measure in asked]
-        self._judged_only = judged_docs_only_flag
+        self._judged_only = bool(judged_docs_only_flag)
 
     def evaluate(self, scores: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
         """Score a run.
@@ -95,23 +116,29 @@ class RelevanceEvaluator:
         Returns
         -------
         dict of dict
-            ``{qid: {measure: value}}`` for the queries that are in both, as plain floats. Keys are trec_eval's
-            printed names (``ndcg_cut_10``).
+            ``{qid: {measure: value}}`` for the queries that are in both, in the order of the run, as plain floats. Keys
+            are trec_eval's printed names (``ndcg_cut_10``).
 
         Raises
         ------
         DataError
-            An id is not text, or a score is not a number.
+            The run is not ``{qid: {docid: score}}``, an id is not text, or a score is not a number; it is a TypeError,
+            too, as in pytrec_eval.
         """
-        judged = judge(
-            self._qrels,
-            scores,
-            complete=False,
-            judged_only=self._judged_only,
-            score_type=_PROFILE.conventions.score_type,
+        if scores is None:
+            return {}
+        judged = _typed(
+            lambda: judge(
+                self._qrels,
+                scores,
+                complete=False,
+                judged_only=self._judged_only,
+                score_type=_PROFILE.conventions.score_type,
+            )
         )
         columns = [(key, self._column(measure, judged)) for key, measure in self._measures]
-        return {qid: {key: column[row] for key, column in columns} for row, qid in enumerate(judged.qids)}
+        rows = {qid: row for row, qid in enumerate(judged.qids)}
+        return {qid: {key: column[rows[qid]] for key, column in columns} for qid in scores if qid in rows}
 
     @staticmethod
     def _column(measure: Measure, judged: JudgedRun) -> list[float]:
@@ -127,12 +154,154 @@ def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
     Parameters
     ----------
     measure : str
-        A name that stands for one measure.
+        Any name: counts begin with ``num_``, and geometric means with ``gm_``.
     values : sequence of float, length Q
         The values that `RelevanceEvaluator.evaluate` gave.
+
+    Returns
+    -------
+    float
+        The average. Without values it is NaN, and that of a count 0.
+
+    Raises
+    ------
+    DataError
+        The values are not numbers; it is a TypeError, too.
+
+    Examples
+    --------
+    >>> compute_aggregated_measure("num_rel", [2.0, 1.0]), compute_aggregated_measure("map", [0.5, 0.25])
+    (3.0, 0.375)
     """
-    average = parse_measures(measure)[0].family.average
-    return average.finish(float(np.add.accumulate(np.asarray(values, dtype=np.float64))[-1]), len(values))
+    average = SUM if measure.startswith("num_") else GEOMETRIC if measure.startswith("gm_") else MEAN
+    try:
+        column = np.array([float(value) for value in values], dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataTypeError(f"values of type {type(values).__name__}", "Give a list of numbers.") from None
+    if not len(column):
+        return 0.0 if average is SUM else math.nan
+    return average.finish(float(np.add.accumulate(column)[-1]), len(column))
+
+
+def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
+    """Read a run from its lines, ``query Q0 document rank score tag``.
+
+    Parameters
+    ----------
+    f_run : iterable of str
+        The lines, such as an open file.
+
+    Returns
+    -------
+    defaultdict
+        ``{qid: {docid: score}}``.
+
+    Raises
+    ------
+    DataError
+        A line has other than six fields, or a score is not a number; it is a ValueError, as in pytrec_eval. If a
+        document occurs twice in a query, it is an AssertionError, too.
+
+    Examples
+    --------
+    >>> parse_run(["q1 Q0 d1 1 12.5 tag"])["q1"]
+    {'d1': 12.5}
+    """
+    return _pairs(f_run, "query Q0 document rank score tag", 4, float)
+
+
+def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
+    """Read judgments from their lines, ``query 0 document label``.
+
+    Parameters
+    ----------
+    f_qrel : iterable of str
+        The lines, such as an open file.
+
+    Returns
+    -------
+    defaultdict
+        ``{qid: {docid: rel}}``.
+
+    Raises
+    ------
+    DataError
+        A line has other than four fields, or a label is not a whole number; it is a ValueError, as in pytrec_eval. If a
+        document is judged twice for a query, it is an AssertionError, too.
+
+    Examples
+    --------
+    >>> parse_qrel(["q1 0 d1 1"])["q1"]
+    {'d1': 1}
+    """
+    return _pairs(f_qrel, "query 0 document label", 3, int)
+
+
+_JUDGMENTS = "Give a dictionary {qid: {docid: rel}}."
+
+
+def _pairs(lines: Iterable[str], form: str, at: int, read: Callable[[str], Number]) -> dict[str, dict[str, Number]]:
+    """Return the queries, documents and numbers of lines."""
+    found: dict[str, dict[str, Number]] = defaultdict(dict)
+    width = len(form.split())
+    if isinstance(lines, str):
+        raise DataError("text in place of lines", "Give an open file, or text.splitlines().")
+    for number, line in enumerate(lines, 1):
+        fields = line.split()
+        if len(fields) != width:
+            what = f"line {number} has {len(fields)} fields instead of {width}"
+            raise DataError(what, f"Write {form}.")
+        try:
+            value = read(fields[at])
+        except ValueError:
+            fault = "is not a number" if read is float else "is not a whole number"
+            what = f"line {number}: the {form.split()[at]} {quoted(encode(fields[at]))} {fault}"
+            raise DataError(what) from None
+        if fields[2] in found[fields[0]]:
+            what = (
+                f"line {number}: document {quoted(encode(fields[2]))} occurs twice in query {quoted(encode(fields[0]))}"
+            )
+            raise RepeatedPairError(what, "Keep one of the lines.")
+        found[fields[0]][fields[2]] = value
+    return found
+
+
+def takes_qrels(family: Family) -> bool:
+    return family.judged is JudgedRun or JudgedRun in typing.get_args(family.judged)
+
+
+def _parsed(measures: Iterable[str]) -> list[Measure]:
+    """Return the measures; names of another type than text are a TypeError."""
+    if not isinstance(measures, (str, Measure)):
+        if not isinstance(measures, Iterable):
+            raise MeasureTypeError(f"measures of type {type(measures).__name__}", "Give names, such as {'map'}.")
+        measures = tuple([_dotted(name) if isinstance(name, str) else name for name in measures])
+    try:
+        return parse_measures(measures, leaves_out=_PROFILE.leaves_out)
+    except MeasureError as error:
+        if all(isinstance(name, str) for name in measures):
+            raise
+        raise MeasureTypeError(error.what, error.todo) from None
+
+
+def _dotted(name: str) -> str:
+    """Return ``P.5`` for ``P_5``: pytrec_eval takes both to be in place of the cutoffs that ``P`` alone means."""
+    family, _, cutoffs = name.rpartition("_")
+    cut = family in supported_measures and FAMILIES[family].at is not None
+    return f"{family}.{cutoffs}" if cut else name
+
+
+Made = TypeVar("Made")
+
+
+def _typed(make: Callable[[], Made]) -> Made:
+    """Return what is made; data that are refused are a TypeError, as they are of pytrec_eval."""
+    try:
+        return make()
+    except DataTypeError:
+        raise
+    except DataError as error:
+        raise DataTypeError(error.what, error.todo) from None
 
 
 def _key(measure: Measure) -> str:

@@ -1,0 +1,218 @@
+"""A provider for ir_measures, so that its functions, and with them PyTerrier's Experiment, compute with this package.
+
+>>> import ir_measures
+>>> from ir_measures import AP, nDCG
+>>> from treceval_py.integrations.ir_measures import measure, provide
+>>> treceval = provide()
+>>> qrels, run = {"q1": {"d1": 1, "d2": 2}}, {"q1": {"d1": 2.0, "d2": 1.0}}
+>>> {str(each): round(value, 4) for each, value in ir_measures.calc_aggregate([nDCG @ 10], qrels, run).items()}
+{'nDCG@10': 0.8597}
+>>> ir_measures.calc_aggregate([measure("R_cap@1")], qrels, run)
+{R_cap@1: 1.0}
+>>> withdraw()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import ir_measures
+import numpy as np
+from ir_measures import providers
+from ir_measures.measures import registry
+from ir_measures.measures.base import Agg
+from ir_measures.measures.base import Measure as TheirMeasure
+from ir_measures.util import Metric, QrelsConverter, RunConverter
+
+from treceval_py.data.groups import JudgmentGroups
+from treceval_py.errors import MeasureError
+from treceval_py.judging.judged import JudgedGroups
+from treceval_py.measures import Measure, parse_measures
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.planning import Scoring
+from treceval_py.scoring.profiles import Profile, profile_of
+from treceval_py.scoring.results import Results
+
+__all__ = ["TrecevalProvider", "measure", "provide", "withdraw"]
+
+NAME = "treceval_py"
+
+
+def provide(profile: str | Profile = "ir_measures") -> TrecevalProvider:
+    """Let ``ir_measures.calc_aggregate``, ``iter_calc`` and ``evaluator`` compute with this package where it can.
+
+    Measures that it lacks go to ir_measures' own providers as before. Another call replaces the profile.
+
+    Parameters
+    ----------
+    profile : str or Profile
+        The ranking and averaging conventions, and what measure names mean. By default those of ir_measures, so that
+        values stay what they were.
+
+    Returns
+    -------
+    TrecevalProvider
+        The provider. It has the same functions, and is registered under ``treceval_py``, too.
+
+    Raises
+    ------
+    MeasureError
+        There is no such profile.
+    """
+    provider = TrecevalProvider(profile)
+    withdraw()
+    providers.register(provider)
+    ir_measures.DefaultPipeline.providers.insert(0, provider)
+    return provider
+
+
+def withdraw() -> None:
+    """Undo `provide`: ir_measures computes with its own providers again."""
+    providers.registry.pop(NAME, None)
+    chain = ir_measures.DefaultPipeline.providers
+    chain[:] = [each for each in chain if not isinstance(each, TrecevalProvider)]
+
+
+def measure(name: str) -> TheirMeasure:
+    """Return a measure of this package as an object of ir_measures, which only the provider computes.
+
+    Parameters
+    ----------
+    name : str
+        A name that stands for one measure, in any notation.
+
+    Raises
+    ------
+    MeasureError
+        It is unknown or malformed, stands for several measures, or has no values by query.
+
+    Examples
+    --------
+    >>> measure("R_cap@10")
+    R_cap@10
+    """
+    found = parse_measures(name)
+    if len(found) != 1:
+        raise MeasureError(f"'{name}' stands for {len(found)} measures", "Name one, such as P@10 in place of P.")
+    if not found[0].family.per_query:
+        raise MeasureError(f"{name} has no values by query, which ir_measures averages", "Name another one.")
+    return _Ours(name=found[0].name)
+
+
+class _Ours(TheirMeasure):
+    """A measure of this package, by its name."""
+
+    NAME = NAME
+    SUPPORTED_PARAMS = {"name": ir_measures.ParamInfo(dtype=str, required=True, desc="the measure's name")}  # noqa: RUF012
+
+    def __repr__(self) -> str:
+        return str(self["name"])
+
+    def aggregator(self) -> Agg:
+        return _Average(parse_measures(self["name"])[0])
+
+
+class _Average(Agg):
+    """The average of a measure of this package: a mean, or the sum of a count."""
+
+    def __init__(self, averaged: Measure) -> None:
+        self._average = averaged.family.average
+        self._values: list[float] = []
+
+    def add(self, value: float) -> None:
+        self._values.append(value)
+
+    def result(self) -> float:
+        return self._average(np.array(self._values, dtype=np.float64), len(self._values))
+
+
+class TrecevalProvider(providers.Provider):
+    """The provider: all measures of ir_measures that this package has, and its own as objects made by `measure`.
+
+    Parameters
+    ----------
+    profile : str or Profile
+        As of `provide`.
+    """
+
+    NAME = NAME
+
+    def __init__(self, profile: str | Profile = "ir_measures") -> None:
+        super().__init__()
+        self.profile = profile_of(profile)
+
+    def supports(self, measure: TheirMeasure) -> bool:
+        """Tell whether a measure can be computed."""
+        measure.validate_params()
+        return _here(measure) is not None
+
+    def _evaluator(self, measures: Iterable[TheirMeasure], qrels: Any) -> _Evaluator:
+        return _Evaluator(list(measures), qrels, self.profile)
+
+    def qrel_inputs(self, measures: Iterable[TheirMeasure]) -> list[str]:
+        """Return the columns of judgments that measures need; those of subtopics need the iteration, too."""
+        subtopics = any(_of_subtopics(found) for each in measures if (found := _here(each)) is not None)
+        return ["query_id", "doc_id", "relevance", *(["iteration"] if subtopics else [])]
+
+
+def _here(measure: TheirMeasure) -> Measure | None:
+    """Return the measure of this package that one of ir_measures is; None if there is none."""
+    if isinstance(measure, _Ours):
+        return parse_measures(measure["name"])[0]
+    known = registry.get(measure.NAME)
+    # A measure defined at runtime computes what its author wrote, whatever its name.
+    if known is None or type(known) is not type(measure):
+        return None
+    if measure.NAME == "RBP" and "rel" not in measure.params:
+        return None  # graded in ir_measures; here RBP is binary
+    try:
+        found = parse_measures(str(measure))
+    except MeasureError:
+        return None
+    return found[0] if len(found) == 1 else None
+
+
+def _of_subtopics(measure: Measure) -> bool:
+    return measure.family.judged is JudgedGroups
+
+
+class _Evaluator(providers.Evaluator):
+    """Judgments and measures, prepared for many runs."""
+
+    def __init__(self, measures: list[TheirMeasure], qrels: Any, profile: Profile) -> None:
+        converter = QrelsConverter(qrels)
+        judged: dict[str, dict[str, int]] = {}
+        subtopics: dict[str, dict[str, dict[str, int]]] = {}
+        wanted: dict[bool, list[tuple[TheirMeasure, Measure]]] = {}
+        for each in measures:
+            found = _here(each)
+            if found is None:
+                raise ValueError(f"unsupported measure {each}")
+            wanted.setdefault(_of_subtopics(found), []).append((each, found))
+        if True in wanted:
+            for qrel in converter.as_namedtuple_iter():
+                judged.setdefault(qrel.query_id, {})[qrel.doc_id] = qrel.relevance
+                groups = subtopics.setdefault(qrel.query_id, {})
+                groups.setdefault(str(getattr(qrel, "iteration", "0")), {})[qrel.doc_id] = qrel.relevance
+        else:
+            judged = converter.as_dict_of_dict()
+        super().__init__(measures, set(judged))
+        self._parts = []
+        for of_subtopics, pairs in wanted.items() if judged else ():
+            table = JudgmentGroups.from_dict(subtopics) if of_subtopics else judged
+            scoring = Scoring([ours for _, ours in pairs], profile)
+            self._parts.append(([theirs for theirs, _ in pairs], Evaluator(table, scoring)))
+
+    def iter_calc(self, run: Any) -> Iterator[Metric]:
+        """Yield the values of the queries that the profile counts."""
+        for measures, results in self._scored(run):
+            for number, each in enumerate(measures):
+                counted = results.counted[:, number] & results.listed
+                for row in np.flatnonzero(counted).tolist():
+                    yield Metric(results.qids[row], each, float(results.matrix[row, number]))
+
+    def _scored(self, run: Any) -> Iterator[tuple[list[TheirMeasure], Results]]:
+        scores: Mapping[str, Mapping[str, float]] = RunConverter(run).as_dict_of_dict()
+        for measures, evaluator in self._parts:
+            yield measures, evaluator.score(scores)

@@ -1,0 +1,117 @@
+"""MTEB's dictionaries of retrieval scores: made under its keys, and read as claims that `te.explain` explains.
+
+>>> from treceval_py.integrations.mteb import claims, scores
+>>> found = scores({"q1": {"d1": 1, "d2": 2}}, {"q1": {"d1": 2.0, "d2": 1.0}}, k_values=[1, 10])
+>>> found["ndcg_at_10"], found["mrr_at_1"], found["accuracy"]
+(0.85972, 1.0, 0.5)
+>>> claims({"scores": {"test": [{"ndcg_at_10": 0.85972, "mrr_at_10": 1.0, "main_score": 0.85972}]}})
+['ndcg_at_10=0.85972', 'mrr_at_10=1.0']
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from numbers import Real
+from typing import Any
+
+from treceval_py.errors import DataError
+from treceval_py.scoring.evaluation import evaluate
+
+__all__ = ["K_VALUES", "claims", "scores"]
+
+K_VALUES = (1, 3, 5, 10, 20, 100, 1000)
+"""The cutoffs of MTEB."""
+
+DIGITS = 5
+"""The decimals to which MTEB rounds means, but for reciprocal ranks."""
+
+_NOTATION = {"ndcg": "nDCG", "map": "AP", "recall": "R", "precision": "P", "mrr": "RR", "hit_rate": "Success"}
+"""The measures of MTEB's keys, in our notation."""
+
+_KEY = re.compile(rf"({'|'.join(_NOTATION)})_at_[1-9][0-9]*")
+
+
+def scores(
+    qrels: Mapping[str, Mapping[str, int]],
+    results: Mapping[str, Mapping[str, float]],
+    k_values: Iterable[int] = K_VALUES,
+) -> dict[str, float]:
+    """Return the scores of a retrieval task as MTEB writes them.
+
+    Parameters
+    ----------
+    qrels : dict of dict
+        ``{qid: {docid: rel}}``.
+    results : dict of dict
+        ``{qid: {docid: score}}``, such as the predictions that MTEB saves for a split.
+    k_values : iterable of int
+        Cutoffs, from 1 on.
+
+    Returns
+    -------
+    dict of str to float
+        ``ndcg_at_k``, ``map_at_k``, ``recall_at_k``, ``precision_at_k``, ``mrr_at_k`` and ``hit_rate_at_k``; with a
+        cutoff of 1 ``accuracy``, too. Means are rounded to five decimals, as MTEB does, but those of ``mrr_at_k``.
+
+    Raises
+    ------
+    TrecevalError
+        As of `te.evaluate`.
+    """
+    cutoffs = list(k_values)
+    names = {f"{key}_at_{k}": f"{ours}@{k}" for key, ours in _NOTATION.items() for k in cutoffs}
+    mean = evaluate(qrels, results, list(names.values()), profile="mteb").mean
+    found = {key: mean[name] if key[:4] == "mrr_" else round(mean[name], DIGITS) for key, name in names.items()}
+    return {**found, "accuracy": found["recall_at_1"]} if 1 in cutoffs else found
+
+
+def claims(result: Any, split: str | None = None, subset: str | None = None) -> list[str]:
+    """Return the retrieval scores of a task as claims, for ``te.explain(qrels, run, claims=…)``.
+
+    Parameters
+    ----------
+    result : TaskResult, dict
+        A task's result: MTEB's object, what its JSON file holds, or a dictionary of scores.
+    split, subset : str, optional
+        Which scores; needed if there are several.
+
+    Returns
+    -------
+    list of str
+        ``"ndcg_at_10=0.85972"``, … NaN and other scores, such as ``main_score``, are left out.
+
+    Raises
+    ------
+    DataError
+        There are no such scores, or several and none was chosen.
+    """
+    found = getattr(result, "scores", result)
+    if isinstance(found, Mapping) and isinstance(found.get("scores"), Mapping):
+        found = found["scores"]
+    if not isinstance(found, Mapping):
+        raise DataError(f"scores of type {type(found).__name__}", "Give a TaskResult, or what its JSON file holds.")
+    if not any(map(_KEY.fullmatch, map(str, found))):
+        rows = _one(found, split, "split")
+        if isinstance(rows, Mapping):
+            rows = [{**row, "hf_subset": name} for name, row in rows.items() if isinstance(row, Mapping)]
+        rows = rows if isinstance(rows, list) else []
+        found = _one({row.get("hf_subset", ""): row for row in rows if isinstance(row, Mapping)}, subset, "subset")
+    values = {key: value for key, value in found.items() if _KEY.fullmatch(str(key)) and isinstance(value, Real)}
+    claimed = [f"{key}={float(value)!r}" for key, value in values.items() if math.isfinite(value)]
+    if not claimed:
+        raise DataError("there are no scores of retrieval", "Give the result of a retrieval task.")
+    return claimed
+
+
+def _one(found: Mapping[str, Any], name: str | None, kind: str) -> Any:
+    """Return the only entry, or the one of a name."""
+    if name is None and len(found) == 1:
+        return next(iter(found.values()))
+    if name is None or name not in found:
+        has = ", ".join(map(str, found)) or "none"
+        raise DataError(
+            f"no {kind} was chosen" if name is None else f"there is no {kind} {name!r}", f"There are: {has}."
+        )
+    return found[name]

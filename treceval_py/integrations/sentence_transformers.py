@@ -1,0 +1,267 @@
+"""An evaluator for sentence-transformers, with any measure and profile of this package.
+
+    from treceval_py.integrations.sentence_transformers import RankingEvaluator
+
+    evaluator = RankingEvaluator(queries, corpus, relevant_docs, ["nDCG@10", "RR@10", "R@100"], profile="trec_eval-10")
+    trainer = SentenceTransformerTrainer(model, args, train_dataset, evaluator=evaluator)
+
+Without measures and profile it computes what sentence-transformers' InformationRetrievalEvaluator does, under its keys.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from treceval_py._types import Source
+from treceval_py.errors import DataError, EvaluationError, OutputError
+from treceval_py.io.trec import Judgments
+from treceval_py.measures import Measure
+from treceval_py.scoring.evaluation import Evaluator, load_judgments
+from treceval_py.scoring.planning import Scoring
+from treceval_py.scoring.profiles import Profile
+from treceval_py.scoring.results import Results
+
+try:
+    from sentence_transformers.base.evaluation import BaseEvaluator  # type: ignore[import-not-found,unused-ignore]
+except ImportError:  # before version 6
+    from sentence_transformers.evaluation import (  # type: ignore[import-not-found,unused-ignore]
+        SentenceEvaluator as BaseEvaluator,
+    )
+
+__all__ = ["DEFAULT_MEASURES", "RankingEvaluator"]
+
+DEFAULT_MEASURES = (
+    *("ndcg@10", "mrr@10", "map@100"),
+    *(f"{name}@{cutoff}" for name in ("accuracy", "precision", "recall") for cutoff in (1, 3, 5, 10)),
+)
+"""What InformationRetrievalEvaluator computes unless it is told otherwise, under the names of its keys."""
+
+DEEPEST = 1000
+"""How many documents of a query are kept for measures without a cutoff."""
+
+Similarity = Callable[[Any, Any], Any]
+
+
+class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
+    """Rank a corpus for queries by a model's embeddings, and score the ranking; for training and by itself.
+
+    Parameters
+    ----------
+    queries, corpus : mapping of str to str
+        The texts of queries and documents by id.
+    relevant_docs : mapping, path, or any judgments
+        The relevant documents of each query, ``{qid: {docid, …}}``; or labels, ``{qid: {docid: rel}}``, and whatever
+        else `te.evaluate` takes as judgments. Queries without judgments are left out.
+    measures : name, Measure, or iterable of them
+        What to compute. The first one is the primary metric.
+    profile : str, Profile or None
+        The ranking and averaging conventions, and what measure names mean. By default those of sentence-transformers:
+        ties by ascending id, queries without relevant documents left out, every label above 0 alike. None is trec_eval
+        10.0.
+    name : str
+        Goes before the keys of metrics and into the name of the CSV file.
+    corpus_chunk_size, batch_size : int
+        Documents that are encoded and compared at a time; texts in a batch of the model.
+    depth : int, optional
+        Documents of a query that are ranked. Default: the deepest cutoff of the measures, or 1,000 if one has none.
+    score_functions : mapping of str to callable, optional
+        Similarities by name, each from (Q, E) and (D, E) tensors to (Q, D). Default: the model's own.
+    truncate_dim, query_prompt, query_prompt_name, corpus_prompt, corpus_prompt_name
+        Passed on to the model's ``encode_query`` and ``encode_document``, or to ``encode`` if it lacks these.
+    show_progress_bar : bool
+        Whether the model shows its progress.
+    write_csv : bool
+        Whether each call with an ``output_path`` adds a line to ``Ranking_evaluation_NAME_results.csv`` there.
+
+    Attributes
+    ----------
+    primary_metric : str or None
+        The key of the first measure, once it was computed; of several similarities the best one's.
+    greater_is_better : bool
+        True, as for all measures here that are of use to choose a model.
+    results : dict of str to Results
+        The last results by similarity, with values by query, for `te.compare` and others.
+
+    Raises
+    ------
+    DataError
+        No query has judgments, or they are not judgments.
+    MeasureError
+        A measure or profile is unknown.
+    """
+
+    def __init__(
+        self,
+        queries: Mapping[str, str],
+        corpus: Mapping[str, str],
+        relevant_docs: Source | Judgments | Mapping[str, Iterable[str]] | Mapping[str, Mapping[str, int]],
+        measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+        *,
+        profile: str | Profile | None = "sentence-transformers",
+        name: str = "",
+        corpus_chunk_size: int = 50_000,
+        batch_size: int = 32,
+        depth: int | None = None,
+        score_functions: Mapping[str, Similarity] | None = None,
+        truncate_dim: int | None = None,
+        query_prompt: str | None = None,
+        query_prompt_name: str | None = None,
+        corpus_prompt: str | None = None,
+        corpus_prompt_name: str | None = None,
+        show_progress_bar: bool = False,
+        write_csv: bool = True,
+    ) -> None:
+        super().__init__()
+        judged = _labels(relevant_docs)
+        self.queries = {qid: text for qid, text in queries.items() if judged.get(qid)}
+        if not self.queries:
+            raise DataError("no query has judgments", "Check that the ids of queries and judgments are the same.")
+        self.corpus = dict(corpus)
+        scoring = Scoring(measures, profile)
+        self._measures = scoring.checked().measures
+        self.depth = _deepest(self._measures) if depth is None else depth
+        kept = Scoring(self._measures, profile, depth=self.depth)
+        self._evaluator = Evaluator({qid: judged[qid] for qid in self.queries}, kept)
+        self.name = name
+        self.corpus_chunk_size = corpus_chunk_size
+        self.score_functions = score_functions
+        self.write_csv = write_csv
+        self.csv_file = f"Ranking_evaluation{f'_{name}' if name else ''}_results.csv"
+        self.results: dict[str, Results] = {}
+        self._options = {"batch_size": batch_size, "show_progress_bar": show_progress_bar, "convert_to_tensor": True}
+        self._config = {"truncate_dim": truncate_dim}
+        self._prompts = {
+            "query": {"prompt": query_prompt, "prompt_name": query_prompt_name},
+            "document": {"prompt": corpus_prompt, "prompt_name": corpus_prompt_name},
+        }
+
+    def __call__(
+        self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1, **_: Any
+    ) -> dict[str, float]:
+        """Evaluate a model.
+
+        Parameters
+        ----------
+        model : SentenceTransformer
+            The model; what has ``encode``, ``similarity`` and ``similarity_fn_name`` will do.
+        output_path : str, optional
+            The folder of the CSV file.
+        epoch, steps : int
+            When in the training this is, for the CSV file.
+
+        Returns
+        -------
+        dict of str to float
+            ``NAME_SIMILARITY_MEASURE`` to its average, such as ``cosine_ndcg@10``.
+
+        Raises
+        ------
+        EvaluationError
+            The model gives NaN.
+        OutputError
+            The CSV file has other columns, or cannot be written.
+        """
+        similarities = self.score_functions or {model.similarity_fn_name: model.similarity}
+        runs = self._ranked(model, similarities)
+        self.results = {function: self._evaluator.score(run) for function, run in runs.items()}
+        values = {
+            f"{function}_{measure.name}": results.mean[measure.name]
+            for function, results in self.results.items()
+            for measure in self._measures
+        }
+        first = self._measures[0].name
+        best = max(self.results, key=lambda function: self.results[function].mean[first])
+        self.primary_metric = f"{best}_{first}"
+        if output_path is not None and self.write_csv:
+            self._write(output_path, epoch, steps, values)
+        metrics: dict[str, float] = self.prefix_name_to_metrics(values, self.name)
+        if hasattr(model, "model_card_data"):
+            self.store_metrics_in_model_card_data(model, metrics, epoch, steps)
+        return metrics
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """Return what the model card says of the evaluation."""
+        prompts = {f"{role}_{key}": value for role, given in self._prompts.items() for key, value in given.items()}
+        found = {**self._config, **prompts, "profile": self._evaluator.profile.name, "depth": self.depth}
+        return {key: value for key, value in found.items() if value is not None}
+
+    def _ranked(self, model: Any, similarities: Mapping[str, Similarity]) -> dict[str, dict[str, dict[str, float]]]:
+        """Return a run for each similarity: of each query the best documents, and all that are tied with the last."""
+        runs: dict[str, dict[str, dict[str, float]]] = {
+            function: {qid: {} for qid in self.queries} for function in similarities
+        }
+        asked = self._encoded(model, "query", list(self.queries.values()))
+        docids = list(self.corpus)
+        for start in range(0, len(docids), self.corpus_chunk_size):
+            chunk = docids[start : start + self.corpus_chunk_size]
+            vectors = self._encoded(model, "document", [self.corpus[docid] for docid in chunk])
+            for function, similarity in similarities.items():
+                best = _best(similarity(asked, vectors), self.depth)
+                for found, (columns, scores) in zip(runs[function].values(), best, strict=True):
+                    found.update(zip([chunk[column] for column in columns], scores, strict=True))
+                    _cut(found, self.depth)
+        return runs
+
+    def _encoded(self, model: Any, role: str, texts: Sequence[str]) -> Any:
+        encode = getattr(model, f"encode_{role}", None) or model.encode
+        given = {key: value for key, value in {**self._config, **self._prompts[role]}.items() if value is not None}
+        return encode(texts, **self._options, **given)
+
+    def _write(self, folder: str, epoch: int, steps: int, values: Mapping[str, float]) -> None:
+        """Add a line to the CSV file."""
+        path = os.path.join(folder, self.csv_file)
+        header = ["epoch", "steps", *values]
+        try:
+            os.makedirs(folder, exist_ok=True)
+            with open(path, "a+", encoding="utf-8", newline="") as stream:
+                stream.seek(0)
+                there = next(csv.reader(stream), None)
+                if there is not None and there != header:
+                    raise OutputError("the file has other columns", "Move it away, or give another name.", file=path)
+                writer = csv.writer(stream)
+                writer.writerows([*([header] if there is None else []), [epoch, steps, *values.values()]])
+        except OSError as error:
+            raise OutputError(f"cannot write: {error.strerror}", "Choose another folder.", file=path) from None
+
+
+def _labels(relevant: Any) -> Mapping[str, Mapping[str, int]]:
+    """Return judgments as labels; the documents of a set, list or tuple have the label 1."""
+    if isinstance(relevant, Mapping):
+        plain = (set, frozenset, list, tuple)
+        relevant = {
+            qid: dict.fromkeys(row, 1) if isinstance(row, plain) else row for qid, row in relevant.items() if row
+        }
+    table = load_judgments(relevant)
+    if not isinstance(table, Mapping):
+        raise DataError(
+            f"{type(table).__name__} in place of judgments", "Give {qid: {docid, …}} or {qid: {docid: rel}}."
+        )
+    return table
+
+
+def _deepest(measures: Iterable[Measure]) -> int:
+    cutoffs = [dict(measure.parameters).get("cutoff") for measure in measures]
+    return max((DEEPEST if cutoff is None else int(cutoff) for cutoff in cutoffs), default=DEEPEST)
+
+
+def _best(scores: Any, depth: int) -> list[tuple[list[int], list[float]]]:
+    """Return columns and scores of the best `depth` of each row of (Q, D) scores, and of those tied with the last."""
+    import torch
+
+    if bool(torch.isnan(scores).any()):
+        raise EvaluationError("the model gives scores that are NaN", "Find out where they come from.")
+    last = torch.topk(scores, min(depth, scores.shape[1]), dim=1).values[:, -1:]
+    return [
+        (kept.nonzero()[:, 0].tolist(), row[kept].tolist()) for row, kept in zip(scores, scores >= last, strict=True)
+    ]
+
+
+def _cut(found: dict[str, float], depth: int) -> None:
+    """Take away documents that are below the last one that counts."""
+    if len(found) > depth:
+        last = sorted(found.values(), reverse=True)[depth - 1]
+        for docid in [docid for docid, score in found.items() if score < last]:
+            del found[docid]
