@@ -7,6 +7,8 @@ with the status `TrecevalError.status`.
 
 from __future__ import annotations
 
+import sys
+
 __all__ = [
     "DataError",
     "DataTypeError",
@@ -23,6 +25,7 @@ __all__ = [
     "TrecevalWarning",
     "UnknownMeasureError",
     "visible",
+    "warn",
 ]
 
 
@@ -130,3 +133,15 @@ class TrecevalWarning(UserWarning):
 
 class MissingQueriesWarning(TrecevalWarning):
     """Judged queries that the run lacks, and that an average leaves out."""
+
+
+def warn(text: str, kind: type[TrecevalWarning] = TrecevalWarning) -> None:
+    """Give a warning, as if by the line outside of this package that called it."""
+    import os
+    import warnings
+
+    package = os.path.dirname(__file__) + os.sep
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, kind, stacklevel=level)

@@ -296,7 +296,7 @@ def _measures(
     if given is None and profile.measures == DEFAULT_MEASURES:
         return list(parse_measures(USUAL)), []
     if given is None:
-        return [each for each in parse_measures(profile.measures, leaves_out=profile.leaves_out) if fit(each)], []
+        return [each for each in profile.parse(profile.measures) if fit(each)], []
     asked, notes = comparable(given, profile)
     if not asked:
         raise MeasureError("no measure to rank runs by", "Name one, such as map.")

@@ -69,14 +69,14 @@ def explain(
 def _of_query(qrels: str, run: str, query: str, scoring: Scoring, reading: Reading) -> list[Arithmetic]:
     """Return the arithmetic of a query for each measure, or each signature."""
     from treceval_py.explaining import arithmetic
-    from treceval_py.measures import parse_measures
     from treceval_py.scoring.evaluation import Evaluator
+    from treceval_py.scoring.profiles import profile_of
     from treceval_py.scoring.signatures import read_signatures
 
     if scoring.signatures is not None:
         ways = [replace(scoring, signatures=each) for each in read_signatures(scoring.signatures)]
     else:
-        asked = parse_measures(("AP",) if scoring.measures is None else scoring.measures)
+        asked = profile_of(scoring.profile).parse(("AP",) if scoring.measures is None else scoring.measures)
         ways = [replace(scoring, measures=each) for each in asked]
     first = Evaluator(qrels, ways[0], reading)
     table = first.table(run)

@@ -186,14 +186,13 @@ def retrieve(ctx: click.Context, /, source: str, output: str, dry_run: bool, **o
 
 def _tell_first(collection: Collection, profile: Profile, options: dict[str, Any], stages: Stages) -> None:
     """Say what there is to say of the collection, and refuse measures that its judgments are not enough for."""
-    from treceval_py.measures import parse_measures
     from treceval_py.scoring.evaluation import check_kinds
 
     for sentence in collection.notes:
         stages.note(sentence)
     if collection.qrels is not None:
         measures = options["measures"] or profile.measures
-        check_kinds(parse_measures(measures, leaves_out=profile.leaves_out), collection.qrels)
+        check_kinds(profile.parse(measures), collection.qrels)
     elif options["measures"] or options["profile"]:
         stages.note("There are no judgments, so nothing will be scored.")
 
@@ -230,12 +229,11 @@ def _check_together(ctx: click.Context, options: dict[str, Any]) -> None:
 
 def _profile(name: str | None, measures: tuple[str, ...]) -> Profile:
     """Return the profile of the scores; names are looked at now, not after hours."""
-    from treceval_py.measures import parse_measures
     from treceval_py.scoring.profiles import DEFAULT_PROFILE, profile_named
 
     profile = profile_named(DEFAULT_PROFILE if name is None else name)
     if measures:
-        parse_measures(measures, leaves_out=profile.leaves_out)
+        profile.parse(measures)
     return profile
 
 
@@ -345,7 +343,7 @@ def _print_scores(
     collection: Collection, output: str, done: Outcome, profile: Profile, options: dict[str, Any]
 ) -> None:
     """Score the run that was written, if there are judgments."""
-    from treceval_py.measures import in_print_order, parse_measures
+    from treceval_py.measures import in_print_order
     from treceval_py.rendering.tables import Style
     from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.planning import Reading, Scoring
@@ -362,7 +360,7 @@ def _print_scores(
         return
     measures = options["measures"]
     usual = MEASURES if profile.measures == DEFAULT_MEASURES else profile.measures
-    wanted = in_print_order(parse_measures(measures or usual, leaves_out=profile.leaves_out))
+    wanted = in_print_order(profile.parse(measures or usual))
     asked = {qid for qid, _ in collection.queries}
     # A query that was asked and found nothing counts; one that was not asked does not.
     complete = set(collection.qrels) <= asked

@@ -11,7 +11,7 @@ from treceval_py.cli.commands import COMMANDS, PrefixCommand
 from treceval_py.cli.options import digits_option, flag, format_option, output_option, scoring_options
 from treceval_py.cli.printing import check_targets, note, put, style_for
 from treceval_py.cli.progress import progress
-from treceval_py.measures import in_print_order, parse_measures
+from treceval_py.measures import in_print_order
 from treceval_py.scan import reader_name
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.planning import Reading, Scoring
@@ -171,7 +171,7 @@ def _resolved(scoring: Scoring, profile: str | None, usual: Sequence[str] | None
     """Return scoring with its profile and its measures in the order of output; defaults are this command's."""
     named = profile_of(scoring.profile or profile)
     asked = scoring.measures or (usual if usual and named.measures == DEFAULT_MEASURES else named.measures)
-    return replace(scoring, profile=named, measures=in_print_order(parse_measures(asked, leaves_out=named.leaves_out)))
+    return replace(scoring, profile=named, measures=in_print_order(named.parse(asked)))
 
 
 def _of_judged_ranking(file: str, scoring: Scoring, reading: Reading) -> Results:

@@ -186,8 +186,8 @@ def comparable(measures: str | Measure | Iterable[str | Measure], profile: Profi
     """
     wanted: list[Measure] = []
     notes = []
-    for asked in [measures] if isinstance(measures, (str, Measure)) else measures:
-        found = parse_measures(asked, leaves_out=profile.leaves_out)
+    for asked in [measures] if isinstance(measures, str) or not isinstance(measures, Iterable) else measures:
+        found = profile.parse(asked)
         if isinstance(asked, str) and asked in NICKNAMES:
             kept = [each for each in found if fit(each)]
             if not kept:
@@ -221,7 +221,7 @@ def _chosen(wanted: list[Measure], known: Sequence[Scored], profile: Profile) ->
     if not known:
         if profile.measures == DEFAULT_MEASURES:
             return list(parse_measures(USUAL)), []
-        return [each for each in parse_measures(profile.measures, leaves_out=profile.leaves_out) if fit(each)], []
+        return [each for each in profile.parse(profile.measures) if fit(each)], []
     first = harmonised(known)
     common = [name for name in first[0].measures if all(name in scored.measures for scored in first)]
     measures = [(name, _measure(name)) for name in common]

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 from treceval_py._types import Source
@@ -158,8 +159,8 @@ class Explanation(NamedTuple):
     measures: list[Explained]
 
 
-def read_claim(text: str) -> Claim:
-    """Read a claim such as ``nDCG@10=0.3498`` or ``MRR@10 = 34.98%``.
+def read_claim(text: str, names_here: Mapping[str, str] = MappingProxyType({})) -> Claim:
+    """Read a claim such as ``nDCG@10=0.3498`` or ``MRR@10 = 34.98%``; a profile may decide what its name means.
 
     Raises
     ------
@@ -170,7 +171,7 @@ def read_claim(text: str) -> Claim:
     written = number.strip()
     if not equals or not name.strip() or not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)%?", written, re.ASCII):
         raise MeasureError(f"claim '{text}' is not of the form NAME=VALUE", "Write nDCG@10=0.3498, for example.")
-    (measure, *more) = parse_measures(name.strip())
+    (measure, *more) = parse_measures(name.strip(), names_here=names_here)
     if more:
         raise MeasureError(f"claim '{text}' names {1 + len(more)} measures", "Name one, such as P@10.")
     plain = written.rstrip("%")
@@ -245,10 +246,11 @@ def explain(
             "an explanation starts from a profile, not from a signature",
             "With a signature, explain one query (--query).",
         )
-    asked = parse_measures(options.measures) if options.measures else []
+    named = profile_of(options.profile)
+    asked = named.parse(options.measures) if options.measures else []
     wanted: list[tuple[Measure, Claim | None]] = []
     for claim in claims:
-        read = read_claim(claim) if isinstance(claim, str) else claim
+        read = read_claim(claim, named.names) if isinstance(claim, str) else claim
         wanted.append((read.measure, read))
     if not wanted and not asked:
         asked = parse_measures(DEFAULT_MEASURES)
@@ -257,7 +259,7 @@ def explain(
         if not has_number(measure):
             raise MeasureError(f"measure {measure.name} has no value to explain", "Choose another measure.")
     others = [profile_of(each) for each in against]
-    options = replace(options, measures=[measure for measure, _ in wanted], profile=profile_of(options.profile))
+    options = replace(options, measures=[measure for measure, _ in wanted], profile=named)
     evaluator = Evaluator(qrels, options, Reading(run_format, judgment_format, threads))
     scorer = Scorer(qrels_of(evaluator), evaluator.table(run))
     name = f"{evaluator.profile.name} -c" if options.complete else evaluator.profile.name

@@ -27,6 +27,7 @@ from treceval_py.measures.registry import (
     GEOMETRIC,
     NICKNAMES,
     NO_AVERAGE,
+    NOT_COMPUTED,
     SUM,
     TEXT,
     Family,
@@ -45,7 +46,7 @@ declare(counts.number_of_queries, "num_q", notation=["NumQ"], kind=COUNT, averag
 declare(counts.number_retrieved, "num_ret", notation=["NumRet"], kind=COUNT, average=SUM, promotes="nothing", sums="unknown", labels="unknown")
 declare(counts.number_relevant, "num_rel", notation=["NumRel"], kind=COUNT, average=SUM, promotes="nothing", sums="unknown", labels="unknown", of_judgments=True)
 declare(counts.number_relevant_retrieved, "num_rel_ret", notation=["NumRelRet", "NumRet"], kind=COUNT, average=SUM, promotes="relevance", sums="each", labels="alike")
-declare(precision.average_precision, "map", notation=["AP", "MAP"], promotes="relevance", sums="precisions", labels="precisions", written={"average_precision": "", "mean_average_precision": "", "cosine_map": "norm=capped", "retrieval_map": "norm=retrieved", "retrieval_average_precision": "norm=retrieved", "map:": "norm=capped", "map-": "norm=capped"}, elsewhere={"mean_average_precision": "AP(norm=capped) in LightGBM"})
+declare(precision.average_precision, "map", notation=["AP", "MAP"], promotes="relevance", sums="precisions", labels="precisions", written={"average_precision": "", "mean_average_precision": "", "cosine_map": "norm=capped", "retrieval_map": "norm=retrieved", "retrieval_average_precision": "norm=retrieved", "map:": "norm=capped", "map-": "norm=capped"}, elsewhere={"mean_average_precision": "AP; in LightGBM it is AP(norm=capped)"})
 declare(precision.average_precision, "gm_map", notation=["GMAP"], average=GEOMETRIC, per_query=False, promotes="relevance", sums="precisions", labels="precisions")
 declare(precision.r_precision, "Rprec", notation=["Rprec", "RPrec"], promotes="relevance", sums="each within", labels="within R", written=["r_precision"])
 declare(incomplete.binary_preference, "bpref", notation=["Bpref", "BPref"], promotes="preference", sums="judged above", labels="unknown")
@@ -123,8 +124,8 @@ declare(user_models.nearly_expected_reciprocal_rank_9, "nerr9_cut", notation=["N
 declare(user_models.nearly_expected_reciprocal_rank_10, "nerr10", notation=["NERR10"], promotes="gain", sums="unknown", labels="unknown")
 declare(user_models.nearly_expected_reciprocal_rank_11, "nerr11", notation=["NERR11"], promotes="gain", sums="unknown", labels="unknown")
 declare(agreement.compatibility, "compat", notation=["Compat"], promotes="gain", sums="unknown", labels="unknown")
-declare(agreement.accuracy, "accuracy", notation=["Accuracy"], promotes="unknown", sums="unknown", labels="unknown", elsewhere={"accuracy": "Success@k in BEIR and sentence-transformers, and R@1 in MTEB"})
-declare(agreement.accuracy_at, "accuracy_cut", notation=["Accuracy"], at="cutoff", cutoffs=(10,), promotes="unknown", sums="unknown", labels="unknown", elsewhere={"accuracy": "Success@k in BEIR and sentence-transformers, and R@1 in MTEB"})
+declare(agreement.accuracy, "accuracy", notation=["Accuracy"], promotes="unknown", sums="unknown", labels="unknown", elsewhere={"accuracy": "the share of pairs in the right order; in BEIR and sentence-transformers it is Success@k, and in MTEB R@1"})
+declare(agreement.accuracy_at, "accuracy_cut", notation=["Accuracy"], at="cutoff", cutoffs=(10,), promotes="unknown", sums="unknown", labels="unknown", elsewhere={"accuracy": "the share of pairs in the right order; in BEIR and sentence-transformers it is Success@k, and in MTEB R@1"})
 # Subtopics.
 declare(diversity.alpha_discounted_cumulated_gain, "alpha_dcg_cut", notation=["alpha_DCG", "α_DCG"], at="cutoff", cutoffs=(5, 10, 20))
 declare(diversity.alpha_normalized_discounted_cumulated_gain, "alpha_ndcg_cut", notation=["alpha_nDCG", "α_nDCG"], at="cutoff", cutoffs=(5, 10, 20))
@@ -137,29 +138,30 @@ declare(diversity.intent_aware_precision, "p_ia_cut", notation=["P_IA"], at="cut
 declare(diversity.subtopic_recall, "strec_cut", notation=["StRecall"], at="cutoff", cutoffs=(5, 10, 20), written=["strec"])
 # fmt: on
 
-NOT_COMPUTED: dict[str, str] = {
-    "p_mrr": "it compares the ranks of a document under two instructions, so it needs two runs",
-    "robustness": "it takes the worst of several phrasings of a query",
-    "max_over_subqueries": "it takes the best of several queries that belong together",
-    "main_score": "each task chooses a measure for it, which is named beside it",
-    "mrt": "it is a time, which no run file has",
-    "retrieval_precision_recall_curve": "it is a curve, not one value for each query",
-    "retrieval_recall_at_fixed_precision": "it is a point of a curve over all cutoffs",
-    "pwa": "only TF-Ranking defines it",
-    "query_average": "it is the mean label of the first k documents, whether they are relevant or not",
-    "average_gain": "it is the mean label of the first k documents, whether they are relevant or not",
-    "filtered_dcg": "it needs scores with a sign",
-    "gauc": "it needs the scores of all items for each user",
-    "item_coverage": "it describes the items that are recommended, not whether they are relevant",
-    "average_popularity": "it describes the items that are recommended, not whether they are relevant",
-    "gini_index": "it describes the items that are recommended, not whether they are relevant",
-    "shannon_entropy": "it describes the items that are recommended, not whether they are relevant",
-    "tail_percentage": "it describes the items that are recommended, not whether they are relevant",
-    "base_map": "it is AP of the list before it was reranked, which is another run",
-    "base_mrr": "it is RR of the list before it was reranked, which is another run",
-    "base_ndcg": "it is nDCG of the list before it was reranked, which is another run",
-}
-"""Measures of other programs that cannot be computed here, as they are written, with the reason."""
+NOT_COMPUTED.update(
+    {
+        "p_mrr": "it compares the ranks of a document under two instructions, so it needs two runs",
+        "robustness": "it takes the worst of several phrasings of a query",
+        "max_over_subqueries": "it takes the best of several queries that belong together",
+        "main_score": "each task chooses a measure for it, which is named beside it",
+        "mrt": "it is a time, which no run file has",
+        "retrieval_precision_recall_curve": "it is a curve, not one value for each query",
+        "retrieval_recall_at_fixed_precision": "it is a point of a curve over all cutoffs",
+        "pwa": "only TF-Ranking defines it",
+        "query_average": "it is the mean label of the first k documents, whether they are relevant or not",
+        "average_gain": "it is the mean label of the first k documents, whether they are relevant or not",
+        "filtered_dcg": "it needs scores with a sign",
+        "gauc": "it needs the scores of all items for each user",
+        "item_coverage": "it describes the items that are recommended, not whether they are relevant",
+        "average_popularity": "it describes the items that are recommended, not whether they are relevant",
+        "gini_index": "it describes the items that are recommended, not whether they are relevant",
+        "shannon_entropy": "it describes the items that are recommended, not whether they are relevant",
+        "tail_percentage": "it describes the items that are recommended, not whether they are relevant",
+        "base_map": "it is AP of the list before it was reranked, which is another run",
+        "base_mrr": "it is RR of the list before it was reranked, which is another run",
+        "base_ndcg": "it is nDCG of the list before it was reranked, which is another run",
+    }
+)
 
 _BASIC = "runid num_q num_ret num_rel"
 _PREFERENCES = "prefs_num_prefs_poss prefs_num_prefs_ful prefs_num_prefs_ful_ret prefs_simp prefs_pair prefs_avgjg"

@@ -1,19 +1,35 @@
-"""From text to measures: trec_eval's ``ndcg_cut.5,10``, its printed ``ndcg_cut_10``, and ``nDCG(…)@10``."""
+"""From text to measures: trec_eval's ``ndcg_cut.5,10``, its printed ``ndcg_cut_10``, and ``nDCG(…)@10``.
+
+These are read here, as they are written; what other programs write is read by `spelling`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
+from treceval_py.data.ids import encode, shortened
 from treceval_py.errors import MeasureError, UnknownMeasureError
+from treceval_py.measures.parameters import arguments_of
 from treceval_py.measures.registry import FAMILIES, NICKNAMES, Family, Measure
 
 __all__ = ["in_print_order", "parse_measures"]
 
+_Parsed = tuple[list[Measure], bool, bool]
+"""Measures, whether a name names families as a whole, and whether it replaces those."""
+
+
+_NOT_DECIDED: Mapping[str, str] = MappingProxyType({})
+
 
 def parse_measures(
-    names: str | Measure | Iterable[str | Measure], *, leaves_out: frozenset[str] = frozenset()
+    names: str | Measure | Iterable[str | Measure],
+    *,
+    leaves_out: frozenset[str] = frozenset(),
+    names_here: Mapping[str, str] = _NOT_DECIDED,
 ) -> list[Measure]:
     """Return the measures that names mean, each once, in the order in which they are named.
 
@@ -21,16 +37,20 @@ def parse_measures(
     ----------
     names : str, Measure, or iterable of them
         A name in any notation: a nickname (``official``), a family (``P``: all its cutoffs), trec_eval's parameters
-        (``P.5,10``, ``ndcg.1=3,2=9``), a printed name (``P_5``), or ir_measures' notation (``nDCG@10``,
-        ``AP(rel=2)@100``). As in trec_eval, ``official`` with ``P.3`` has ``P_3`` in place of the nine cutoffs that
-        ``P`` alone means; with ``P_3`` or ``P@3`` it has all ten.
+        (``P.5,10``, ``ndcg.1=3,2=9``), a printed name (``P_5``), ir_measures' notation (``nDCG@10``,
+        ``AP(rel=2)@100``) and its measure objects, several cutoffs (``P@[5,10]``), or the name in another program
+        (``ndcg@10``, ``hit_rate_at_10``, ``NDCG:top=10``), in small or capital letters. As in trec_eval, ``official``
+        with ``P.3`` has ``P_3`` in place of the nine cutoffs that ``P`` alone means; with ``P_3`` or ``P@3`` it has all
+        ten.
     leaves_out : set of str
         Families that nicknames leave out.
+    names_here : mapping of str to str
+        What names mean in a profile (`Profile.names`). A name that means two things has a `Measure.note` otherwise.
 
     Raises
     ------
     UnknownMeasureError
-        A name is not known; the nearest ones are named.
+        A name is not known, or is that of a measure that cannot be computed here.
     MeasureError
         A parameter is malformed or out of range.
 
@@ -38,10 +58,15 @@ def parse_measures(
     --------
     >>> [str(measure) for measure in parse_measures(["map", "P.5,10", "nDCG@10"])]
     ['map', 'P_5', 'P_10', 'nDCG@10']
+    >>> [measure.notation for measure in parse_measures(["ndcg_at_10", "hit_rate@5", "map@100-l2"])]
+    ['nDCG@10', 'Success@5', 'AP(rel=2)@100']
     """
-    if isinstance(names, (str, Measure)):
+    if isinstance(names, str) or not isinstance(names, Iterable):
         names = [names]
-    parsed = [(([name], False, False) if isinstance(name, Measure) else _parse(name, leaves_out)) for name in names]
+    parsed = [
+        (([name], False, False) if isinstance(name, Measure) else _parse(name, leaves_out, names_here))
+        for name in names
+    ]
     replaced = {measure.family for found, _, replaces in parsed if replaces for measure in found}
     wanted: dict[Measure, None] = {}
     for found, whole, _ in parsed:
@@ -62,20 +87,34 @@ def in_print_order(chosen: Iterable[Measure]) -> list[Measure]:
     return sorted(chosen, key=key)
 
 
-def _parse(text: str, leaves_out: frozenset[str]) -> tuple[list[Measure], bool, bool]:
+def _parse(name: object, leaves_out: frozenset[str], names_here: Mapping[str, str]) -> _Parsed:
     """Return the measures of a name, whether it names families as a whole, and whether it replaces those."""
+    # ir_measures' measures are known by this method, and their text is their name.
+    text = str(name) if hasattr(name, "iter_calc") else name
     if not isinstance(text, str):
-        raise MeasureError(f"a measure is named by text, not by {text!r}", "Use a name such as 'map'.")
+        what = f"a measure is named by text, not by {shortened(encode(repr(text)))}"
+        raise MeasureError(what, "Use a name such as 'map'.")
     if text in NICKNAMES:
         return _members(text, leaves_out), True, False
+    family = FAMILIES.get(text)
+    if family is not None and not names_here:
+        found = list(family.measures())
+        return (_noted(found, text) if text in dict(family.elsewhere) else found), True, False
     try:
-        return _parse_name(text)
+        read = _parse_spelling(text, names_here) if names_here else None
+        if read is None:
+            read = _parse_name(text) or _parse_spelling(text)
     except UnknownMeasureError:
         raise
     except MeasureError as error:
-        raise MeasureError(
-            f"measure '{text}': {error.what}", error.todo or "See 'treceval measures' for its parameters."
-        ) from None
+        read = _other_reading(text)
+        if read is None:
+            raise MeasureError(
+                f"measure '{text}': {error.what}", error.todo or "See 'treceval measures' for its parameters."
+            ) from None
+    if read is None:
+        raise UnknownMeasureError(f"unknown measure '{text}'", _suggestion(text))
+    return read
 
 
 def _members(nickname: str, leaves_out: frozenset[str]) -> list[Measure]:
@@ -83,7 +122,8 @@ def _members(nickname: str, leaves_out: frozenset[str]) -> list[Measure]:
     return [measure for name in names for measure in FAMILIES[name].measures()]
 
 
-def _parse_name(text: str) -> tuple[list[Measure], bool, bool]:
+def _parse_name(text: str) -> _Parsed | None:
+    """Read a name of trec_eval or of ir_measures; None if it is neither."""
     if text in FAMILIES:
         return list(FAMILIES[text].measures()), True, False
     name, dot, rest = text.partition(".")
@@ -91,11 +131,10 @@ def _parse_name(text: str) -> tuple[list[Measure], bool, bool]:
         return _with_trec_parameters(FAMILIES[name], rest), False, True
     if dot and name in NICKNAMES:
         raise MeasureError("a nickname takes no parameters", f"Add the measure itself: {name} and P.5, for example.")
-    printed = None if "@" in text or "(" in text else _parse_printed(text)
-    found = printed or _parse_notation(text)
-    if found is None:
-        raise UnknownMeasureError(f"unknown measure '{text}'", _suggestion(text))
-    return found, False, False
+    if _NO_CUTOFF.fullmatch(text):
+        raise MeasureError("no cutoff after the @", "Write @10, for example.")
+    read = (None if "@" in text or "(" in text else _parse_printed(text)) or _parse_notation(text)
+    return None if read is None else (read, False, False)
 
 
 def _with_trec_parameters(family: Family, text: str) -> list[Measure]:
@@ -112,7 +151,7 @@ def _with_trec_parameters(family: Family, text: str) -> list[Measure]:
         return found
     if family.tail is not None:
         return [Measure(family, tuple(family.tail(text).items()), asked=f"{family.name}_{text}")]
-    raise MeasureError(f"{family.name} takes no parameters", "Leave out the dot and what follows.")
+    raise MeasureError(f"{family.name} takes no parameters")
 
 
 def _parse_printed(text: str) -> list[Measure] | None:
@@ -126,29 +165,31 @@ def _parse_printed(text: str) -> list[Measure] | None:
 
 _NO_CUTOFF = re.compile(r"[^@]+@\s*")
 
-_NOTATION = re.compile(r"\s*(?P<name>[^\s()@.]+)\s*(\((?P<inside>.*)\))?\s*(@\s*(?P<at>\S+))?\s*")
+_NOTATION = re.compile(r"\s*(?P<name>[^\s()@.]+)\s*(\((?P<inside>.*)\))?\s*(@\s*(?P<at>[^\s\[\]]+))?\s*")
 
 
 def _parse_notation(text: str) -> list[Measure] | None:
-    if _NO_CUTOFF.fullmatch(text):
-        raise MeasureError("no cutoff after the @", "Write @10, for example.")
+    """Read ``AP(rel=2)@100`` with a name and parameters as they are called here; return None for anything else."""
     match = _NOTATION.fullmatch(text)
     if match is None:
         return None
     name, at = match["name"], match["at"]
-    candidates = [family for family in FAMILIES.values() if name in family.notation or name == family.name]
-    if not candidates:
-        return None
-    fitting = [family for family in candidates if (family.at is not None) == (at is not None)]
+    fitting = [
+        family
+        for family in FAMILIES.values()
+        if (family.at is not None) == (at is not None) and (name in family.notation or name == family.name)
+    ]
     if not fitting:
-        raise MeasureError(
-            f"{name} needs a cutoff" if at is None else f"{name} takes no cutoff",
-            f"Write {name}@10, for example." if at is None else "Leave out the @ and what follows.",
-        )
-    given = _arguments(match["inside"])
-    family = next(
-        (family for family in fitting if given.keys() <= {each.key for each in family.parameters}), fitting[0]
-    )
+        return None
+    given = arguments_of(match["inside"])
+    for family in fitting:
+        if all(family.takes_key(key) for key in given):
+            found = [_measure(family, given, at, text)]
+            return _noted(found, name) if family.elsewhere else found
+    return None
+
+
+def _measure(family: Family, given: Mapping[str, str], at: str | None, text: str) -> Measure:
     values: dict[str, Any] = {}
     for key, value in given.items():
         parameter = family.parameter(key)
@@ -156,49 +197,48 @@ def _parse_notation(text: str) -> list[Measure] | None:
     if family.at is not None and at is not None:
         values[family.at.name] = family.at.parse(at)
     asked = re.sub(r"\s+", "", text).replace("()", "")
-    return [Measure(family, tuple(values.items()), asked=asked)]
+    return Measure(family, tuple(values.items()), asked=asked)
 
 
-def _arguments(inside: str | None) -> dict[str, str]:
-    """Split ``rel=2, gains={1:3,2:9}`` at the commas outside of braces."""
-    arguments: dict[str, str] = {}
-    if inside is None or not inside.strip():
-        return arguments
-    for piece in re.split(r",(?![^{]*\})(?=\s*[A-Za-z_]+\s*=)", inside):
-        key, equals, value = piece.partition("=")
-        if not equals:
-            raise MeasureError(f"'{piece.strip()}' is not of the form name=value")
-        if key.strip() in arguments:
-            raise MeasureError(f"{key.strip()} is given twice")
-        arguments[key.strip()] = value.strip().strip("'\"")
-    return _as_here(arguments)
+_CUTOFFS = re.compile(r"\[[^\]]*\]")
 
 
-_GAINS_OF_DCG = {"log2": "linear", "exp-log2": "exp"}
+def _parse_spelling(text: str, names_here: Mapping[str, str] = _NOT_DECIDED) -> _Parsed | None:
+    """Read a name as other programs write it; with `names_here`, only one whose meaning the profile decides."""
+    from treceval_py.measures.spelling import meaning_here, meaning_of
+
+    meaning = meaning_here(text, names_here) if names_here else meaning_of(text)
+    if meaning is None:
+        return None
+    found = []
+    for at in meaning.cutoffs or (None,):
+        one = text if at is None else _CUTOFFS.sub(at, text)
+        found.append(_measure(meaning.family, meaning.arguments, at, one))
+    return (found if names_here else _noted(found, meaning.name)), False, False
 
 
-def _as_here(arguments: dict[str, str]) -> dict[str, str]:
-    """Write ir_measures' ``dcg='exp-log2'`` and ``normalize=False`` as the parameters that they are here."""
-    written: dict[str, str] = {}
-    for key, value in arguments.items():
-        if key == "dcg" and value in _GAINS_OF_DCG:
-            written["gain"] = _GAINS_OF_DCG[value]
-        elif key == "normalize" and value in ("True", "False"):
-            written["normalised"] = "yes" if value == "True" else "no"
-        else:
-            written[key] = value
-    return written
+def _other_reading(text: str) -> _Parsed | None:
+    """Read what only looks like a name of trec_eval or ir_measures, such as ``recall_at_10`` and ``AP@100-l2``."""
+    try:
+        return _parse_spelling(text)
+    except MeasureError:
+        return None
+
+
+def _noted(measures: Sequence[Measure], name: str) -> list[Measure]:
+    """Return measures with a note on what else their name means."""
+    from treceval_py.measures.spelling import folded
+
+    words = {folded(spelling): words for spelling, words in measures[0].family.elsewhere}.get(folded(name))
+    if words is None:
+        return list(measures)
+    return [replace(each, note=f"{each.name} is {words}. Another profile may decide otherwise.") for each in measures]
 
 
 def _suggestion(text: str) -> str:
-    known = [*FAMILIES, *NICKNAMES, *(name for family in FAMILIES.values() for name in family.notation)]
-    folded: dict[str, str] = {}
-    for name in known:
-        folded.setdefault(name.lower(), name)
-    head = re.split(r"[.(@]", text.strip())[0].lower()
-    import difflib
+    from treceval_py.measures.spelling import suggestion
 
-    near = difflib.get_close_matches(head, folded, n=3, cutoff=0.6)
-    if not near:
-        return "'treceval measures' lists them all."
-    return f"Did you mean {' or '.join(folded[name] for name in near)}? 'treceval measures' lists them all."
+    meant = suggestion(text, parse_measures)
+    return (
+        f"Did you mean {meant}? 'treceval measures' lists them all." if meant else "'treceval measures' lists them all."
+    )

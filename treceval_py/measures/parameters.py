@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from treceval_py.errors import MeasureError
 
-__all__ = ["PARAMETERS", "Gains", "Parameter", "Tail", "integer", "number"]
+__all__ = ["JUDGED_ONLY", "PARAMETERS", "Gains", "Parameter", "Tail", "arguments_of", "integer", "number", "translated"]
 
 Tail = Callable[[str], dict[str, Any]]
 """Reads what follows the dot of trec_eval's ``NAME.text`` as values of parameters."""
@@ -193,6 +193,10 @@ def _choice(name: str, *values: str, meaning: str, key: str = "") -> Parameter:
     return Parameter(name, key or name, str, lambda x: x in values, " or ".join(values), "", meaning)
 
 
+def _truth(text: str) -> bool | None:
+    return {"true": True, "false": False}.get(text.strip().lower())
+
+
 MOST_MAX_REL = 1000
 """The highest scale of grades: 2 to the power of it is still a float64."""
 
@@ -233,11 +237,75 @@ _ALL = (
     _number("target", "T", lambda x: x > 0, "above 0", "T, the gain that is wanted."),
     _integer("deepest", "D", 1, "D, the depth: a shorter ranking is continued with documents of gain 0, a longer one is cut. The value depends on it."),
     _choice("normalised", "yes", "no", meaning="Whether it is divided by RBO(I, I), as in the paper of 2021; the two papers of 2020 do not."),
+    Parameter("judged_only", "judged_only", _truth, lambda x: x is not None, "True or False", "", "Whether unjudged documents are taken out of the ranking first, as by ``-J``."),
 )
 # fmt: on
 
 PARAMETERS: dict[str, Parameter] = {parameter.name: parameter for parameter in _ALL}
 """All parameters by the keyword of the measures' functions."""
+
+JUDGED_ONLY = PARAMETERS["judged_only"]
+"""The parameter of every measure of judged documents that concerns their ranking, and so is none of its function."""
+
+
+def arguments_of(inside: str | None) -> dict[str, str]:
+    """Split ``rel=2, gains={1:3,2:9}`` at the commas outside of braces.
+
+    Raises
+    ------
+    MeasureError
+        A piece is not of this form, or a name is given twice.
+    """
+    arguments: dict[str, str] = {}
+    if inside is None or not inside.strip():
+        return arguments
+    for piece in re.split(r",(?![^{]*\})(?=\s*[A-Za-z_]+\s*=)", inside):
+        key, equals, value = piece.partition("=")
+        if not equals:
+            raise MeasureError(f"'{piece.strip()}' is not of the form name=value")
+        if key.strip() in arguments:
+            raise MeasureError(f"{key.strip()} is given twice")
+        arguments[key.strip()] = value.strip().strip("'\"")
+    return arguments
+
+
+def _above(border: str) -> str:
+    """Return the lowest level above CatBoost's border."""
+    return f"rel={math.floor(number(border)) + 1}"
+
+
+_ELSEWHERE: Mapping[str, Callable[[str], str] | Mapping[str, str]] = {
+    **dict.fromkeys(("cutoff", "top_k", "topn", "top", "k"), "@={}".format),
+    "dcg": {"log2": "gain=linear", "exp-log2": "gain=exp"},
+    "gain_function": {"linear_rank": "gain=linear", "exp_rank": "gain=exp"},
+    "type": {"Base": "gain=linear", "Exp": "gain=exp"},
+    "denominator": {"LogPosition": "discount=log2", "Position": "discount=position"},
+    "normalize": {"True": "normalised=yes", "False": "normalised=no"},
+    "border": _above,
+}
+"""What parameters are called in other programs (ir_measures, ignite, CatBoost, torchmetrics), as they are written here."""
+
+
+def translated(arguments: Mapping[str, str]) -> dict[str, str]:
+    """Return arguments of other programs as they are called here; the cutoff's name is ``@``.
+
+    Raises
+    ------
+    MeasureError
+        Another program's argument has a value that it does not take, or one is given twice.
+    """
+    ours: dict[str, str] = {}
+    for key, value in arguments.items():
+        if value == "None":  # what Python's programs call a parameter that is not given
+            continue
+        meant = _ELSEWHERE.get(key, f"{key}={{}}".format)
+        if isinstance(meant, Mapping) and value not in meant:
+            raise MeasureError(f"{key} must be {' or '.join(meant)}, not {value}")
+        name, _, text = (meant[value] if isinstance(meant, Mapping) else meant(value)).partition("=")
+        if name in ours:
+            raise MeasureError("the cutoff is given twice" if name == "@" else f"{name} is given twice")
+        ours[name] = text
+    return ours
 
 
 def whole(name: str) -> Tail:

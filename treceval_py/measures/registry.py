@@ -19,11 +19,23 @@ import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.errors import MeasureError
-from treceval_py.judging.judged import JudgedRun
+from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.measures.facts import Labels, Promotes, Sums, checked
-from treceval_py.measures.parameters import PARAMETERS, Parameter, Tail
+from treceval_py.measures.parameters import JUDGED_ONLY, PARAMETERS, Parameter, Tail
 
-__all__ = ["FAMILIES", "GEOMETRIC", "MEAN", "NICKNAMES", "NO_AVERAGE", "SUM", "Average", "Family", "Measure", "declare"]
+__all__ = [
+    "FAMILIES",
+    "GEOMETRIC",
+    "MEAN",
+    "NICKNAMES",
+    "NOT_COMPUTED",
+    "NO_AVERAGE",
+    "SUM",
+    "Average",
+    "Family",
+    "Measure",
+    "declare",
+]
 
 Function = Callable[..., "FloatArray | IntArray | list[str]"]
 
@@ -117,7 +129,7 @@ class Family:
     written : tuple of (spelling, parameters)
         How other programs write it, and the parameters that come with the spelling, in notation.
     elsewhere : tuple of (spelling, words)
-        Spellings that mean this here and something else in other programs, and what and where.
+        Spellings that mean this here and something else in other programs; the words say both.
     kin : tuple of (name, words)
         Other families that go by the same name, and what they do otherwise.
     of_judgments : bool
@@ -162,6 +174,11 @@ class Family:
         """Whether it is a number that is computed from relevance judgments; others need no facts."""
         return self.kind != TEXT and self.judged is JudgedRun
 
+    @property
+    def ranks_judged(self) -> bool:
+        """Whether unjudged documents can be taken out of the rankings that it is computed from."""
+        return self.judged in (JudgedRun, JudgedGroups)
+
     def or_declare(self, fact: Promotes | Labels | None, todo: str) -> str:
         """Return what to do where a fact is unknown, which its author can declare if that was left out."""
         if fact is not None or not self.from_relevance:
@@ -176,11 +193,16 @@ class Family:
         MeasureError
             There is none.
         """
-        for parameter in self.parameters:
+        taken = (*self.parameters, JUDGED_ONLY) if self.ranks_judged else self.parameters
+        for parameter in taken:
             if parameter.key == key and key != "@":
                 return parameter
-        known = ", ".join(parameter.key for parameter in self.parameters if parameter.key != "@") or "none"
+        known = ", ".join(parameter.key for parameter in taken if parameter.key != "@") or "none"
         raise MeasureError(f"{self.name} has no parameter '{key}'", f"It has {known}.")
+
+    def takes_key(self, key: str) -> bool:
+        """Tell whether it has a parameter of that name in notation."""
+        return any(each.key == key for each in self.parameters) or (key == JUDGED_ONLY.key and self.ranks_judged)
 
     def takes(self, name: str) -> bool:
         """Tell whether the function has a parameter of that name."""
@@ -213,6 +235,8 @@ class Measure:
         profile, or have the function's default.
     asked : str
         The name under which it was asked for; it takes no part in comparisons.
+    note : str
+        What else that name means in other programs, if it means two things; it takes no part in comparisons.
 
     Examples
     --------
@@ -224,6 +248,7 @@ class Measure:
     family: Family
     parameters: tuple[tuple[str, Any], ...] = ()
     asked: str = field(default="", compare=False)
+    note: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", tuple(sorted(self.parameters)))
@@ -263,7 +288,10 @@ class Measure:
 
     def __call__(self, judged: Any) -> FloatArray | IntArray | list[str]:
         """Compute the value for each query of a judged run. Returns (Q,)."""
-        return self.family.function(judged, **dict(self.parameters))
+        given = dict(self.parameters)
+        if JUDGED_ONLY.name in given:
+            raise MeasureError(f"{self.name} also decides how documents are ranked", "Use evaluate.")
+        return self.family.function(judged, **given)
 
     def __str__(self) -> str:
         return self.name
@@ -288,6 +316,9 @@ FAMILIES: dict[str, Family] = {}
 
 NICKNAMES: dict[str, tuple[str, ...]] = {}
 """Names of sets of families."""
+
+NOT_COMPUTED: dict[str, str] = {}
+"""Measures of other programs that cannot be computed here, as they are written there, with the reason."""
 
 
 def declare(
@@ -344,13 +375,13 @@ def declare(
         Which labels of unjudged documents give the extremes, such as ``"alike"``. Without it ``--unjudged`` refuses the
         measure.
     written : iterable of str, or mapping of str to str
-        How other programs write it, in small letters: ``hit_rate`` also stands for ``HitRate@10`` and
-        ``hit_rate_at_10``, because the cutoff and how it is written belong to the notation. In a mapping, values are the
-        parameters that come with a spelling: ``{"ndcg_burges": "gain=exp"}``. A spelling counts for the family of the
-        same notation with (or without) a cutoff too. `treceval_py.measures.spelling` describes the marks of programs.
+        How other programs write it, in small letters: ``hit_rate`` stands for ``HitRate@10`` and ``hit_rate_at_10``
+        too, because the cutoff, however it is written, belongs to the notation. In a mapping, values are the parameters
+        that come with a spelling: ``{"ndcg_burges": "gain=exp"}``. A spelling also counts for the family of the same
+        notation with, or without, a cutoff. `treceval_py.measures.spelling` describes the marks of programs.
     elsewhere : mapping of str to str, optional
-        Spellings that mean something else in other programs, and what: ``{"accuracy": "Success@k in BEIR"}``. Unless
-        the profile decides, a note says so.
+        Spellings that mean something else in other programs, and what they are here and there: ``{"accuracy": "the
+        share of pairs in the right order; in BEIR it is Success@k"}``. Unless the profile decides, a note says so.
     kin : mapping of str to str, optional
         Other families that go by the same name, and what they do otherwise, for ``explain``.
     of_judgments : bool

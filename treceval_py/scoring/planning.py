@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from treceval_py.data.ranking import Ranking
-from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.measures import Measure, parse_measures
-from treceval_py.measures.parameters import PARAMETERS
+from treceval_py.errors import EvaluationError, MeasureError, warn
+from treceval_py.measures import Measure
+from treceval_py.measures.parameters import JUDGED_ONLY, PARAMETERS
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.profiles import Profile, profile_of
 from treceval_py.scoring.signatures import Fingerprint, Signature, concise, read_signatures
@@ -163,7 +163,10 @@ class Scoring:
             measures = tuple(each.measure for each in signatures)
             return Checked(profile, measures, "last" if last else "refuse", {}, {}, tuple(signatures))
         named = profile.measures if self.measures is None else self.measures
-        measures = tuple(parse_measures(named, leaves_out=profile.leaves_out))
+        measures = tuple(profile.parse(named))
+        for measure in measures:
+            if measure.note:
+                warn(measure.note)
         defaults: dict[str, Any] = {"level": profile.level, "collection_size": 0}
         for name, value in (("level", self.level), ("collection_size", self.collection_size)):
             if value is not None:
@@ -223,17 +226,23 @@ class Checked(NamedTuple):
         if not tasks:
             raise MeasureError("signatures must not be empty", "Give at least one.")
         if len({task.asked.name for task in tasks}) < len(tasks):
+            tasks = tuple([_said_to_be_judged_only(task) for task in tasks])
+        if len({task.asked.name for task in tasks}) < len(tasks):
             raise MeasureError("two signatures describe the same measure", "Repeat them in separate calls or commands.")
         profiles = dict.fromkeys(signature.profile for signature in self.signatures)
         return Plan(tasks, ", ".join(profiles), self.duplicates)
 
     def task(self, measure: Measure, max_rel: int) -> Task:
         """Return how a measure is computed."""
-        profile = self.profile
-        resolved = profile.meaning_of(measure).with_defaults({"max_rel": max_rel, **self.defaults})
+        profile, changes, plain = self.profile, self.changes, measure
+        given = dict(measure.parameters)
+        if JUDGED_ONLY.name in given:  # what concerns the ranking is a convention, whoever asks for it
+            changes = {**changes, "judged_only": given.pop(JUDGED_ONLY.name)}
+            plain = replace(measure, parameters=tuple(given.items()), asked=measure.name)
+        resolved = profile.meaning_of(plain).with_defaults({"max_rel": max_rel, **self.defaults})
         if "max_rel" in dict(resolved.parameters):
             PARAMETERS["max_rel"].check(dict(resolved.parameters)["max_rel"])
-        return Task(measure, resolved, profile.conventions_of(resolved)._replace(**self.changes), profile.name)
+        return Task(measure, resolved, profile.conventions_of(resolved)._replace(**changes), profile.name)
 
 
 class Reading(NamedTuple):
@@ -268,6 +277,14 @@ class Reading(NamedTuple):
 
 AS_IT_IS = Reading()
 """Formats are recognised, and every core reads."""
+
+
+def _said_to_be_judged_only(task: Task) -> Task:
+    """Return a task whose measure's name says if unjudged documents are taken out."""
+    if not task.conventions.judged_only:
+        return task
+    measure = Measure(task.asked.family, (*task.asked.parameters, (JUDGED_ONLY.name, True)))
+    return task._replace(asked=replace(measure, asked=measure.notation))
 
 
 def _repeated(signature: Signature, max_rel: int, fingerprint: Fingerprint | None) -> Task:

@@ -6,7 +6,7 @@ to several others, BEIR ranks twice), a profile has exceptions for families of m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -42,6 +42,10 @@ class Profile(NamedTuple):
     meanings : mapping of str to str
         What a family of measures means here when it is named without parameters, in notation: ``{"ndcg":
         "nDCG(gain=exp)"}``; a cutoff is kept.
+    names : mapping of str to str
+        What bare names mean here that mean something else elsewhere, in notation: ``{"accuracy": "Success"}``. A cutoff
+        is kept; notation with a cutoff, as ``{"ndcg": "nDCG@32"}``, is what the name means without one. Meanings and
+        exceptions apply to what they name.
     defaults : mapping
         Values for parameters of measures that were not given.
     level : int
@@ -66,6 +70,7 @@ class Profile(NamedTuple):
     exceptions: Mapping[str, Mapping[str, Any]] = _NONE
     when_complete: str = "empty"
     meanings: Mapping[str, str] = _NONE
+    names: Mapping[str, str] = _NONE
     defaults: Mapping[str, Any] = _NONE
     level: int = 1
     measures: tuple[str, ...] = DEFAULT_MEASURES
@@ -73,6 +78,10 @@ class Profile(NamedTuple):
     computes: frozenset[str] = frozenset()
     remarks: tuple[str, ...] = ()
     names: Mapping[str, str] = _NONE
+
+    def parse(self, names: str | Measure | Iterable[str | Measure]) -> list[Measure]:
+        """Return the measures that names mean here; errors as of `parse_measures`."""
+        return parse_measures(names, leaves_out=self.leaves_out, names_here=self.names)
 
     def conventions_of(self, measure: Measure) -> Conventions:
         """Return the conventions for a measure."""

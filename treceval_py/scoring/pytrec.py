@@ -277,7 +277,7 @@ def _parsed(measures: Iterable[str]) -> list[Measure]:
             raise MeasureTypeError(f"measures of type {type(measures).__name__}", "Give names, such as {'map'}.")
         measures = tuple([_dotted(name) if isinstance(name, str) else name for name in measures])
     try:
-        return parse_measures(measures, leaves_out=_PROFILE.leaves_out)
+        return _PROFILE.parse(measures)
     except MeasureError as error:
         if all(isinstance(name, str) for name in measures):
             raise

@@ -1,0 +1,361 @@
+"""How other programs write measures: ``ndcg_at_10``, ``cosine_map@100``, ``NDCG:top=10;type=Exp``, ``map@100-l2``.
+
+The names are declared beside the measures (``written=`` of `registry.declare`); here is the grammar around them, which
+reduces every text to a name, arguments, cutoffs and a level. A declared spelling may carry the mark of a program, and
+then means this only when it is written as that program does:
+
+=================  ==============================================================================================
+``cosine_X``       sentence-transformers' ``[NAME_]cosine_X@10``, with any of its similarity functions
+``retrieval_X``    torchmetrics' class ``RetrievalX`` or function ``retrieval_x``
+``metric/X``       TF-Ranking's ``metric/x_10``
+``X:``             CatBoost's ``X:top=10;type=Exp``
+``X-``             XGBoost's ``x@10-``
+``X.``, ``X@``     ranx' ``rbp.95`` or ``rbp@95``: digits that are no cutoff; ``{}`` in the parameters stands for them
+``X(key)``         an argument must be given, as in ignite's ``NDCG(top_k=10)``
+``X(key=value)``   an argument must have this value
+=================  ==============================================================================================
+
+A spelling with a mark that is not declared means what it does without the mark. Case, ``_`` and ``-`` do not matter,
+unless two measures differ by case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from treceval_py.errors import MeasureError, UnknownMeasureError
+from treceval_py.measures.parameters import arguments_of, translated
+from treceval_py.measures.registry import FAMILIES, NICKNAMES, NOT_COMPUTED, Family
+
+__all__ = ["Meaning", "folded", "meaning_of", "suggestion"]
+
+
+class Meaning(NamedTuple):
+    """What a name means.
+
+    Attributes
+    ----------
+    family : Family
+        The family of measures.
+    arguments : dict of str to str
+        The text of each parameter, by its key in notation.
+    cutoffs : tuple of str
+        The text of each cutoff; empty where the family takes none.
+    name : str
+        The name, without cutoffs and arguments.
+    """
+
+    family: Family
+    arguments: dict[str, str]
+    cutoffs: tuple[str, ...]
+    name: str
+
+
+class _Written(NamedTuple):
+    """A text taken apart: `keys` are what it is looked up under, each with the argument that belongs to the key."""
+
+    name: str
+    keys: tuple[tuple[str, str], ...]
+    arguments: dict[str, str]
+    cutoffs: tuple[str, ...]
+    digits: str
+    level: str
+
+    def under(self, key: str, argument: str) -> _Written:
+        """Return what is written beside a key, to which an argument, or what looks like a cutoff, may belong."""
+        arguments = {name: value for name, value in self.arguments.items() if name != argument}
+        return self._replace(arguments=arguments, cutoffs=() if key.endswith("@") else self.cutoffs)
+
+
+_Entries = dict[str, list[tuple[Family, str]]]
+"""For each way of writing a name, the families that it means, and the parameters that come with it."""
+
+
+def folded(name: str) -> str:
+    """Return a name in small letters, without what only separates its words."""
+    return re.sub(r"[_-](?=\w)", "", name.lower())
+
+
+# --- taking a text apart ---
+
+_OF_CATBOOST = re.compile(r"\s*(?P<name>[^\s:;()@=]+)\s*:(?P<inside>[^:()@]*)")
+_OF_OTHERS = re.compile(
+    r"\s*(?P<name>[^\s()@]+?)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<at>\[[^\]]*\]|\S+?))?"
+    r"(?:-l(?P<level>\d{1,9})|(?P<dash>-))?\s*"
+)
+_CUT_NAME = re.compile(r"(?P<name>.+?)(?:_at)?_(?P<at>\d+)")
+_DOTTED_NAME = re.compile(r"(?P<name>[^.]+)\.(?P<digits>\d+)")
+_OF_SIMILARITY = re.compile(
+    r"(?:.*[_-])?(?:cosine|dot|euclidean|manhattan|cos_sim|dot_score)[_-](accuracy|precision|recall|ndcg|mrr|map)"
+)
+_SCOPE, _CLASS = "metric/", "retrieval"
+
+
+def _taken_apart(text: str) -> _Written | None:
+    """Take a text apart; None if it is not written like a measure.
+
+    Raises
+    ------
+    MeasureError
+        It is, and its arguments are malformed.
+    """
+    of_catboost = _OF_CATBOOST.fullmatch(text)
+    found = of_catboost or _OF_OTHERS.fullmatch(text)
+    if found is None:
+        return None
+    parts = found.groupdict()
+    name, at, level = parts["name"], parts.get("at"), parts.get("level") or ""
+    given = arguments_of(parts["inside"].strip(" ;").replace(";", ",") if of_catboost else parts["inside"])
+    mark = ":" if of_catboost else parts["dash"] or ""
+    digits = at or ""
+    if digits:
+        mark = mark or "@"
+    elif cut := _CUT_NAME.fullmatch(name):
+        name, at = cut["name"], cut["at"]
+    elif dotted := _DOTTED_NAME.fullmatch(name):
+        name, digits, mark = dotted["name"], dotted["digits"], "."
+    level = given.pop("relevance_threshold", level)
+    keys = tuple(_keys(name, mark, given))
+    ours = translated(given)
+    if at is not None and "@" in ours:
+        raise MeasureError("the cutoff is given twice")
+    at = ours.pop("@", at)
+    if at is None:
+        return _Written(name, keys, ours, (), digits, level)
+    pieces = at[1:-1].split(",") if at.startswith("[") else [at]
+    return _Written(name, keys, ours, tuple(piece.strip() for piece in pieces), digits, level)
+
+
+def _keys(name: str, mark: str, arguments: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield under what a name is looked up, with the mark of its program first."""
+    plain = folded(name.removeprefix(_SCOPE))
+    bases = [plain]
+    if similarity := _OF_SIMILARITY.fullmatch(name.lower()):
+        bases = ["cosine" + similarity[1], similarity[1]]
+    elif name.startswith(_SCOPE):
+        bases = [_SCOPE + plain, plain]
+    elif plain.startswith(_CLASS):
+        bases = [plain, plain.removeprefix(_CLASS)]
+    if mark == ".":  # without a mark, a dot belongs to trec_eval's notation
+        bases = [plain + mark]
+    elif mark:
+        bases.insert(0, plain + mark)
+    for base in bases:
+        for key, value in arguments.items():
+            yield folded(f"{base}({key}={value})"), key
+            yield folded(f"{base}({key})"), ""
+        yield base, ""
+
+
+# --- what a name means ---
+
+
+@lru_cache(maxsize=1)
+def _index(families: tuple[Family, ...]) -> dict[str, _Entries]:
+    """Return the names of all families, folded."""
+    found: dict[str, _Entries] = {}
+    for family in families:
+        plain = ((name, "") for name in dict.fromkeys((family.name, *family.notation)))
+        for name, parameters in (*plain, *family.written):
+            found.setdefault(folded(name), {}).setdefault(name, []).append((family, parameters))
+    return found
+
+
+def meaning_of(text: str) -> Meaning | None:
+    """Return what a text means; None if it does not name a measure.
+
+    Raises
+    ------
+    UnknownMeasureError
+        It names a measure that cannot be computed here.
+    MeasureError
+        Its arguments are malformed, a cutoff is missing or too much, or measures differ by case.
+    """
+    written = _taken_apart(text)
+    if written is None:
+        return None
+    index, known = _index(tuple(FAMILIES.values())), False
+    for key, argument in written.keys:
+        if key not in index:
+            continue
+        known = True
+        asked = written.under(key, argument)
+        if (chosen := _chosen(asked, index[key])) is not None:
+            return _completed(asked, *chosen)
+    for key, _ in written.keys:
+        if (why := _not_computed().get(key)) is not None:
+            raise UnknownMeasureError(f"measure '{text}' cannot be computed here: {why}")
+    if known and written.cutoffs:
+        raise MeasureError(f"{written.name} takes no cutoff")
+    if known:
+        raise MeasureError(f"{written.name} needs a cutoff", f"Write {written.name}@10, for example.")
+    return None
+
+
+def meaning_here(text: str, names_here: Mapping[str, str]) -> Meaning | None:
+    """Return what a text means in a profile.
+
+    None if the profile does not decide that: it has no meaning for the name, or one that does not go with the cutoff of
+    the text, or without one.
+
+    Parameters
+    ----------
+    text : str
+        A name as some program writes it.
+    names_here : mapping of str to str
+        Notation by bare name, as `Profile.names`.
+    """
+    try:
+        written = _taken_apart(text)
+    except MeasureError:
+        return None
+    if written is None:
+        return None
+    decided = {folded(name): notation for name, notation in names_here.items()}
+    meant = next((decided[key] for key, _ in written.keys if key in decided), None)
+    found = None if meant is None else _OF_OTHERS.fullmatch(meant)
+    if found is None:
+        return None
+    cutoffs = written.cutoffs
+    if found["at"]:
+        if cutoffs:
+            return None
+        cutoffs = (found["at"],)
+    fitting = [family for family in FAMILIES.values() if found["name"] in (family.name, *family.notation)]
+    chosen = _fitting([(family, "") for family in fitting], cut=bool(cutoffs), given=written.arguments)
+    if chosen is None:
+        return None
+    return _completed(written._replace(cutoffs=cutoffs), chosen[0], found["inside"] or "")
+
+
+def _chosen(written: _Written, entries: _Entries) -> tuple[Family, str] | None:
+    """Return the family of a name and the parameters that come with it; None if none fits the cutoff.
+
+    Raises
+    ------
+    MeasureError
+        Several measures differ by case only, and the name is written like none of them.
+    """
+    fitting = {
+        name: found
+        for name, of_name in entries.items()
+        if (found := _fitting(of_name, cut=bool(written.cutoffs), given=written.arguments)) is not None
+    }
+    if written.name in fitting:
+        return fitting[written.name]
+    if len(set(fitting.values())) > 1:
+        raise MeasureError(f"{' and '.join(fitting)} are different measures", "Write one of them, in these letters.")
+    return next(iter(fitting.values()), None)
+
+
+def _fitting(
+    entries: Sequence[tuple[Family, str]], *, cut: bool, given: Mapping[str, str]
+) -> tuple[Family, str] | None:
+    """Return the first of some families, or of those with the same notation, that takes a cutoff or none."""
+    found = [entry for entry in entries if (entry[0].at is not None) == cut]
+    if not found:
+        found = [
+            (family, parameters)
+            for of_name, parameters in entries
+            for family in FAMILIES.values()
+            if (family.at is not None) == cut and of_name.notation and family.notation[:1] == of_name.notation[:1]
+        ]
+    takes = [entry for entry in found if given.keys() <= {each.key for each in entry[0].parameters}]
+    return next(iter(takes or found), None)
+
+
+def _completed(written: _Written, family: Family, parameters: str) -> Meaning:
+    """Return a meaning with what is written around the name."""
+    arguments = {**arguments_of(parameters.replace("{}", f"0.{written.digits}")), **written.arguments}
+    if written.level:
+        arguments = {**_from_level(written, family, arguments), **arguments}
+    return Meaning(family, arguments, written.cutoffs, written.name)
+
+
+def _from_level(written: _Written, family: Family, arguments: Mapping[str, str]) -> dict[str, str]:
+    """Return what ranx' ``-l2`` means: the level, or no gain for labels below it and their own for the others.
+
+    Raises
+    ------
+    MeasureError
+        The measure has neither a level nor such gains.
+    """
+    level = int(written.level)
+    if family.takes("level"):
+        return {"rel": written.level}
+    if level <= 1:  # labels below 1 have no gain anyway
+        return {}
+    if not family.takes("gains") or arguments.get("gain", "linear") != "linear":
+        raise MeasureError(f"{written.name} has no level", "Give a gain for each label, as gains={1:0,2:3}.")
+    return {"gains": "{" + ",".join(f"{label}:0" for label in range(1, level)) + "}"}
+
+
+@lru_cache(maxsize=1)
+def _not_computed() -> dict[str, str]:
+    return {folded(name): why for name, why in NOT_COMPUTED.items()}
+
+
+# --- what a text may have been meant to be ---
+
+SHORT = 8
+"""A name below this length may differ in one letter from what was meant, a longer one in two."""
+
+
+def suggestion(text: str, parse: Callable[[str], object]) -> str:
+    """Return how a text was meant to be written; empty unless all that it may have been is one measure.
+
+    Every name within the same distance must mean the same with the cutoff and the arguments of the text. So whichever
+    name was damaged, its measure is suggested, or none.
+
+    Parameters
+    ----------
+    text : str
+        A text that names no measure.
+    parse : callable
+        Text to the measures that it names; raises `MeasureError` if it names none.
+    """
+    try:
+        written = _taken_apart(text)
+    except MeasureError:
+        return ""
+    if written is None:
+        return ""
+    index = _index(tuple(FAMILIES.values()))
+    plain = folded(written.name)
+    reach = 1 if len(plain) < SHORT else 2
+    names = {key: tuple(entries) for key, entries in index.items() if key.isidentifier() or key[0].isdigit()}
+    names |= {folded(name): (name,) for name in NICKNAMES}
+    near = [name for key, spelled in names.items() if _distance(plain, key, reach) <= reach for name in spelled]
+    if any(_distance(plain, key, reach) <= reach for key in _not_computed()):
+        return ""
+    found: dict[str, object] = {}
+    for name in near:
+        meant = text.replace(written.name, name, 1)
+        try:
+            found[meant] = parse(meant)
+        except MeasureError:
+            continue
+    meanings = list(found.values())
+    if not meanings or any(each != meanings[0] for each in meanings):
+        return ""
+    return min(found, key=lambda meant: (_distance(text, meant, len(text)), meant))
+
+
+def _distance(one: str, other: str, most: int) -> int:
+    """Return how many letters are left out, added, replaced or swapped with the next; `most` + 1 where that is more."""
+    if abs(len(one) - len(other)) > most:
+        return most + 1
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        line = [row]
+        for column, theirs in enumerate(other, 1):
+            cost = min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != theirs))
+            if row > 1 < column and letter == other[column - 2] and theirs == one[row - 2]:
+                cost = min(cost, before[column - 2] + 1)
+            line.append(cost)
+        before, last = last, line
+    return min(last[-1], most + 1)
