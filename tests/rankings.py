@@ -26,7 +26,7 @@ CHOICES: dict[str, list[Any]] = {
     "rounding": ["nearest", "up"],
     "gains": [None, None, *map(Gains, OWN_GAINS)],
     "gain": ["linear", "exp", "binary"],
-    "discount": ["log2", "jk"],
+    "discount": ["log2", "jk", "position"],
     "base": [2.0],
     "ideal": ["judged", "judged", "retrieved"],
     "steps": ["ordered"],
@@ -34,7 +34,7 @@ CHOICES: dict[str, list[Any]] = {
     "norm": ["relevant", "capped", "retrieved"],
     "p": [0.5, 0.9],
     "coefficients": [(1.0, -1.0, 0.0, 0.0), (-1.0, 1.0, 0.25, 0.125)],
-    "collection_size": [100],
+    "collection_size": [0, 100],
     "beta_squared": [0.0, 1.0, 4.0],
     "weights": [None, (0.5, 0.0, 0.25, 0.25)],
     "beta": [0.0, 1.0, 3.0],
@@ -43,6 +43,13 @@ CHOICES: dict[str, list[Any]] = {
     "target": [1.0, 2.0],
     "deepest": [4, 1000],
     "normalised": ["yes", "no"],
+    "divisor": ["cutoff", "retrieved"],
+    "credit": ["half", "wrong"],
+    "max_fpr": [1.0, 0.3],
+    "negative": ["unjudged", "nonrelevant"],
+    "stop": ["grade"],  # with labels of 2 and 3 the others are no probabilities, and ranges are refused
+    "scale": ["max_rel", "none"],
+    "decay": [0.85, 0.5],
 }
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import math
 import random
 import re
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import twins
 import twins_diversity
 import twins_graded
+import twins_lists
 import twins_user_models
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,6 +32,7 @@ from treceval_py import (
     judge,
     parse_measures,
 )
+from treceval_py.data.ranking import Ranking
 from treceval_py.judging.judged import JudgedGroups
 from treceval_py.judging.locating import assemble, judge_groups, locate
 from treceval_py.judging.preferences import JudgedPreferences, judge_preferences
@@ -39,12 +42,19 @@ from treceval_py.measures.parameters import PARAMETERS
 from treceval_py.measures.registry import TEXT
 from treceval_py.scoring.pytrec import takes_qrels
 
-OF_QRELS = [each for each in FAMILIES.values() if takes_qrels(each) and each.name != "runid"]
+OF_QRELS = [
+    family
+    for family in FAMILIES.values()
+    if takes_qrels(family)
+    and family.name != "runid"
+    and family.average.over is None  # what has one value for all queries is in tests/test_lists.py
+]
 NUMERIC = [family for family in OF_QRELS if family.kind != TEXT]
 TWINS: dict[str, Callable[..., Any]] = {**twins.RANKED, **twins.GROUPED, **twins.PREFERENCES}
 TWINS.update(twins_graded.GRADED)
 TWINS.update(twins_diversity.DIVERSITY)
 TWINS.update(twins_user_models.USER_MODELS)
+TWINS.update(twins_lists.LISTS | twins_lists.SCORED | twins_lists.OF_ALL_QUERIES)
 
 GAINS = [None, {1: 3.0, 2: 9.0}, {0: 1.0}, {1: 0.5, 2: 0.2, 3: 0.2}, {3: 0.0}]
 CHOICES: dict[str, list[Any]] = {
@@ -61,7 +71,7 @@ CHOICES: dict[str, list[Any]] = {
     "beta_squared": [0.0, 0.5, 1.0, 4.0],
     "length": [0, 3, 10, 100],
     "gain": ["linear", "exp", "binary"],
-    "discount": ["log2", "jk"],
+    "discount": ["log2", "jk", "position"],
     "base": [2.0, 3.0, 2.5, 10.0],
     "ideal": ["judged", "retrieved"],
     "steps": ["ordered"],
@@ -74,6 +84,13 @@ CHOICES: dict[str, list[Any]] = {
     "target": [0.5, 1.0, 1.5, 3.0],
     "deepest": [1, 2, 7, 100],
     "normalised": ["yes", "no"],
+    "divisor": ["cutoff", "retrieved"],
+    "credit": ["half", "wrong"],
+    "max_fpr": [1.0, 0.3],
+    "negative": ["unjudged", "nonrelevant"],
+    "stop": ["grade", "label"],
+    "scale": ["max_rel", "none"],
+    "decay": [0.85, 0.5, 0.0],
 }
 """Values to try for each parameter."""
 
@@ -82,7 +99,7 @@ def random_parameters(family: Family, rng: random.Random) -> dict[str, Any]:
     chosen = {parameter.name: rng.choice(CHOICES[parameter.name]) for parameter in family.parameters}
     if chosen.get("gains"):
         chosen.pop("gain", None)  # gains of one's own go with linear gains only
-    if chosen.get("discount") == "log2":
+    if chosen.get("discount") != "jk":
         chosen.pop("base", None)  # it is the base of the other discount
     return chosen
 
@@ -137,7 +154,9 @@ def test_a_description_in_a_docstring_replaces_the_declared_one() -> None:
     assert text.index("Formula\n-------\n") < text.index("Parameters\n") < text.index("\n\nReturns\n-------\n")
 
 
-@pytest.mark.parametrize("family", OF_QRELS, ids=lambda family: family.name)
+@pytest.mark.parametrize(
+    "family", [each for each in OF_QRELS if each.name not in twins_lists.SCORED], ids=lambda family: family.name
+)
 def test_a_measure_of_relevance_equals_its_twin(family: Family) -> None:
     rng = random.Random(family.name)
     for _ in range(150):
@@ -212,6 +231,11 @@ def scored(family: Family, judged: JudgedRun) -> list[list[Any]]:
     return [list(measure.with_defaults({"max_rel": 4})(judged)) for measure in family.measures()]
 
 
+def seen(family: Family, qrels: Qrels, run: Run) -> JudgedRun:
+    """Judge a run with what a family needs."""
+    return judge(qrels, run, tied=family.needs == "tied")
+
+
 pairs = st.integers(0, 2**32).map(lambda seed: random_pair(random.Random(seed)))
 few = settings(max_examples=25, deadline=None)
 
@@ -222,8 +246,8 @@ class TestForAllMeasures:
     @given(pair=pairs, seed=st.integers(0, 99))
     def test_the_order_of_lines_does_not_matter(self, family: Family, pair: Any, seed: int) -> None:
         qrels, run = pair
-        assert scored(family, judge(Qrels(shuffled(qrels, seed)), Run(shuffled(run, seed)))) == scored(
-            family, judge(Qrels(qrels), Run(run))
+        assert scored(family, seen(family, Qrels(shuffled(qrels, seed)), Run(shuffled(run, seed)))) == scored(
+            family, seen(family, Qrels(qrels), Run(run))
         )
 
     @few
@@ -234,7 +258,7 @@ class TestForAllMeasures:
             qid: {docid: float(sorted(set(scores.values())).index(score)) for docid, score in scores.items()}
             for qid, scores in run.items()
         }
-        assert scored(family, judge(Qrels(qrels), Run(ranks))) == scored(family, judge(Qrels(qrels), Run(run)))
+        assert scored(family, seen(family, Qrels(qrels), Run(ranks))) == scored(family, seen(family, Qrels(qrels), Run(run)))
 
     @few
     @given(pair=pairs)
@@ -244,16 +268,16 @@ class TestForAllMeasures:
         def renamed(table: Any) -> Any:
             return {qid: {f"x{docid}": value for docid, value in row.items()} for qid, row in table.items()}
 
-        assert scored(family, judge(Qrels(renamed(qrels)), Run(renamed(run)))) == scored(
-            family, judge(Qrels(qrels), Run(run))
+        assert scored(family, seen(family, Qrels(renamed(qrels)), Run(renamed(run)))) == scored(
+            family, seen(family, Qrels(qrels), Run(run))
         )
 
     @few
     @given(pair=pairs)
     def test_all_queries_at_once_are_as_one_at_a_time(self, family: Family, pair: Any) -> None:
         qrels, run = pair
-        together = judge(Qrels(qrels), Run(run))
-        alone = [judge(Qrels({qid: qrels[qid]}), Run({qid: run.get(qid, {})})) for qid in together.qids]
+        together = seen(family, Qrels(qrels), Run(run))
+        alone = [seen(family, Qrels({qid: qrels[qid]}), Run({qid: run.get(qid, {})})) for qid in together.qids]
         expected = [[column[0] for column in scored(family, one)] for one in alone]
         assert [list(row) for row in zip(*scored(family, together), strict=True)] == expected
 
@@ -262,20 +286,20 @@ class TestForAllMeasures:
     def test_parts_of_a_run_put_together_are_the_run(self, family: Family, pair: Any) -> None:
         qrels, run = pair
         judgments = Qrels(qrels)
-        parts = [locate(judgments, Run({qid: run[qid]})) for qid in sorted(run, reverse=True)]
+        parts = [locate(judgments, Run({qid: run[qid]}), Ranking(tied=family.needs == "tied")) for qid in sorted(run, reverse=True)]
         together = assemble(judgments, parts, complete=True, tag="run")
-        assert scored(family, together) == scored(family, judge(judgments, Run(run)))
+        assert scored(family, together) == scored(family, seen(family, judgments, Run(run)))
 
     @few
     @given(pair=pairs)
     def test_an_empty_ranking_has_a_finite_value(self, family: Family, pair: Any) -> None:
-        empty = judge(Qrels(pair[0]), Run({}))
+        empty = seen(family, Qrels(pair[0]), Run({}))
         for column in scored(family, empty):
             assert all(isinstance(value, str) or math.isfinite(value) for value in column)
 
 
 UNBOUNDED = {"num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret", "utility", "yaap", "dcg",
-             "ideal_dcg", "Rndcg"}  # fmt: skip
+             "ideal_dcg", "Rndcg", "dcg_cut", "average_gain", "arp", "hits", "hits_cut", "pfound", "pfound_cut"}  # fmt: skip
 
 
 @pytest.mark.parametrize("family", NUMERIC, ids=lambda family: family.name)
@@ -284,12 +308,13 @@ UNBOUNDED = {"num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_re
 def test_a_measure_stays_between_0_and_1(family: Family, pair: Any) -> None:
     if family.name in UNBOUNDED:
         return
-    for column in scored(family, judge(Qrels(pair[0]), Run(pair[1]))):
+    for column in scored(family, seen(family, Qrels(pair[0]), Run(pair[1]))):
         assert all(0 <= value <= 1 + 1e-9 for value in column)
 
 
 TAIL_COUNTS = {"num_ret", "set_P", "set_relative_P", "set_map", "set_F", "utility", "relstring", "unj", "rbp_resid",
-               "judged", "Rndcg", "rbp_residual", "accuracy", "accuracy_cut"}  # fmt: skip
+               "judged", "Rndcg", "rbp_residual", "accuracy", "accuracy_cut", "average_gain", "set_judged", "hole",
+               "fallout", "fallout_cut", "auc", "auc_cut", "opa"}  # fmt: skip
 """What documents without a judgment at the end of a ranking do change."""
 
 
@@ -299,7 +324,7 @@ TAIL_COUNTS = {"num_ret", "set_P", "set_relative_P", "set_map", "set_F", "utilit
 def test_unjudged_documents_at_the_end_change_nothing(family: Family, pair: Any) -> None:
     qrels, run = pair
     longer = {qid: {**scores, "zz1": -9.0, "zz2": -10.0} for qid, scores in run.items()}
-    assert scored(family, judge(Qrels(qrels), Run(longer))) == scored(family, judge(Qrels(qrels), Run(run)))
+    assert scored(family, seen(family, Qrels(qrels), Run(longer))) == scored(family, seen(family, Qrels(qrels), Run(run)))
 
 
 def shuffled(table: Any, seed: int) -> Any:

@@ -141,8 +141,12 @@ def relstring(codes: list[int], judged: list[int], *, length: int = 10) -> str:
 # Cutoffs ------------------------------------------------------------------------------------------
 
 
-def precision(codes: list[int], judged: list[int], *, level: int = 1, cutoff: int) -> float:
+def precision(
+    codes: list[int], judged: list[int], *, level: int = 1, cutoff: int, divisor: str = "cutoff"
+) -> float:
     """P_k: a ranking shorter than k is filled with documents that are not relevant."""
+    if divisor == "retrieved":
+        return count_hits(codes, cutoff, level) / min(cutoff, len(codes)) if codes else 0.0
     return count_hits(codes, cutoff, level) / cutoff
 
 
@@ -330,8 +334,12 @@ def utility(
 # Incomplete judgments -----------------------------------------------------------------------------
 
 
-def bpref(codes: list[int], judged: list[int], *, level: int = 1) -> float:
+def bpref(codes: list[int], judged: list[int], *, level: int = 1, negative: str = "unjudged") -> float:
     """Buckley and Voorhees, SIGIR 2004 (gm_bpref averages the same value)."""
+    if negative == "nonrelevant":  # labels from -2 on, of which those of the ranking are told from no judgment
+        level += 1
+        codes = [code if code == NO_JUDGMENT else max(code + 1, 0) for code in codes]
+        judged = [max(label + 1, 0) for label in judged]
     relevant = count_relevant(judged, level)
     nonrelevant = count_nonrelevant(judged, level)
     if relevant == 0:
@@ -506,6 +514,8 @@ def any_discounted_sum(gains: list[float], discounted: str, base: float) -> floa
     """Add up gains in rank order, discounted by log2(rank + 1) or as Jarvelin and Kekalainen (2002) do."""
     if discounted == "log2":
         return discounted_sum(gains)
+    if discounted == "position":
+        return sum(gain / rank for rank, gain in enumerate(gains, start=1))
     total = 0.0
     for rank, gain in enumerate(gains, start=1):
         if rank < base:

@@ -11,27 +11,31 @@ from itertools import permutations, product
 # Expected reciprocal rank -------------------------------------------------------------------------
 
 
-def stop_probability(code: int, max_rel: int) -> Fraction:
+def stop_probability(code: int, max_rel: int, stop: str) -> Fraction:
     """Give the probability that a document contents the reader, exactly."""
     if code <= 0:
         return Fraction(0)
+    if stop == "label":
+        return Fraction(code)
     return Fraction(2**code - 1, 2**max_rel)
 
 
-def expected_reciprocal_rank(codes: list[int], judged: list[int], *, max_rel: int) -> float:
+def expected_reciprocal_rank(codes: list[int], judged: list[int], *, max_rel: int, stop: str = "grade") -> float:
     """Add up, over ranks, the probability to stop there divided by the rank."""
     total = Fraction(0)
     goes_on = Fraction(1)
     for rank, code in enumerate(codes, start=1):
-        stops = stop_probability(code, max_rel)
+        stops = stop_probability(code, max_rel, stop)
         total += goes_on * stops / rank
         goes_on *= 1 - stops
     return float(total)
 
 
-def expected_reciprocal_rank_at(codes: list[int], judged: list[int], *, max_rel: int, cutoff: int) -> float:
+def expected_reciprocal_rank_at(
+    codes: list[int], judged: list[int], *, max_rel: int, cutoff: int, stop: str = "grade"
+) -> float:
     """err_cut_k."""
-    return expected_reciprocal_rank(codes[:cutoff], judged, max_rel=max_rel)
+    return expected_reciprocal_rank(codes[:cutoff], judged, max_rel=max_rel, stop=stop)
 
 
 def normalized_err_at(codes: list[int], judged: list[int], *, max_rel: int, cutoff: int) -> float:
@@ -68,14 +72,18 @@ def rbp_binary_at(codes: list[int], judged: list[int], *, p: float = 0.8, level:
     return rbp_binary(codes[:cutoff], judged, p=p, level=level)
 
 
-def rbp_graded(codes: list[int], judged: list[int], *, p: float = 0.8, max_rel: int) -> float:
-    """Give each document its share of the scale."""
-    return rbp_of_gains([max(code, 0) / max_rel for code in codes], p)
+def rbp_graded(
+    codes: list[int], judged: list[int], *, p: float = 0.8, max_rel: int, scale: str = "max_rel"
+) -> float:
+    """Give each document its share of the scale, or its label."""
+    return rbp_of_gains([max(code, 0) / (1 if scale == "none" else max_rel) for code in codes], p)
 
 
-def rbp_graded_at(codes: list[int], judged: list[int], *, p: float = 0.8, max_rel: int, cutoff: int) -> float:
+def rbp_graded_at(
+    codes: list[int], judged: list[int], *, p: float = 0.8, max_rel: int, scale: str = "max_rel", cutoff: int
+) -> float:
     """Keep the first k."""
-    return rbp_graded(codes[:cutoff], judged, p=p, max_rel=max_rel)
+    return rbp_graded(codes[:cutoff], judged, p=p, max_rel=max_rel, scale=scale)
 
 
 def rbp_residual(codes: list[int], judged: list[int], *, p: float = 0.8) -> float:

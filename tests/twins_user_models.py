@@ -59,12 +59,20 @@ def insq(
     return expected_rate(gains, lambda rank: ((rank - 1 + 2 * target) / (rank + 2 * target)) ** 2)
 
 
-def sdcg_cut(codes: list[int], judged: list[int], *, max_rel: int, min_rel: int = 0, cutoff: int) -> float:
+def sdcg_cut(
+    codes: list[int], judged: list[int], *, max_rel: int, min_rel: int = 0, cutoff: int, gain: str = "linear"
+) -> float:
     """Give DCG over that of documents of the highest grade."""
     reached = 0.0
     possible = 0.0
-    for rank, gain in enumerate(gains_of(codes, max_rel, min_rel, cutoff), start=1):
-        reached += gain / math.log2(rank + 1)
+    gains = gains_of(codes, max_rel, min_rel, cutoff)
+    if gain == "binary":
+        gains = [float(each > 0) for each in gains]
+    elif gain == "exp":
+        wide = max_rel - min_rel
+        gains = [(2 ** (each * wide) - 1) / (2**wide - 1) for each in gains]
+    for rank, gain_there in enumerate(gains, start=1):
+        reached += gain_there / math.log2(rank + 1)
         possible += 1.0 / math.log2(rank + 1)
     return reached / possible
 

@@ -76,7 +76,7 @@ class Ranking(NamedTuple):
         Which judgments of a query are known: all, or only those of the documents that were retrieved.
     positive : bool
         Whether only documents with a score above 0 can be relevant; the others keep their ranks.
-    elsewhere : bool
+    pooled : bool
         Whether to keep the documents that are judged for other queries only, as if they were judged negative.
     confidence : bool
         Whether to keep what the scores of a query say of how sure the system was.
@@ -91,7 +91,7 @@ class Ranking(NamedTuple):
     drop_self: bool = False
     known: str = "all"
     positive: bool = False
-    elsewhere: bool = False
+    pooled: bool = False
     confidence: bool = False
 
     @property

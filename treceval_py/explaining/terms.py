@@ -195,7 +195,7 @@ def arithmetic(
 
 
 def _check_number(measure: Measure) -> None:
-    if not has_number(measure):
+    if not has_number(measure) or measure.family.average.over is not None:
         raise MeasureError(f"measure {measure.name} has no value to explain", "Choose another measure.")
 
 
@@ -241,11 +241,12 @@ def dissected(task: Task, judgments: Qrels, run: Run, qid: str) -> Dissection:
     task = task._replace(conventions=task.conventions._replace(missing=missing, unrelevant="in"))
     labels = judgments[qid]
     alone = _query_of(run, qid)
-    judgments = Qrels({qid: labels})
+    if not task.ranking.pooled:  # else what is judged for other queries counts
+        judgments = Qrels({qid: labels})
     results = JudgedOnce(judgments, alone).results(Plan((task,), task.profile), Fingerprint(judgments))
     documents, ends = _ranked(alone, labels, task.ranking)
     query = _Query(documents, sorted(labels.values(), reverse=True), ends, task.resolved)
-    return Dissection(_taken_apart(qid, query, float(results.matrix[0, 0])), documents)
+    return Dissection(_taken_apart(qid, query, float(results.matrix[results.qids.index(qid), 0])), documents)
 
 
 def _taken_apart(qid: str, query: _Query, value: float) -> Arithmetic:
@@ -390,6 +391,8 @@ def _share(query: _Query, parameters: Given, by: float, words: str) -> Taken:
 
 
 def _precision(query: _Query, parameters: Given) -> Taken:
+    if parameters.get("divisor") == "retrieved":
+        return _share(query, parameters, min(_cutoff(parameters), len(query.documents)), "min(k, retrieved)")
     return _share(query, parameters, _cutoff(parameters), "(the cutoff)")
 
 
@@ -415,6 +418,8 @@ def _discount(rank: int, parameters: Given) -> tuple[float, str]:
     if parameters.get("discount") == "jk":
         base = parameters["base"]
         return (1.0, "1") if rank < base else (math.log2(rank) / math.log2(base), f"log{base:g}({rank})")
+    if parameters.get("discount") == "position":
+        return float(rank), f"rank {rank}"
     return math.log2(rank + 1), f"log2({rank} + 1)"
 
 
@@ -453,7 +458,10 @@ def _of_ideal(terms: list[Term], total: float, ideal: float) -> Taken:
 def _stopped(documents: list[Ranked], parameters: Given) -> tuple[list[Term], float]:
     rows, left = [], 1.0
     for each in documents:
-        stop = (2.0 ** max(each.label or 0, 0) - 1) / 2.0 ** parameters["max_rel"]
+        label = max(each.label or 0, 0)
+        stop = (
+            float(label) if parameters.get("stop") == "label" else (2.0**label - 1) / 2.0 ** parameters["max_rel"]
+        )
         if stop and each.rank <= _cutoff(parameters):
             rows.append((each, f"{_shown(left)} · {_shown(stop)} / rank {each.rank}", left * stop / each.rank))
             left *= 1 - stop

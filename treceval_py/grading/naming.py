@@ -51,6 +51,8 @@ def _made(families: int) -> dict[str, str]:  # noqa: ARG001 - measures can be ad
             names.setdefault(_squeezed(name), name)
     # A notation also stands for the measure with a cutoff, which trec_eval's name of the family does not.
     names.update({_squeezed(name): name for family in FAMILIES.values() for name in family.notation})
+    # In claims hits are those of a hit rate, not a count.
+    names.update({_squeezed(words): name for words, name in _WORDS.items()})
     return names
 
 

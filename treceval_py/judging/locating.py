@@ -91,7 +91,7 @@ def judge(
     order: str = "score",
     ties: str = "docid-desc",
     tied: bool = False,
-    elsewhere: bool = False,
+    pooled: bool = False,
     confidence: bool = False,
 ) -> JudgedRun:
     """Find the judged documents of a run.
@@ -118,7 +118,7 @@ def judge(
         line; the one that ranx's sort puts there; or the one with the lower label.
     tied : bool
         Whether to fill `JudgedRun.tied`.
-    elsewhere : bool
+    pooled : bool
         Whether documents that are judged for other queries only have a row in `JudgedRun.hits` too, with the judgment
         -1. ``Hole`` needs it.
     confidence : bool
@@ -144,7 +144,7 @@ def judge(
         if value not in known:
             raise DataError(f"{name} must be {' or '.join(known)}, not {value!r}")
     ranking = Ranking(
-        depth, judged_only, score_type, order, ties, tied, elsewhere=elsewhere, confidence=confidence
+        depth, judged_only, score_type, order, ties, tied, pooled=pooled, confidence=confidence
     )
     return judge_by(qrels, run, ranking, complete=complete)
 
@@ -297,8 +297,8 @@ def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
     by_column = ordered.ranks is not None and not ranking.judged_only
     depth = None if by_column else ranking.depth
     found = _located(qrels, ordered.run, rows, Ranking(depth, ranking.judged_only, FLOAT64))
-    if ranking.elsewhere and not ranking.judged_only:
-        found = _with_judged_elsewhere(qrels, ordered, found, limit_of(depth))
+    if ranking.pooled and not ranking.judged_only:
+        found = _with_pooled(qrels, ordered, found, limit_of(depth))
     if ranking.confidence:
         found = found._replace(confidence=_confidences(run, ordered, limit_of(ranking.depth)))
     if ordered.ranks is None and ordered.first is None and not ranking.positive:
@@ -333,7 +333,7 @@ def _labels(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> IntArra
     return np.array(labels, dtype=np.int64)
 
 
-def _with_judged_elsewhere(qrels: Qrels, ordered: Arranged, found: Located, limit: int) -> Located:
+def _with_pooled(qrels: Qrels, ordered: Arranged, found: Located, limit: int) -> Located:
     """Add the documents that are judged for other queries only, with the judgment -1."""
     run, rows = ordered.run, found.rows
     known = np.fromiter(map(qrels.pool.__contains__, run.docids.raw()), dtype=bool, count=len(run.docids))

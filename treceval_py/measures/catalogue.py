@@ -7,6 +7,7 @@ commands need (`facts`): those of a number over relevance judgments are all give
 from __future__ import annotations
 
 from treceval_py.measures import (
+    abstention,
     agreement,
     cascade,
     counts,
@@ -58,7 +59,7 @@ declare(precision.recall, "recall", notation=["R", "Recall"], at="cutoff", cutof
 declare(incomplete.inferred_average_precision, "infAP", notation=["infAP"], promotes="unknown", sums="unknown", labels="unknown")
 declare(incomplete.binary_preference, "gm_bpref", average=GEOMETRIC, per_query=False, promotes="preference", sums="judged above", labels="unknown")
 declare(precision.r_precision_multiple, "Rprec_mult", at="multiple", cutoffs=MULTIPLES, promotes="relevance", sums="each within", labels="unknown")
-declare(counts.utility, "utility", tail=whole("coefficients"), promotes="relevance", sums="each", labels="unknown")
+declare(counts.utility, "utility", tail=whole("coefficients"), promotes="relevance", sums="each", labels="alike")
 declare(precision.eleven_point_average, "11pt_avg", tail=whole("recalls"), promotes="relevance", sums="unknown", labels="unknown")
 declare(gains.binary_g, "binG", promotes="relevance", sums="others above", labels="unknown")
 declare(gains.normalized_g, "G", tail=GAINS, promotes="unknown", sums="unknown", labels="unknown")
@@ -126,6 +127,25 @@ declare(user_models.nearly_expected_reciprocal_rank_11, "nerr11", notation=["NER
 declare(agreement.compatibility, "compat", notation=["Compat"], promotes="gain", sums="unknown", labels="unknown")
 declare(agreement.accuracy, "accuracy", notation=["Accuracy"], promotes="unknown", sums="unknown", labels="unknown", elsewhere={"accuracy": "the share of pairs in the right order; in BEIR and sentence-transformers it is Success@k, and in MTEB R@1"})
 declare(agreement.accuracy_at, "accuracy_cut", notation=["Accuracy"], at="cutoff", cutoffs=(10,), promotes="unknown", sums="unknown", labels="unknown", elsewhere={"accuracy": "the share of pairs in the right order; in BEIR and sentence-transformers it is Success@k, and in MTEB R@1"})
+# Lists as learning to rank and recommendation score them.
+declare(gains.discounted_cumulated_gain_at, "dcg_cut", notation=["DCG"], at="cutoff", cutoffs=CUTOFFS, promotes="gain", sums="gains", labels="alike")
+declare(gains.average_gain, "average_gain", notation=["AverageGain"], at="cutoff", cutoffs=(10,), promotes="gain", sums="each", labels="alike", written=["query_average"])
+declare(gains.average_relevance_position, "arp", notation=["ARP"], promotes="unknown", sums="unknown", labels="unknown")
+declare(precision.f1, "F1", notation=["F1"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="each", labels="above cutoff")
+declare(precision.hits, "hits", notation=["Hits"], promotes="relevance", sums="each", labels="alike")
+declare(precision.hits_at, "hits_cut", notation=["Hits"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="each", labels="alike")
+declare(sets.set_success, "set_success", notation=["Success"], promotes="relevance", sums="any", labels="alike")
+declare(sets.set_judged, "set_judged", notation=["Judged"], promotes="judgment", sums="each", labels="unknown")
+declare(counts.holes, "hole", notation=["Hole"], at="cutoff", cutoffs=(10,), promotes="label", sums="each", labels="unknown", needs="pooled")
+declare(precision.mean_precision, "mean_P", notation=["MeanP"], at="cutoff", cutoffs=(10,), promotes="relevance", sums="each", labels="alike")
+declare(precision.fallout, "fallout", notation=["Fallout"], promotes="preference", sums="unknown", labels="alike")
+declare(precision.fallout_at, "fallout_cut", notation=["Fallout"], at="cutoff", cutoffs=CUTOFFS, promotes="unknown", sums="unknown", labels="above cutoff")
+declare(agreement.area_under_curve, "auc", notation=["AUC"], promotes="unknown", sums="unknown", labels="unknown", needs="tied")
+declare(agreement.area_under_curve_at, "auc_cut", notation=["AUC"], at="cutoff", cutoffs=(10,), promotes="unknown", sums="unknown", labels="unknown", needs="tied")
+declare(agreement.ordered_pair_accuracy, "opa", notation=["OPA"], promotes="unknown", sums="unknown", labels="unknown", needs="tied")
+declare(cascade.pfound, "pfound", notation=["PFound"], promotes="unknown", sums="unknown", labels="unknown")
+declare(cascade.pfound_at, "pfound_cut", notation=["PFound"], at="cutoff", cutoffs=(10,), promotes="unknown", sums="unknown", labels="unknown")
+declare(abstention.normalized_area_under_abstention, "nauc", notation=["nAUC"], tail=abstention.key, average=abstention.ABSTENTION, per_query=False, promotes="unknown", sums="unknown", labels="unknown", needs="confidence")
 # Subtopics.
 declare(diversity.alpha_discounted_cumulated_gain, "alpha_dcg_cut", notation=["alpha_DCG", "α_DCG"], at="cutoff", cutoffs=(5, 10, 20))
 declare(diversity.alpha_normalized_discounted_cumulated_gain, "alpha_ndcg_cut", notation=["alpha_nDCG", "α_nDCG"], at="cutoff", cutoffs=(5, 10, 20))
@@ -194,6 +214,7 @@ SECTIONS: dict[str, str] = {
     "agreement": "Agreement of rankings",
     "sets": "Sets",
     "diversity": "Subtopics",
+    "abstention": "Abstention",
     "groups": "Groups of judgments",
     "preferences": "Preferences",
 }

@@ -255,6 +255,37 @@ def share_judged(run: JudgedRun, *, cutoff: int) -> FloatArray:
     return share
 
 
+def holes(run: JudgedRun, *, cutoff: int) -> FloatArray:
+    """Share of the first k ranks at which a document stands that was judged for no query at all.
+
+    Formula
+    -------
+    Hole@k = (documents at ranks 1..k that have no judgment for any query, not even a negative one) / k.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]; at most unj@k. Empty case: 0.
+
+    References
+    ----------
+    MTEB 2.26.24 and BEIR 2.2.0, ``Hole@k``: Thakur, N. et al. BEIR: A Heterogeneous Benchmark for Zero-shot Evaluation of
+    Information Retrieval Models. NeurIPS Datasets and Benchmarks 2021.
+
+    Examples
+    --------
+    Both documents are not judged for query 1, and b is judged for query 2.
+
+    >>> from treceval_py import Qrels, judge
+    >>> qrels, run = Qrels({"1": {"a": 1}, "2": {"b": 0}}), Run({"1": {"b": 2.0, "c": 1.0}})
+    >>> holes(judge(qrels, run, pooled=True), cutoff=5)
+    array([0.2, 0. ])
+    """
+    known = run.count(run.hits.query[run.hits.rank <= cutoff])
+    share: FloatArray = (np.minimum(run.num_ret, cutoff) - known) / cutoff
+    return share
+
+
 def share_unjudged(run: JudgedRun, *, cutoff: int) -> FloatArray:
     """Share of the first k ranks at which an unjudged document stands.
 

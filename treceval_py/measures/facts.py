@@ -47,6 +47,9 @@ class Promotes(_Fact):
     JUDGMENT = "judgment"
     """Whether it is judged."""
 
+    LABEL = "label"
+    """Whether it has a label at all, even a negative one."""
+
 
 class Sums(_Fact):
     """How the value is a sum over the documents retrieved.

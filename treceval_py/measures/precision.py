@@ -180,8 +180,7 @@ def f1(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
 
     Formula
     -------
-    F1@k = 2·P@k·R@k / (P@k + R@k) = 2·(relevant documents at ranks 1..k) / (k + R). A shorter ranking counts as filled up
-    with others, which ``set_F`` of a ranking cut at k does not do.
+    F1@k = 2·P@k·R@k / (P@k + R@k) = 2·(relevant documents at ranks 1..k) / (k + R).
 
     Returns
     -------
@@ -190,7 +189,8 @@ def f1(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
 
     References
     ----------
-    van Rijsbergen, C. J. Information Retrieval, chapter 7. Butterworths 1979. ranx 0.3.21, ``f1@k``.
+    van Rijsbergen, C. J. Information Retrieval, chapter 7. Butterworths 1979. ranx 0.3.21, ``f1@k``. trec_eval's
+    ``set_F`` with ``-M k`` is higher where fewer than k documents were retrieved.
 
     Examples
     --------

@@ -54,11 +54,14 @@ class Average(NamedTuple):
         (Q,) values to the (Q,) values that are added up.
     finish : callable
         The sum and the number of queries to the average.
+    over : callable or None
+        From values (Q,), the judged run and the measure's parameters to an average for which values are not enough.
     """
 
     name: str
     store: Callable[[FloatArray], FloatArray]
     finish: Callable[[float, int], float]
+    over: Callable[[FloatArray, JudgedRun, Mapping[str, Any]], float] | None = None
 
     def __call__(self, values: FloatArray, num_queries: int) -> float:
         """Average values (Q,) over ``num_queries`` queries, adding them one after the other."""
@@ -74,7 +77,7 @@ class Average(NamedTuple):
 
 
 def _average_named(name: str) -> Average:
-    return next(average for average in (MEAN, SUM, GEOMETRIC, NO_AVERAGE) if average.name == name)
+    return next(family.average for family in FAMILIES.values() if family.average.name == name)
 
 
 LEAST_GEOMETRIC = 0.00001
@@ -134,6 +137,8 @@ class Family:
         Other families that go by the same name, and what they do otherwise.
     of_judgments : bool
         Whether a query keeps its value if the run lacks it, also where other measures count 0 for such a query.
+    needs : str
+        The attribute of `Ranking` with which a run must be judged for it; empty if ranks of judged documents are enough.
     """
 
     name: str
@@ -155,6 +160,7 @@ class Family:
     elsewhere: tuple[tuple[str, str], ...] = field(repr=False)
     kin: tuple[tuple[str, str], ...] = field(repr=False)
     of_judgments: bool = field(repr=False)
+    needs: str = field(repr=False, default="")
 
     @property
     def uncut(self) -> Family | None:
@@ -340,6 +346,7 @@ def declare(
     elsewhere: Mapping[str, str] | None = None,
     kin: Mapping[str, str] | None = None,
     of_judgments: bool = False,
+    needs: str = "",
 ) -> Family:
     """Declare a measure, so that it can be named, parsed, computed, listed and explained.
 
@@ -386,6 +393,9 @@ def declare(
         Other families that go by the same name, and what they do otherwise, for ``explain``.
     of_judgments : bool
         Whether a query keeps its value if the run lacks it, also where other measures count 0 for such a query.
+    needs : {"", "tied", "pooled", "confidence"}
+        What a run must be judged with, as of `treceval_py.judge`: ranks that tied documents could have, documents that
+        are judged for other queries, or what scores say of how sure the system was.
 
     Returns
     -------
@@ -429,6 +439,7 @@ def declare(
         elsewhere=tuple((elsewhere or {}).items()),
         kin=tuple((kin or {}).items()),
         of_judgments=of_judgments,
+        needs=needs,
     )
     FAMILIES[name] = family
     return family

@@ -56,7 +56,9 @@ def _graded(run: JudgedRun, max_rel: int, min_rel: int, gain: str = "linear") ->
         query, rank, rel = run.hits.where(run.hits.rel > min_rel)
         steps = rel - min_rel
         gains = steps / (max_rel - min_rel)
-        if gain == "exp":
+        if gain == "binary":
+            gains = np.ones(len(steps))
+        elif gain == "exp":
             gains = (np.ldexp(1.0, steps) - 1.0) / (math.ldexp(1.0, max_rel - min_rel) - 1.0)
         return _Graded(query, rank, steps, gains)
 
@@ -191,8 +193,9 @@ def scaled_discounted_cumulated_gain(
 
     Parameters
     ----------
-    gain : {"linear", "exp"}
-        Whether r(i) is the place on the scale, or (2^(rel - min_rel) - 1) / (2^(max_rel - min_rel) - 1).
+    gain : {"linear", "exp", "binary"}
+        Whether r(i) is the place on the scale, (2^(rel - min_rel) - 1) / (2^(max_rel - min_rel) - 1), or 1 for every
+        grade above min_rel.
 
     Returns
     -------

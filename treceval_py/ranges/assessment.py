@@ -121,7 +121,8 @@ def ranges_of(evaluator: Evaluator, run: AnyRun, *, ties: bool, unjudged: bool) 
                     "with a depth, the order of ties decides which judgments are known",
                     "Remove the depth (-M), or use another profile.",
                 )
-            part, fixed = judging.part(conventions, conventions.ranking(tied=True)._replace(depth=None))
+            ranking = conventions.ranking(tied=True)._replace(depth=None, pooled=measure.family.needs == "pooled")
+            part, fixed = judging.part(conventions, ranking)
             found.qids[name] = part.qids
             (found.ties[name],) = tie_ranges(_of_qrels(part), [measure], conventions.depth)
             if not np.isnan(fixed).all():

@@ -394,6 +394,8 @@ def _symmetric_means(q: FloatArray, number: IntArray, size: IntArray, most: int)
 def _binary_preference(case: _Case) -> FloatArray | None:
     judged, groups = case.judged, case.groups
     relevant, nonrelevant = judged.num_rel(case.level), judged.num_nonrel(case.level)
+    if parameter(case.measure, "negative") == "nonrelevant":
+        nonrelevant = judged.count(judged.ideal.query) - relevant
     most, enough = np.minimum(relevant, nonrelevant)[groups.query], relevant[groups.query]
 
     def penalty(row: int, above: int, others: int) -> FloatArray:

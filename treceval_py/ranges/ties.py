@@ -204,6 +204,11 @@ def _check(measure: Measure, depth: int | None) -> None:
             f"--ties does not support {measure.name}",
             family.or_declare(family.promotes, "Choose another measure, such as map, P_10, recip_rank or ndcg_cut_10."),
         )
+    if parameter(measure, "stop") == "label":
+        raise MeasureError(
+            f"--ties does not support {measure.name}, as judgments above 1 are not probabilities",
+            "Use stop=grade.",
+        )
     if parameter(measure, "steps") == "together":
         raise MeasureError(
             f"{measure.name} treats tied documents as one step, so their order has no effect",
@@ -230,6 +235,8 @@ def promoted(rel: IntArray, measure: Measure) -> FloatArray:
     level = max(int(parameter(measure, "level", 1)), 0)
     if kind is Promotes.NOTHING:
         return np.zeros(len(rel))
+    if kind is Promotes.LABEL:
+        return np.ones(len(rel))
     if kind is Promotes.JUDGMENT:
         return (rel >= 0).astype(np.float64)
     if kind in (Promotes.GAIN, Promotes.BOTH):
@@ -238,7 +245,10 @@ def promoted(rel: IntArray, measure: Measure) -> FloatArray:
             return gain
         return np.where(rel >= max(level, 1), 1.0 + gain, 0.0)
     relevant = (rel >= level).astype(np.float64)
-    return relevant - ((rel >= 0) & (rel < level)) if kind is Promotes.PREFERENCE else relevant
+    if kind is not Promotes.PREFERENCE:
+        return relevant
+    least = -np.inf if parameter(measure, "negative") == "nonrelevant" else 0
+    return relevant - ((rel >= least) & (rel < level))
 
 
 def arranged_by(judged: JudgedRun, key: FloatArray, depth: int | None = None) -> JudgedRun:

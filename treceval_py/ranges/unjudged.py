@@ -176,14 +176,16 @@ def _unjudged(judged: JudgedRun, hits: Hits) -> tuple[IntArray, IntArray]:
 def _range(case: _Case, judged: JudgedRun) -> UnjudgedRange:
     measure = case.measure
     labels = measure.family.labels
-    if labels not in _SEARCHES or parameter(measure, "ties") == "average" or parameter(measure, "steps") == "together":
+    averaged = parameter(measure, "ties") == "average" or parameter(measure, "steps") == "together"
+    if labels not in _SEARCHES or averaged or parameter(measure, "stop") == "label":
         raise MeasureError(
             f"--unjudged does not support {measure.name}",
             measure.family.or_declare(labels, "Choose another measure, such as map, P_10, ndcg_cut_10 or rbp_binary."),
         )
     low, high = _SEARCHES[labels](case)
-    lowest = functools.reduce(np.minimum, (case.value(labels) for labels in low))
-    highest = functools.reduce(np.maximum, (case.value(labels) for labels in high))
+    found = [case.value(labels) for labels in low]
+    lowest = functools.reduce(np.minimum, found)
+    highest = functools.reduce(np.maximum, found if high is low else (case.value(labels) for labels in high))
     deepest = int(judged.num_ret.max(initial=1))
     share = share_judged(judged, cutoff=int(parameter(measure, "cutoff", max(deepest, 1))))
     average, count = measure.family.average, judged.num_queries
@@ -196,23 +198,25 @@ Labellings = tuple[Iterable[IntArray], Iterable[IntArray]]
 
 
 def _all_or_none(case: _Case) -> Labellings:
-    """Label all alike: for measures that never fall when a document is worth more."""
+    """Label all alike: for measures that never fall, or never rise, when a document is worth more."""
     least, most = 0, case.top
     if has(case.measure, "gains"):
         worth = shares(case.measure, case.labels).worth
         least, most = int(np.argmin(worth)), int(np.argmax(worth))
     alike = np.ones_like(case.query)
-    return [alike * least], [alike * most]
+    both = [alike * least, alike * most]
+    return both, both
 
 
 def _above_or_below(case: _Case) -> Labellings:
     """Label what stands above the cutoff or what stands below it.
 
     A relevant document above the cutoff adds at least as much to what is found as to what could be; one below it adds
-    to what could be alone.
+    to what could be alone. Of documents that are not relevant the same is true.
     """
     above = case.rank <= int(parameter(case.measure, "cutoff"))
-    return [case.where(~above)], [case.where(above)]
+    both = [case.where(~above), case.where(above)]
+    return both, both
 
 
 def _first_or_last(case: _Case, value: Callable[[_Counts, Measure], FloatArray]) -> Labellings:

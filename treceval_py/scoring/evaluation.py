@@ -532,7 +532,12 @@ class JudgedOnce:
             if not (asis := np.isnan(fixed[kept])).all() and not measure.family.of_judgments:
                 column = np.where(asis, column, fixed[kept])
             columns.values[kept, number] = column
-            columns.averages[number] = measure.family.average(column, part.num_queries)
+            average = measure.family.average
+            columns.averages[number] = (
+                average(column, part.num_queries)
+                if average.over is None
+                else average.over(column, part, dict(measure.parameters))
+            )
 
 
 @dataclass(slots=True)

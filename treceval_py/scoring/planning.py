@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from treceval_py.data.ranking import Ranking
 from treceval_py.errors import EvaluationError, MeasureError, warn
 from treceval_py.measures import Measure
+from treceval_py.measures.abstention import default_measure
 from treceval_py.measures.parameters import JUDGED_ONLY, PARAMETERS
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.profiles import Profile, profile_of
@@ -233,8 +234,12 @@ class Checked(NamedTuple):
         return Plan(tasks, ", ".join(profiles), self.duplicates)
 
     def task(self, measure: Measure, max_rel: int) -> Task:
-        """Return how a measure is computed."""
+        """Return how a measure is computed; one that is made of another's values is ranked and averaged as that is."""
         profile, changes, plain = self.profile, self.changes, measure
+        if measure.family.average.over is not None:
+            inner = self.task(dict(measure.parameters).get("of") or default_measure(), max_rel)
+            resolved = Measure(measure.family, tuple({**dict(measure.parameters), "of": inner.resolved}.items()))
+            return Task(measure, replace(resolved, asked=measure.name), inner.conventions, profile.name)
         given = dict(measure.parameters)
         if JUDGED_ONLY.name in given:  # what concerns the ranking is a convention, whoever asks for it
             changes = {**changes, "judged_only": given.pop(JUDGED_ONLY.name)}

@@ -192,13 +192,19 @@ def read_signatures(given: str | Signature | Iterable[str | Signature]) -> list[
 def concise(measure: Measure) -> Measure:
     """Return a measure without those of its parameters that have their function's default, but with its level."""
     defaults = inspect.signature(measure.family.function).parameters
-    kept = [(name, value) for name, value in measure.parameters if name == "level" or defaults[name].default != value]
+    kept = [
+        (name, concise(value) if isinstance(value, Measure) else value)
+        for name, value in measure.parameters
+        if name == "level" or defaults[name].default != value
+    ]
     return Measure(measure.family, tuple(kept))
 
 
 def explicit(measure: Measure) -> Measure:
     """Return a measure with those of its parameters spelled out that have their function's default."""
-    given = dict(measure.parameters)
+    given = {
+        name: explicit(value) if isinstance(value, Measure) else value for name, value in measure.parameters
+    }
     defaults = inspect.signature(measure.family.function).parameters
     for parameter in measure.family.parameters:
         default = defaults[parameter.name].default

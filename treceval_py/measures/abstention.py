@@ -1,0 +1,140 @@
+"""How well a system's scores tell the queries that it answers well: abstention.
+
+A system may abstain from the queries that it is least sure of. How sure it is of a query is seen in the scores of the
+documents retrieved, whatever their judgments. The value is one number for all queries, made from the values of another
+measure; a single query has none.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray
+from treceval_py.errors import EvaluationError
+from treceval_py.judging.judged import JudgedRun
+from treceval_py.measures.notation import parse_measures
+from treceval_py.measures.parameters import PARAMETERS, Parameter
+from treceval_py.measures.registry import Average, Measure
+
+CONFIDENCES = ("max", "std", "diff1")
+"""What the confidence of a query is, in the order of the columns of `JudgedRun.confidence`."""
+
+RATES = np.linspace(0.0, 1.0, 11)[:-1]
+"""The shares of queries that are dropped: 0, 0.1, …, 0.9."""
+
+FLAT = 0.9
+"""The area below a curve of height 1 over these shares."""
+
+
+def _measure(text: str) -> Measure | None:
+    found = parse_measures(text)
+    return found[0] if len(found) == 1 else None
+
+
+def _has_values(measure: Measure | None) -> bool:
+    if measure is None:
+        return False
+    family = measure.family
+    return family.from_relevance and family.per_query and not family.needs
+
+
+PARAMETERS["of"] = Parameter(
+    *("of", "of", _measure, _has_values, "one measure with a value for each query", "measure"),
+    "The measure of which the values are averaged.",
+    lambda measure: measure.notation if measure is not None else "several",
+)
+PARAMETERS["by"] = Parameter(
+    *("by", "by", str, CONFIDENCES.__contains__, " or ".join(CONFIDENCES), ""),
+    "The confidence in a query: the highest score, the standard deviation of the scores, or the highest score less the "
+    "second one.",
+)
+
+
+def key(text: str) -> dict[str, Any]:
+    """Read what follows ``nauc_`` in MTEB's ``nauc_ndcg_at_10_max``: a measure and a confidence."""
+    of, _, by = text.rpartition("_")
+    return {"of": PARAMETERS["of"].parse(of), "by": PARAMETERS["by"].parse(by)}
+
+
+def normalized_area_under_abstention(run: JudgedRun, *, of: Measure | None = None, by: str = "max") -> FloatArray:  # noqa: ARG001 - of the average
+    """Normalised area under the abstention curve (nAUC) of a measure.
+
+    Formula
+    -------
+    nAUC = (A - F) / (O - F). A is the area, by trapezoids, under the means of a measure over the queries that are left
+    when round(r·n) of all n, but not all, are dropped, those of least confidence first, for r = 0, 0.1, …, 0.9. O is that
+    area if the queries of least value are dropped first, and F = 0.9 · the mean over all queries. Queries of equal
+    confidence have their mean value. The confidence in a query is what ``by`` says.
+
+    Parameters
+    ----------
+    of : Measure
+        The measure of which the values are averaged, such as ``of=nDCG@10``, which is the default.
+
+    Returns
+    -------
+    (Q,) float array
+        The values of the measure; only their nAUC is shown. It is at most 1, 0 if the order is as good as chance, and not
+        a number if all queries have the same value. Empty case: the confidence is 0.
+
+    References
+    ----------
+    Gisserot-Boukhlef, H., Faysse, M., Malherbe, E., Hudelot, C., Colombo, P. Towards Trustworthy Reranking: A Simple yet
+    Effective Abstention Mechanism. TMLR 2024. MTEB 2.26.24, ``nauc_ndcg_at_10_max`` and the like.
+
+    Examples
+    --------
+    Of two queries the one with the higher score is answered worse. Down to r = 0.2 none is dropped, and from 0.3 on the
+    better one: A = 0.25 · 0.5 + 0.65 · 0, O = 0.25 · 0.5 + 0.65 · 1 but for the step between, F = 0.9 · 0.5.
+
+    >>> from treceval_py import Qrels, judge, parse_measures
+    >>> qrels, run = Qrels({"1": {"a": 1}, "2": {"a": 1}}), Run({"1": {"a": 0.5}, "2": {"b": 0.9}})
+    >>> judged = judge(qrels, run, confidence=True)
+    >>> normalized_area_under_abstention(judged, of=parse_measures("RR")[0], by="max")
+    array([1., 0.])
+    >>> ABSTENTION.over(np.array([1.0, 0.0]), judged, {"by": "max"})
+    -1.0
+    """
+    return np.asarray((of or default_measure())(run), dtype=np.float64)
+
+
+def default_measure() -> Measure:
+    """Return the measure whose nAUC is meant where none is named."""
+    return parse_measures("nDCG@10")[0]
+
+
+def _area(values: FloatArray, order: FloatArray) -> float:
+    """Return the area under the means of values (Q,) that are left when those lowest in some order are dropped."""
+    _, group, sizes = np.unique(order, return_inverse=True, return_counts=True)
+    means: FloatArray = np.bincount(group, weights=values) / sizes
+    ascending = np.repeat(means, sizes)
+    number = len(values)
+    left = [ascending[_dropped(rate, number) :].mean() for rate in RATES.tolist()]
+    return float(np.trapezoid(left, RATES)) if hasattr(np, "trapezoid") else float(np.trapz(left, RATES))
+
+
+def _dropped(rate: float, number: int) -> int:
+    return min(round(rate * number), number - 1)
+
+
+def _over(values: FloatArray, run: JudgedRun, parameters: dict[str, Any]) -> float:
+    """Return the nAUC of the values of a judged run (Q,); NaN if all are equal."""
+    if run.confidence is None:
+        raise EvaluationError("nAUC needs the scores of the run", "Judge the run with confidence=True.")
+    if not len(values):
+        return math.nan
+    sure = run.confidence[:, CONFIDENCES.index(parameters.get("by", "max"))]
+    area, best = _area(values, sure), _area(values, values)
+    flat = FLAT * float(values.mean())
+    return (area - flat) / (best - flat) if best != flat else math.nan
+
+
+def _no_sum(_: float, __: int) -> float:
+    """Values alone don't decide it."""
+    return math.nan
+
+
+ABSTENTION = Average("normalised area under the abstention curve", np.asarray, _no_sum, _over)
