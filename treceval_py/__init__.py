@@ -62,4 +62,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """Return the public names, which is what editors and notebooks complete."""
+    return __all__
