@@ -33,7 +33,7 @@ def lines_of(path: str, *, without: str = "") -> str:
 
 
 def test_means_and_values_are_those_of_evaluate() -> None:
-    found = te.compare(RUNS, QRELS, MEASURES)
+    found = te.compare(QRELS, RUNS, MEASURES)
     for measure in MEASURES:
         for number, run in enumerate(RUNS):
             results = te.evaluate(QRELS, run, measure)
@@ -43,7 +43,7 @@ def test_means_and_values_are_those_of_evaluate() -> None:
 
 @pytest.mark.slow
 def test_p_values_are_those_of_scipy_corrected_by_statsmodels() -> None:
-    found = te.compare(RUNS, QRELS, MEASURES)
+    found = te.compare(QRELS, RUNS, MEASURES)
     p, ours = [], []
     for measure in MEASURES:
         values = found[measure].values
@@ -56,26 +56,26 @@ def test_p_values_are_those_of_scipy_corrected_by_statsmodels() -> None:
 
 
 def test_each_two_runs_are_compared_when_that_is_asked() -> None:
-    found = te.compare(RUNS, QRELS, "map", pairs=True)
+    found = te.compare(QRELS, RUNS, "map", pairs=True)
     assert [(each.run, each.other) for each in found["map"].differences] == [(1, 0), (2, 0), (2, 1)]
     assert found.baseline is None
     assert found.family == 3
 
 
 def test_the_baseline_is_chosen_by_name_or_number() -> None:
-    by_name, by_number = te.compare(RUNS, QRELS, "map", baseline="minilm"), te.compare(RUNS, QRELS, "map", baseline=2)
+    by_name, by_number = te.compare(QRELS, RUNS, "map", baseline="minilm"), te.compare(QRELS, RUNS, "map", baseline=2)
     assert by_name.baseline == by_number.baseline == 2
     assert [each.other for each in by_name["map"].differences] == [2, 2]
 
 
 def test_a_baseline_that_is_not_there_is_refused() -> None:
     with pytest.raises(te.EvaluationError) as refused:
-        te.compare(RUNS, QRELS, "map", baseline="bge")
+        te.compare(QRELS, RUNS, "map", baseline="bge")
     assert str(refused.value) == ("the baseline 'bge' is not among the runs. The runs are jaccard, bm25, minilm.")
 
 
 def test_every_test_can_be_asked_for() -> None:
-    found = te.compare(RUNS, QRELS, "map", tests=["wilcoxon", "sign", "randomisation"], resamples=999)
+    found = te.compare(QRELS, RUNS, "map", tests=["wilcoxon", "sign", "randomisation"], resamples=999)
     values = found["map"].values
     first = found["map"].differences[0]
     assert list(first.tests) == ["t", "wilcoxon", "sign", "randomisation"]
@@ -86,7 +86,7 @@ def test_every_test_can_be_asked_for() -> None:
 
 def test_missing_queries_are_left_out_for_all_runs_alike(tmp_path: Path) -> None:
     (tmp_path / "short.txt").write_text(lines_of(RUNS[0], without="7"))
-    found = te.compare([str(tmp_path / "short.txt"), RUNS[1]], QRELS, "map", names=["short", "bm25"])
+    found = te.compare(QRELS, [str(tmp_path / "short.txt"), RUNS[1]], "map", names=["short", "bm25"])
     assert "7" not in found["map"].qids
     assert found["map"].left_out == ("7",)
     assert found["map"].values.shape == (2, 29)
@@ -98,7 +98,7 @@ def test_missing_queries_are_left_out_for_all_runs_alike(tmp_path: Path) -> None
 
 def test_with_complete_a_missing_query_counts_zero(tmp_path: Path) -> None:
     (tmp_path / "short.txt").write_text(lines_of(RUNS[0], without="7"))
-    found = te.compare([str(tmp_path / "short.txt"), RUNS[1]], QRELS, "map", names=["short", "bm25"], complete=True)
+    found = te.compare(QRELS, [str(tmp_path / "short.txt"), RUNS[1]], "map", names=["short", "bm25"], complete=True)
     assert found["map"].values.shape == (2, 30)
     assert found["map"].values[0, found["map"].qids.index("7")] == 0
     assert found["map"].left_out == ()
@@ -123,7 +123,7 @@ def test_saved_results_give_the_same_numbers_as_their_runs(form: str, tmp_path: 
         treceval(["-q", "-m", "map", "-m", "nDCG@10", "--signature", "--format", form, "-o", str(file), QRELS, run])
         saved.append(str(file))
     settings = {"tests": ["wilcoxon", "sign", "randomisation"], "resamples": 999, "margin": 0.05}
-    ours, theirs = te.compare(RUNS, QRELS, MEASURES, **settings), te.compare(saved, **settings)
+    ours, theirs = te.compare(QRELS, RUNS, MEASURES, **settings), te.compare(saved, **settings)
     assert theirs.runs == ours.runs
     for measure in MEASURES:
         assert theirs[measure].values.tolist() == ours[measure].values.tolist()
@@ -139,7 +139,7 @@ def test_trec_evals_output_gives_the_numbers_of_its_four_decimals(tmp_path: Path
         treceval(["-q", "-m", "all_trec", "-o", str(file), QRELS, run])
         saved.append(str(file))
     found = te.compare(saved)
-    ours = te.compare(RUNS, QRELS)
+    ours = te.compare(QRELS, RUNS)
     assert [each.measure for each in found.measures] == ["map", "recip_rank", "P_10", "ndcg_cut_10"]
     assert found["map"].means == pytest.approx(ours["map"].means, abs=5e-5)
     assert found.notes[-2:] == (
@@ -154,7 +154,7 @@ def test_trec_evals_output_gives_the_numbers_of_its_four_decimals(tmp_path: Path
 def test_a_run_beside_saved_results_is_scored_as_they_were(tmp_path: Path) -> None:
     file = tmp_path / "old.json"
     treceval(["-q", "-m", "map", "-l", "2", "--format", "json", "-o", str(file), QRELS, RUNS[0]])
-    found = te.compare([str(file), RUNS[1]], QRELS)
+    found = te.compare(QRELS, [str(file), RUNS[1]])
     assert found["map"].means[1] == pytest.approx(te.evaluate(QRELS, RUNS[1], "map", level=2).mean["map"], abs=1e-15)
 
 
@@ -165,24 +165,24 @@ def test_runs_without_judgments_are_refused() -> None:
 
 def test_one_run_is_not_compared() -> None:
     with pytest.raises(te.EvaluationError) as refused:
-        te.compare(RUNS[:1], QRELS)
+        te.compare(QRELS, RUNS[:1])
     assert str(refused.value) == "there is one run to compare, but two or more are needed. Add another."
 
 
 def test_a_measure_without_a_number_for_each_query_is_refused() -> None:
     with pytest.raises(te.MeasureError, match=r"^measure gm_map has no value per query\. Choose another measure\.$"):
-        te.compare(RUNS, QRELS, "gm_map")
+        te.compare(QRELS, RUNS, "gm_map")
 
 
 def test_dictionaries_are_numbered_and_a_mapping_names_them() -> None:
     qrels = {"1": {"a": 1}, "2": {"a": 1}}
     run = {"1": {"a": 1.0}, "2": {"b": 2.0, "a": 1.0}}
-    assert te.compare([run, run], qrels, "RR").runs == ("run 1", "run 2")
-    assert te.compare({"x": run, "y": run}, qrels, "RR").runs == ("x", "y")
+    assert te.compare(qrels, [run, run], "RR").runs == ("run 1", "run 2")
+    assert te.compare(qrels, {"x": run, "y": run}, "RR").runs == ("x", "y")
 
 
 def test_runs_with_the_same_values_are_said_to_have_them() -> None:
-    found = te.compare({"x": RUNS[0], "y": RUNS[0]}, QRELS, "map")
+    found = te.compare(QRELS, {"x": RUNS[0], "y": RUNS[0]}, "map")
     assert found["map"].differences[0].tests["t"].p == 1
     assert found["map"].letters == ("a", "a")
     assert "x and y have the same values in every query." in found.notes
@@ -190,7 +190,7 @@ def test_runs_with_the_same_values_are_said_to_have_them() -> None:
 
 def test_one_query_is_compared_without_tests() -> None:
     qrels, run = {"1": {"a": 1}}, {"1": {"b": 2.0, "a": 1.0}}
-    found = te.compare([run, {"1": {"a": 1.0}}], qrels, "RR")
+    found = te.compare(qrels, [run, {"1": {"a": 1.0}}], "RR")
     assert np.isnan(found["RR"].differences[0].tests["t"].p)
     assert found["RR"].anova is None
     assert found.notes == ("there is one query, so that nothing can be tested.",)
@@ -200,7 +200,7 @@ def test_one_query_is_compared_without_tests() -> None:
 def test_the_same_seed_gives_the_same_p_values_with_one_thread_and_two_and_another_seed_does_not() -> None:
     def p(seed: int, threads: int) -> list[float]:
         found = te.compare(
-            RUNS, QRELS, MEASURES, test="randomisation", resamples=2000, groups="randomised-tukey", seed=seed,
+            QRELS, RUNS, MEASURES, test="randomisation", resamples=2000, groups="randomised-tukey", seed=seed,
             threads=threads, pairs=True,
         )  # fmt: skip
         tests = [each.tests["randomisation"].p for measure in found.measures for each in measure.differences]
@@ -211,14 +211,14 @@ def test_the_same_seed_gives_the_same_p_values_with_one_thread_and_two_and_anoth
 
 
 def test_a_comparison_can_be_pickled() -> None:
-    found = te.compare(RUNS, QRELS, MEASURES)
+    found = te.compare(QRELS, RUNS, MEASURES)
     again = pickle.loads(pickle.dumps(found))
     assert str(again) == str(found)
     assert again["map"].values.tolist() == found["map"].values.tolist()
 
 
 def test_a_comparison_becomes_a_frame() -> None:
-    frame = te.compare(RUNS, QRELS, MEASURES).to_pandas()
+    frame = te.compare(QRELS, RUNS, MEASURES).to_pandas()
     assert len(frame) == 4
     assert frame["measure"].tolist() == ["map", "map", "nDCG@10", "nDCG@10"]
     assert frame["other"].tolist() == ["jaccard"] * 4
@@ -242,19 +242,19 @@ def test_a_comparison_becomes_a_frame() -> None:
 )
 def test_settings_out_of_range_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(te.MeasureError) as refused:
-        te.compare(RUNS, QRELS, "map", **options)  # type: ignore[arg-type]
+        te.compare(QRELS, RUNS, "map", **options)  # type: ignore[arg-type]
     assert str(refused.value) == message
 
 
 def test_a_measure_is_found_in_any_notation() -> None:
-    found = te.compare(RUNS, QRELS, ["P.10"])
+    found = te.compare(QRELS, RUNS, ["P.10"])
     assert found["P@10"] is found["P_10"] is found["P.10"]
     with pytest.raises(KeyError, match="P@5"):
         found["P@5"]
 
 
 def test_the_usual_measures_are_compared() -> None:
-    assert [each.measure for each in te.compare(RUNS, QRELS).measures] == [name.replace(".", "_") for name in USUAL]
+    assert [each.measure for each in te.compare(QRELS, RUNS).measures] == [name.replace(".", "_") for name in USUAL]
 
 
 # The command.
@@ -460,7 +460,7 @@ def test_letters_follow_alpha() -> None:
     ("name", "theirs"), [("bonferroni", "bonferroni"), ("holm", "holm"), ("benjamini-hochberg", "fdr_bh")]
 )
 def test_each_test_is_corrected_over_the_pairs_of_all_measures(name: str, theirs: str) -> None:
-    found = te.compare(RUNS, QRELS, MEASURES, pairs=True, tests=["sign"], correction=name)
+    found = te.compare(QRELS, RUNS, MEASURES, pairs=True, tests=["sign"], correction=name)
     for test in ("t", "sign"):
         each = [one.tests[test] for measure in found.measures for one in measure.differences]
         expected = multipletests([one.p for one in each], method=theirs)[1]
@@ -526,7 +526,7 @@ def test_a_forced_comparison_says_so() -> None:
 
 def test_the_signature_names_the_queries_that_are_compared(tmp_path: Path) -> None:
     (tmp_path / "short.txt").write_text(lines_of(RUNS[0], without="7"))
-    found = te.compare([RUNS[1], str(tmp_path / "short.txt")], QRELS, "map", names=["bm25", "short"])
+    found = te.compare(QRELS, [RUNS[1], str(tmp_path / "short.txt")], "map", names=["bm25", "short"])
     alone = te.evaluate(QRELS, str(tmp_path / "short.txt"), "map")
     assert found["map"].signature is not None
     assert found["map"].signature.long == alone.signatures["map"].long
@@ -547,11 +547,11 @@ def test_options_of_scoring_are_refused_where_nothing_is_scored() -> None:
     ):
         te.compare(results, complete=True)
     with pytest.raises(te.EvaluationError, match=r"^every file holds saved results, so judgments are not used\."):
-        te.compare(results, QRELS)
+        te.compare(QRELS, results)
 
 
 def test_a_set_of_measures_is_compared_but_for_those_without_numbers_of_queries() -> None:
-    found = te.compare(RUNS[:2], QRELS, "set")
+    found = te.compare(QRELS, RUNS[:2], "set")
     assert [each.measure for each in found.measures] == [
         "utility", "set_P", "set_relative_P", "set_recall", "set_map", "set_F",
     ]  # fmt: skip
@@ -561,7 +561,7 @@ def test_a_set_of_measures_is_compared_but_for_those_without_numbers_of_queries(
 
 
 def test_a_measure_in_two_spellings_is_compared_once() -> None:
-    found = te.compare(RUNS[:2], QRELS, ["map", "AP(rel=1)"])
+    found = te.compare(QRELS, RUNS[:2], ["map", "AP(rel=1)"])
     assert found.family == 1
     assert found.notes == ("AP(rel=1) is map by another name, and is compared once.",)
 
@@ -590,19 +590,19 @@ def test_values_too_large_to_be_compared_are_refused() -> None:
 )
 def test_settings_that_are_no_numbers_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(te.MeasureError) as refused:
-        te.compare(RUNS, QRELS, "map", **options)  # type: ignore[arg-type]
+        te.compare(QRELS, RUNS, "map", **options)  # type: ignore[arg-type]
     assert str(refused.value) == message
 
 
 def test_numbers_of_numpy_are_settings() -> None:
-    found = te.compare(RUNS, QRELS, "map", seed=np.int64(3), alpha=np.float64(0.05), baseline=np.int64(1))
+    found = te.compare(QRELS, RUNS, "map", seed=np.int64(3), alpha=np.float64(0.05), baseline=np.int64(1))
     assert found.baseline == 1
     assert json.loads(found.to_text("json"))["settings"]["seed"] == 3
 
 
 def test_one_path_is_no_list_of_runs() -> None:
     with pytest.raises(te.EvaluationError, match=r"^runs must be a list, not one path: 'a\.txt'\."):
-        te.compare("a.txt", QRELS)
+        te.compare(QRELS, "a.txt")
 
 
 def test_a_first_argument_that_would_not_be_used_is_refused(tmp_path: Path) -> None:

@@ -524,22 +524,25 @@ def test_groups_from_a_dictionary_are_those_of_bytes() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ([], "judgments of type list. Give a dictionary {qid: {group: {docid: rel}}}."),
-        ({1: {}}, "query id 1 is of type int, not str. Ids are text, so that 7 and 0007 stay apart: use str."),
+        ([], "judgments by groups cannot be made from a list. Give a dictionary {qid: {group: {docid: rel}}}."),
+        ({None: {}}, "the query id is missing. Fill it in, or leave out the row."),
         ({"q": ["a"]}, "query 'q' has a list instead of a dictionary. Give a dictionary {qid: {group: {docid: rel}}}."),
         (
-            {"q": {1: {"a": 1}}},
-            "group id 1 is of type int, not str. Ids are text, so that 7 and 0007 stay apart: use str.",
+            {"q": {1: {"a": 1}, "2": {"a": 1}}},
+            "some group ids are text, and others are numbers, such as 1 of query 'q'. Make all of them text.",
         ),
         (
             {"q": {"a": 1}},
-            "group 'a' of query 'q' has a int instead of a dictionary. Give a dictionary {qid: {group: {docid: rel}}}.",
+            "group 'a' of query 'q' has 1 instead of a dictionary. Give a dictionary {qid: {group: {docid: rel}}}.",
         ),
         (
             {"q": {"1": {b"a": 1}}},
-            "document id b'a' is of type bytes, not str. Ids are text, so that 7 and 0007 stay apart: use str.",
+            "the document id of query 'q' is b'a', not text. Ids are text, or all whole numbers.",
         ),
-        ({"q": {"1": {"a": 0.5}}}, "judgment 0.5 is of type float, not int. Use whole numbers."),
+        (
+            {"q": {"1": {"a": 0.5}}},
+            "the judgment of document 'a' of query 'q' is 0.5, not a whole number. Use 0, 1, 2 and so on.",
+        ),
         (
             {"q": {"1": {"é": 1, "\udcc3\udca9": 1}}},
             "two documents of a group of query 'q' are written with the same bytes. Use valid Unicode text.",

@@ -84,7 +84,7 @@ CALLS: dict[str, Callable[..., object]] = {
     "evaluate": lambda **options: te.evaluate(QRELS, RUN, **options),
     "assess": lambda **options: te.assess(QRELS, RUN, **options),
     "board": lambda **options: te.board(QRELS, [], **options),
-    "compare": lambda **options: te.compare([RUN, RUN], QRELS, **options),
+    "compare": lambda **options: te.compare(QRELS, [RUN, RUN], **options),
     "explain": lambda **options: te.explain(QRELS, RUN, **options),
     "arithmetic": lambda **options: te.arithmetic(QRELS, RUN, None, "1", **options),
 }
@@ -126,7 +126,7 @@ def test_a_signature_in_a_scoring_stands_alone() -> None:
 
 def test_runs_are_compared_as_a_signature_says() -> None:
     signature = te.evaluate(QRELS, RUN, "AP", profile="ranx").signatures["AP"]
-    found = te.compare([RUN, RUN], QRELS, scoring=te.Scoring(signatures=[signature]))
+    found = te.compare(QRELS, [RUN, RUN], scoring=te.Scoring(signatures=[signature]))
     assert found.measures[0].signature is not None
     assert found.measures[0].signature.profile == "ranx"
     assert found.measures[0].means.tolist() == [0.75, 0.75]
@@ -184,7 +184,7 @@ def test_the_size_of_the_collection_counts_everywhere() -> None:
     assert te.arithmetic(qrels, run, UTILITY, "1", collection_size=10).value == 8.0
     found = te.assess(qrels, run, UTILITY, unjudged=False, collection_size=10)
     assert next(iter(found.ties.values())).expected_mean == 8.0
-    compared = te.compare([run, run], qrels, UTILITY, collection_size=10)
+    compared = te.compare(qrels, [run, run], UTILITY, collection_size=10)
     assert compared.measures[0].means.tolist() == [8.0, 8.0]
 
 
@@ -194,10 +194,10 @@ def test_comparing_and_assessing_take_formats(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n2 0 c 1\n")
     files = {"run_format": "msmarco", "judgment_format": "qrels"}
     path, qrels = str(tmp_path / "run"), str(tmp_path / "qrels")
-    assert te.compare([path, path], qrels, "map", names=["a", "b"], **files).measures[0].means[0] == 0.75  # type: ignore[arg-type]
+    assert te.compare(qrels, [path, path], "map", names=["a", "b"], **files).measures[0].means[0] == 0.75  # type: ignore[arg-type]
     assert te.assess(qrels, path, "map", ties=False, **files).results.mean["map"] == 0.75  # type: ignore[arg-type]
     with pytest.raises(te.TrecevalError):
-        te.compare([path, path], qrels, "map", run_format="trec_results")
+        te.compare(qrels, [path, path], "map", run_format="trec_results")
 
 
 def test_ranges_are_computed_with_the_threads_that_were_asked_for(
@@ -304,7 +304,7 @@ def test_a_scoring_made_of_generators_scores_more_than_once() -> None:
             assert dict(results["1"]).popitem()[1] == 0.2  # P@5: one of five
             assert len(results.names) == 2
         # The other run has a first: AP is 1 in both queries.
-        compared = te.compare({"one": RUN, "two": {"1": {"a": 1.0}, "2": {"c": 1.0}}}, QRELS, scoring=scoring)
+        compared = te.compare(QRELS, {"one": RUN, "two": {"1": {"a": 1.0}, "2": {"c": 1.0}}}, scoring=scoring)
         assert compared.measures[0].means.tolist() == [0.75, 1.0]
 
 

@@ -504,9 +504,9 @@ def test_damaged_compressed_json_is_refused() -> None:
         (b'{"qid": 7, "docid": "a", "score": 1}', "the query id is 7, not text. Write ids in quotes: \"7\"."),
         (b'{"qid": "7", "docid": null, "score": 1}', "the document id is null, not text. Write ids in quotes: \"7\"."),
         (b'{"qid": "1", "docid": "a", "score": NaN}', "the score of document 'a' of query '1' is NaN, so it has no place in an order. Find out where it comes from."),
-        (b'{"qid": "1", "docid": "a", "rel": 1}', "the object has no field 'score'; its fields are: 'qid', 'docid', 'rel'. Add it."),
+        (b'{"qid": "1", "docid": "a", "rel": 1}', "the object has no field 'score' (or sim, similarity); its fields are: 'qid', 'docid', 'rel'. Add it."),
         (b'{"qid": "1", "qid": "2", "score": 1}', "the field 'qid' occurs twice in the object. Keep one of them."),
-        (b"{}", "the object has no field 'qid' (or query_id, query-id, query); its fields are: none. Add it."),
+        (b"{}", "the object has no field 'qid' (or query_id, query-id, q_id, query); its fields are: none. Add it."),
         (b'{"1": {"a": 1}} {}', "something follows the end of the JSON object. Put one object on a line."),
         (b'{"1": {"a":', "this is not JSON: expecting value (column 12). Fix the syntax."),
         (b"[]", 'this is a list, not a JSON object. Write {"qid": …, "docid": …, …} or {qid: {docid: value}}.'),
@@ -534,8 +534,8 @@ def test_queries_in_json_lines_may_be_scattered() -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"qid": ["1"], "doc": ["a"], "score": [1.0]}, "no column 'docid' (or doc_id, doc-id, corpus-id, corpus_id, pid, docno); its columns are: 'qid', 'doc', 'score'. Name it so."),
-        ({"qid": ["1"], "docid": ["a"], "rel": [1]}, "no column 'score'; its columns are: 'qid', 'docid', 'rel'. Name it so."),
+        ({"qid": ["1"], "page": ["a"], "score": [1.0]}, "no column 'docid' (or doc_id, doc-id, docno, corpus-id, corpus_id, pid, doc); its columns are: 'qid', 'page', 'score'. Name it so."),
+        ({"qid": ["1"], "docid": ["a"], "rel": [1]}, "no column 'score' (or sim, similarity); its columns are: 'qid', 'docid', 'rel'. Name it so."),
         ({"qid": [1.0], "docid": ["a"], "score": [1.0]}, "column 'qid' holds double, not text, so it is not a query id. Convert the column."),
         ({"qid": ["1"], "docid": [b"a"], "score": [1.0]}, "column 'docid' holds binary, not text, so it is not a document id. Convert the column."),
         ({"qid": ["1"], "docid": ["a"], "score": ["x"]}, "column 'score' holds string, not numbers. Convert the column."),
@@ -695,9 +695,9 @@ def test_judgments_of_a_data_set_are_read(datasets: dict[str, DataSet]) -> None:
         ([], "the data set has no judgments. Name one that has, such as a part of it."),
         (OSError("no route\nto host."), "the data set cannot be loaded: no route to host. Check the connection and try again."),
         (RuntimeError(), "the data set cannot be loaded: RuntimeError. Check the connection and try again."),
-        ([("1", "a", 1)], "the judgments of the data set are not relevance judgments. Write them to a file and name its format."),
-        ([Judged("1", "a", 1), Judged("1", "a", 2)], "document 'a' occurs twice in query '1'. Keep one of the two."),
-        ([Judged("1", "a", 0.5)], "the judgment of document 'a' of query '1' is '0.5', which is not a whole number."),
+        ([("1", "a")], "row 1 is a tuple of 2, not (qid, docid, value). Give a path, {qid: {docid: rel}}, a DataFrame with columns qid, docid and rel, or rows of these."),
+        ([Judged("1", "a", 1), Judged("1", "a", 2)], "document 'a' occurs twice in query '1' of the judgments (rows 1 and 2). Keep one of them."),
+        ([Judged("1", "a", 0.5)], "the judgment of document 'a' of query '1' (row 1) is 0.5, not a whole number. Use 0, 1, 2 and so on."),
     ],
 )  # fmt: skip
 def test_a_data_set_that_cannot_be_used_is_refused(

@@ -416,7 +416,7 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "compare": (
         te.compare,
         lambda **options: [
-            m.means.tolist() for m in te.compare([*RUNS.values()], QRELS, groups="none", **options).measures
+            m.means.tolist() for m in te.compare(QRELS, [*RUNS.values()], groups="none", **options).measures
         ],
     ),
     "explain": (

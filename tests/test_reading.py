@@ -618,28 +618,30 @@ def test_a_column_of_ids_reads_as_a_sequence() -> None:
     ("make", "message"),
     [
         (
-            lambda: Qrels({1: {"a": 1}}),  # type: ignore[dict-item]
-            "query id 1 is of type int, not str. Ids are text, so that 7 and 0007 stay apart: use str.",
+            lambda: Qrels({1: {"a": 1}, "2": {"a": 1}}),
+            "some query ids are text, and others are numbers, such as 1. Make all of them text.",
         ),
         (
-            lambda: Run({"1": {7: 1.0}}),  # type: ignore[dict-item]
-            "document id 7 is of type int, not str. Ids are text, so that 7 and 0007 stay apart: use str.",
+            lambda: Run({"1": {7: 1.0, "8": 2.0}}),
+            "some document ids are text, and others are numbers, such as 7 of query '1'. Make all of them text.",
         ),
         (
-            lambda: Qrels({"1": {"a": 1.0}}),  # type: ignore[dict-item]
-            "judgment 1.0 is of type float, not int. Use whole numbers.",
+            lambda: Qrels({"1": {"a": 1.5}}),
+            "the judgment of document 'a' of query '1' is 1.5, not a whole number. Use 0, 1, 2 and so on.",
         ),
         (lambda: Qrels({"1": {"a": 2**63}}), "a judgment is beyond 64 bits. Use smaller whole numbers."),
         (
-            lambda: Qrels({"1": ["a"]}),  # type: ignore[dict-item]
-            "query '1' has a list instead of a dictionary {docid: value}. Give a dictionary {qid: {docid: value}}.",
+            lambda: Qrels({"1": "a"}),
+            "query '1' has 'a' instead of documents. Give a path, {qid: {docid: rel}}, a DataFrame with columns qid, "
+            "docid and rel, or rows of these.",
         ),
         (
-            lambda: Qrels([("1", "a")]),  # type: ignore[arg-type]
-            "judgments of type list. Give a dictionary {qid: {docid: value}}.",
+            lambda: Qrels([("1", "a")]),
+            "row 1 is a tuple of 2, not (qid, docid, value). Give a path, {qid: {docid: rel}}, a DataFrame with "
+            "columns qid, docid and rel, or rows of these.",
         ),
         (
-            lambda: Run({"1": {"a": 1.0}, "2": {"b": "0.5"}}),  # type: ignore[dict-item]
+            lambda: Run({"1": {"a": 1.0}, "2": {"b": "0.5"}}),
             "the score of document 'b' of query '2' is '0.5', of type str. Use numbers.",
         ),
         (
@@ -683,35 +685,37 @@ def test_columns_of_a_frame_may_have_other_names() -> None:
     ("frame", "message"),
     [
         (
-            pd.DataFrame({"qid": [7], "docid": ["a"], "score": [1.0]}),
-            "query id 7 is of type int, not str. Ids are text, so that 7 and 0007 stay apart: use str.",
+            pd.DataFrame({"qid": [7.0], "docid": ["a"], "score": [1.0]}),
+            "the query id in row 1 is 7.0, a number with a decimal point. Whole numbers become such where a column has "
+            "gaps (a join). Make them text before that.",
         ),
         (
-            pd.DataFrame({"qid": ["7"], "docid": [12], "score": [1.0]}),
-            "document id 12 is of type int, not str. Ids are text, so that 7 and 0007 stay apart: use str.",
+            pd.DataFrame({"qid": ["7", "7"], "docid": ["a", 12], "score": [1.0, 2.0]}, dtype=object),
+            "some document ids are text, and others are numbers, such as 12 in row 2. Make all of them text.",
         ),
         (
             pd.DataFrame({"qid": ["7"], "score": [1.0]}),
-            "the frame has no column 'docid' (it has qid, score). Name the columns to use.",
+            "the pandas.DataFrame has no column 'docid' (or doc_id, doc-id, docno, corpus-id, corpus_id, pid, doc); its "
+            "columns are: 'qid', 'score'. Name it so.",
         ),
         (
             pd.DataFrame({"qid": ["7", "7"], "docid": ["a", "a"], "score": [1.0, 2.0]}),
-            "document 'a' occurs twice in query '7' of the run. Keep one of them.",
+            "document 'a' occurs twice in query '7' of the run (rows 1 and 2). Keep one of them.",
         ),
         (
             pd.DataFrame({"qid": ["7", "7"], "docid": ["a", "b"], "score": [1.0, math.nan]}),
-            "the score of document 'b' of query '7' is NaN. A document without a score cannot be ranked.",
+            "the score of document 'b' of query '7' (row 2) is NaN. A document without a score cannot be ranked.",
         ),
         (
             pd.DataFrame({"qid": ["7"], "docid": ["a"], "score": ["1.0"]}),
-            "the score of document 'a' of query '7' is '1.0', of type str. Use numbers.",
+            "the score of document 'a' of query '7' (row 1) is '1.0', of type str. Use numbers.",
         ),
         (
             pd.DataFrame({"qid": ["7", None], "docid": ["a", "a"], "score": [1.0, 1.0]}, dtype=object),
-            "query id None is of type NoneType, not str. Ids are text, so that 7 and 0007 stay apart: use str.",
+            "the query id in row 2 is missing. Fill it in, or leave out the row.",
         ),
     ],
-    ids=["qid int", "docid int", "no column", "duplicate", "NaN", "text", "None"],
+    ids=["qid float", "docids mixed", "no column", "duplicate", "NaN", "text", "None"],
 )
 def test_frames_that_are_no_run_are_refused(frame: pd.DataFrame, message: str) -> None:
     with pytest.raises(DataError) as caught:
@@ -720,7 +724,7 @@ def test_frames_that_are_no_run_are_refused(frame: pd.DataFrame, message: str) -
 
 
 def test_judgments_of_a_frame_that_are_no_integers_are_refused() -> None:
-    with pytest.raises(DataError, match=r"judgment 0\.5 is of type float, not int"):
+    with pytest.raises(DataError, match=r"the judgment of document 'a' of query '1' \(row 1\) is 0\.5, not a whole"):
         Qrels.from_frame(pd.DataFrame({"qid": ["1"], "docid": ["a"], "rel": [0.5]}))
 
 
@@ -791,8 +795,8 @@ def test_a_run_of_arrays_can_be_scored() -> None:
             "the score of document '1' of query 'q' is NaN. A document without a score cannot be ranked.",
         ),
         (
-            lambda: Run.from_arrays([7], np.array([[1]]), np.array([[1.0]])),  # type: ignore[list-item]
-            "query id 7 is of type int, not str. Ids are text, so that 7 and 0007 stay apart: use str.",
+            lambda: Run.from_arrays([None], np.array([[1]]), np.array([[1.0]])),
+            "the query id in row 1 is missing. Fill it in, or leave out the row.",
         ),
     ],
     ids=["widths", "queries", "one dimension", "position", "duplicate", "NaN", "qid"],

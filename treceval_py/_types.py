@@ -1,9 +1,10 @@
-"""Names for array types. Shape letters: Q queries, H hits, M measures, D documents."""
+"""Names for types of arrays and of what callers give. Shape letters: Q queries, H hits, M measures, D documents."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
 
 import numpy as np
 
@@ -20,3 +21,15 @@ else:  # each start of the program would pay for numpy.typing
 
 Source: TypeAlias = "str | os.PathLike[str] | BinaryIO"
 """What can be read: a path, ``"-"`` for standard input, or an open binary file."""
+
+
+class Frame(Protocol):
+    """A table of pandas, polars, pyarrow or DuckDB."""
+
+    @property
+    def columns(self) -> Any:
+        """Its columns, or their names."""
+
+
+Data: TypeAlias = "Mapping[Any, Any] | Frame | Iterable[Any]"
+"""Judgments or a run in memory: a dictionary, a frame, rows; `data.objects` has the forms."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from treceval_py._types import FloatArray, Source
+from treceval_py._types import FloatArray
 from treceval_py.boards.cache import Cached, Entry, place_of, read_cache, still_there, write_cache
 from treceval_py.comparing.gathering import USUAL, comparable, fit
 from treceval_py.comparing.paired import mean_interval
@@ -18,18 +19,17 @@ from treceval_py.comparing.saved.naming import unique_names
 from treceval_py.comparing.saved.reading import is_saved
 from treceval_py.comparing.scores import MOST, Aligned, Scored, aligned
 from treceval_py.comparing.variance import least_difference, letters
-from treceval_py.data.ids import encode, first_of
+from treceval_py.data.ids import encode, first_of, shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import narrowed
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, InputError, MeasureError, TrecevalError
 from treceval_py.io.digests import digest_of_file
-from treceval_py.io.trec import Judgments
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.registry import SUM
 from treceval_py.ranges import tie_ranges
-from treceval_py.scoring.evaluation import Evaluator, JudgedOnce
+from treceval_py.scoring.evaluation import AnyJudgments, Evaluator, JudgedOnce
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_of
 from treceval_py.scoring.results import Results
@@ -176,7 +176,7 @@ class Board(NamedTuple):
 
 
 def board(
-    qrels: Source | Judgments | Mapping[str, Mapping[str, int]],
+    qrels: AnyJudgments,
     runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
@@ -281,12 +281,19 @@ def board(
 
 def _check_shares(*, alpha: float, confidence: float) -> None:
     for name, value in (("alpha", alpha), ("confidence", confidence)):
-        if not 0 < value < 1:
-            raise MeasureError(f"{name} must be above 0 and below 1, not {value}")
+        if not isinstance(value, Real) or not 0 < value < 1:
+            raise MeasureError(f"{name} must be above 0 and below 1, not {shown(value)}")
 
 
 def _paths(runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Sequence[str | os.PathLike[str]]:
-    return [runs] if isinstance(runs, (str, os.PathLike)) else runs
+    given: Any = runs
+    several = isinstance(runs, Iterable) and not isinstance(runs, (str, os.PathLike)) and not hasattr(runs, "columns")
+    paths: list[Any] = list(given) if several else [given]
+    wrong = next((each for each in paths if not isinstance(each, (str, os.PathLike))), None)
+    if wrong is not None or isinstance(runs, Mapping):
+        what = f"a board is made of files of runs, not of {shown(runs if wrong is None else wrong)}"
+        raise EvaluationError(what, "Give paths, or compare runs in memory with te.compare.")
+    return paths
 
 
 def _measures(

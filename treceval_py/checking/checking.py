@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from numbers import Integral
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
-from treceval_py._types import Source
+from treceval_py._types import Data, Source
 from treceval_py.checking.catalogue import CODES, codes_named
 from treceval_py.checking.findings import ENDING, ERROR, WARNING, Collector, Finding
 from treceval_py.checking.judgments import JudgmentChecks, tell_labels
@@ -20,15 +21,18 @@ from treceval_py.checking.repetitions import Repetitions
 from treceval_py.checking.rows import KINDS, Kind, Rows
 from treceval_py.checking.scattered import grouped
 from treceval_py.checking.together import Together
+from treceval_py.data.ids import shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, InputError, TrecevalError
 from treceval_py.explaining.scoring import Scorer
 from treceval_py.explaining.variants import ASCENDING, Variant, task_of
+from treceval_py.io.conversion import table_of
 from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS, seen
-from treceval_py.io.source import kept, name_of
+from treceval_py.io.source import Text, kept, name_of
+from treceval_py.io.writing import qrels_as, run_as
 from treceval_py.measures import parse_measures
-from treceval_py.scoring.evaluation import evaluate, load_judgments, load_run
+from treceval_py.scoring.evaluation import AnyJudgments, evaluate, load_judgments, load_run
 from treceval_py.scoring.planning import Scoring
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, profile_named
 
@@ -87,8 +91,8 @@ class Checked(NamedTuple):
 
 
 def check(
-    source: Source,
-    qrels: Source | Qrels | None = None,
+    source: Source | Data,
+    qrels: AnyJudgments | None = None,
     *,
     kind: str | None = None,
     most: int = 100,
@@ -102,9 +106,10 @@ def check(
     ----------
     source : str, path or binary file
         The file, ``"-"`` for standard input, or an open binary file; plain, gzip, bzip2, xz or zstd. It is read in
-        pieces and never held whole, but for its query ids and its longest query.
-    qrels : path, binary file or Qrels, optional
-        Judgments that a run is looked at beside.
+        pieces and never held whole, but for its query ids and its longest query. Or judgments or a run in memory, of
+        which the lines are checked that `write_run` and `write_qrels` make.
+    qrels : judgments, optional
+        Judgments that a run is looked at beside, in any form that `evaluate` accepts.
     kind : {"run", "msmarco", "qrels", "judged-ranking"}, optional
         What the file is; by default it is recognised.
     most : int
@@ -136,13 +141,14 @@ def check(
     >>> [(each.line, each.column, each.code) for each in found.findings]
     [(2, 10, 'R104')]
     """
-    if kind is not None and kind not in KINDS:
-        raise EvaluationError(f"unknown kind of file '{kind}'", f"There are {', '.join(KINDS)}.")
+    if kind is not None and (not isinstance(kind, str) or kind not in KINDS):
+        raise EvaluationError(f"unknown kind of file {shown(kind)}", f"There are {', '.join(KINDS)}.")
     select, ignore = codes_named(select, "select"), codes_named(ignore, "ignore")
     _refuse_numbers(most, scale)
     judgments = None if qrels is None else load_judgments(qrels)
     if judgments is not None and not isinstance(judgments, Qrels):
         raise EvaluationError("only relevance judgments (qrels) can be looked at beside a run", file=judgments.name)
+    source = _lines_of(source, kind)
     collector = Collector(name_of(source), CODES, most=most, select=select, ignore=ignore)
     try:
         with kept(source) as (first, again):
@@ -150,6 +156,18 @@ def check(
     except InputError as error:  # it cannot even be opened
         collector.add("F002", error.what, error.todo, line=error.line or 0)
         return Checked(collector.file, None, collector.sorted(), collector.counts, 0, None, "F002")
+
+
+def _lines_of(source: Source | Data, kind: str | None) -> Source:
+    """Return a file as it is, and an object in memory as the lines of one."""
+    if isinstance(source, (str, os.PathLike)) or hasattr(source, "read"):
+        return cast("Source", source)
+    kinds: frozenset[Any] = frozenset(["run", "qrels"]) if kind is None else frozenset([kind]) & {"run", "qrels"}
+    if not kinds:
+        raise EvaluationError(f"{shown(source)} in memory cannot be checked as {kind}", "Choose run or qrels.")
+    table, _ = table_of(source, kinds)
+    lines = run_as(table, "trec_results", table.tag) if isinstance(table, Run) else qrels_as(table, "qrels")
+    return Text(b"".join(lines), table.name)
 
 
 def _refuse_numbers(most: object, scale: object) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 import operator
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
-from treceval_py._types import FloatArray, IntArray, Source
+from treceval_py._types import FloatArray, IntArray
 from treceval_py.comparing.comparison import Comparison
 from treceval_py.comparing.corrections import CORRECTIONS
 from treceval_py.comparing.gathering import Compares, Gathered, gather
@@ -29,11 +32,17 @@ from treceval_py.comparing.resampling import randomisation, randomised_tukey
 from treceval_py.comparing.scores import Aligned, aligned
 from treceval_py.comparing.tests import GROUPS, TESTS
 from treceval_py.comparing.variance import least_difference, letters, tukey, two_way_anova
-from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.io.trec import Judgments
+from treceval_py.data.groups import JudgmentGroups
+from treceval_py.data.ids import shown
+from treceval_py.data.preferences import Preferences
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.run import Run
+from treceval_py.errors import EvaluationError, MeasureError, TrecevalWarning
 from treceval_py.measures import Measure
+from treceval_py.scoring.evaluation import AnyJudgments
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile
+from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Signature
 from treceval_py.threads import MOST_THREADS
 
@@ -48,8 +57,8 @@ MOST_SYSTEMS_FOR_P = 200
 
 
 def compare(
-    runs: Sequence[Compares] | Mapping[str, Compares],
-    qrels: Source | Judgments | Mapping[str, Mapping[str, int]] | None = None,
+    qrels: AnyJudgments | None = None,
+    runs: Iterable[Compares] | Mapping[str, Compares] | None = None,
     measures: str | Measure | Sequence[str | Measure] | None = None,
     *,
     baseline: str | int | None = None,
@@ -84,11 +93,12 @@ def compare(
 
     Parameters
     ----------
-    runs : sequence or mapping, length S
-        Results; files of saved results (``treceval -q`` in any format, ``trec_eval -q``); or, with `qrels`, runs in
-        any form that `evaluate` accepts. The keys of a mapping name the runs.
     qrels : judgments, optional
-        The judgments, if runs must be scored.
+        The judgments, in any form that `evaluate` accepts; needed if runs must be scored. ``compare(results)`` compares
+        results, for which there are none.
+    runs : sequence or mapping, length S
+        Runs in any form that `evaluate` accepts; results; or files of saved results (``treceval -q`` in any format,
+        ``trec_eval -q``). The keys of a mapping name the runs.
     measures : name, Measure or sequence of them, optional
         Measures to compare. Default: map, ndcg_cut.10, recip_rank and P.10, or those of saved results.
     baseline : str or int, optional
@@ -145,14 +155,16 @@ def compare(
     >>> qrels = {"1": {"a": 1}, "2": {"a": 1}, "3": {"b": 1}}
     >>> good = {qid: {"a": 2.0, "b": 1.0} for qid in qrels}
     >>> poor = {qid: {"x": 2.0, "b": 1.0, "a": 0.5} for qid in qrels}
-    >>> found = compare({"good": good, "poor": poor}, qrels, "RR")
+    >>> found = compare(qrels, {"good": good, "poor": poor}, "RR")
     >>> found["RR"].means.round(4).tolist()
     [0.8333, 0.3889]
     >>> found["RR"].differences[0].losses
     2
     """
-    if isinstance(runs, (str, bytes, os.PathLike)):
-        raise EvaluationError(f"runs must be a list, not one path: {os.fspath(runs)!r}", "Put the path into a list.")
+    qrels, given = _in_order(qrels, runs)
+    tests = [tests] if isinstance(tests, str) else tests
+    if not isinstance(tests, Iterable):
+        raise MeasureError(f"tests must be names, not {shown(tests)}", f"There are {', '.join(TESTS)}.")
     every = (test, *(each for each in dict.fromkeys(tests) if each != test))
     settings = Settings(
         test, every, correction, alpha, confidence, interval, groups, resamples, bootstrap, seed, margin, power
@@ -160,11 +172,48 @@ def compare(
     settings = checked(settings, threads)
     options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
     reading = Reading(run_format, judgment_format, threads)
-    if isinstance(runs, Mapping):
-        names = list(runs) if names is None else names
-        runs = list(runs.values())
-    found = gather(list(runs), qrels, options.beside(scoring), reading, names=names, force=force)
+    if isinstance(given, Mapping):
+        names = list(given) if names is None else names
+        given = given.values()
+    found = gather(list(given), qrels, options.beside(scoring), reading, names=names, force=force)
     return compare_gathered(found, settings, baseline=baseline, pairs=pairs, force=force, threads=threads)
+
+
+def _in_order(qrels: Any, runs: Any) -> tuple[Any, Any]:
+    """Return judgments and runs, also where they were given in the order of version 0.1.
+
+    Raises
+    ------
+    EvaluationError
+        There is one run in the place of several.
+    """
+    if runs is None:
+        qrels, runs = None, qrels
+    elif _are_judgments(runs) and (isinstance(qrels, (list, tuple)) or not _are_judgments(qrels)):
+        warnings.warn(
+            "compare takes the judgments first, then the runs: compare(qrels, runs). Change the order, which will be "
+            "refused in the next version.",
+            TrecevalWarning,
+            stacklevel=3,
+        )
+        qrels, runs = runs, qrels
+    if isinstance(runs, (str, bytes, os.PathLike)):
+        path = shown(runs if isinstance(runs, bytes) else os.fspath(runs))
+        raise EvaluationError(f"runs must be a list, not one path: {path}", "Put the path into a list.")
+    if not isinstance(runs, Iterable) or isinstance(runs, (Results, Run)) or hasattr(type(runs), "columns"):
+        what = f"runs must be a list or a dictionary of runs, not {shown(runs)}"
+        raise EvaluationError(what, "Put runs into a list, or into a dictionary by their names.")
+    return qrels, runs
+
+
+def _are_judgments(given: Any) -> bool:
+    """Tell whether an object is judgments in a form that version 0.1 took, and not several runs."""
+    if isinstance(given, Mapping) and not isinstance(given, (Qrels, Run)):
+        first = next((each for each in given.values() if not isinstance(each, Mapping) or each), None)
+        numbers = isinstance(first, Mapping) and not isinstance(first, (Qrels, Run, Results))
+        return numbers and all(isinstance(each, Real) for each in first.values())
+    kinds = (str, os.PathLike, Qrels, JudgmentGroups, Preferences)
+    return isinstance(given, kinds) or hasattr(given, "read")
 
 
 def checked(settings: Settings, threads: int | None = None) -> Settings:
@@ -210,7 +259,7 @@ def _whole(name: str, value: object) -> int:
     try:
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise MeasureError(f"{name} must be a whole number, not {value!r}") from None
+        raise MeasureError(f"{name} must be a whole number, not {shown(value)}") from None
 
 
 def _real(name: str, value: object) -> float:
@@ -219,12 +268,12 @@ def _real(name: str, value: object) -> float:
             raise TypeError
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise MeasureError(f"{name} must be a number, not {value!r}") from None
+        raise MeasureError(f"{name} must be a number, not {shown(value)}") from None
 
 
 def _one_of(what: str, name: str, known: Sequence[str]) -> None:
     if name not in known:
-        raise MeasureError(f"{what} must be one of {', '.join(known)}, not '{name}'")
+        raise MeasureError(f"{what} must be one of {', '.join(known)}, not {shown(name)}")
 
 
 def compare_gathered(

@@ -12,13 +12,14 @@ from treceval_py.comparing.saved.measures import harmonised
 from treceval_py.comparing.saved.naming import unique_names
 from treceval_py.comparing.saved.reading import is_saved, read_saved
 from treceval_py.comparing.scores import Scored, scored_of
+from treceval_py.data.ids import shown
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.io.source import Watch
 from treceval_py.io.trec import Judgments
 from treceval_py.measures import NICKNAMES, Measure, parse_measures
 from treceval_py.measures.registry import COUNT, TEXT
-from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator
 from treceval_py.scoring.planning import AS_IT_IS, AS_USUAL, Reading, Scoring
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_of
 from treceval_py.scoring.results import Results
@@ -51,7 +52,7 @@ class Gathered(NamedTuple):
     """
 
     runs: tuple[Scored, ...]
-    sources: tuple[Source | Run | Mapping[str, Mapping[str, float]] | None, ...]
+    sources: tuple[AnyRun | None, ...]
     evaluator: Evaluator | None
     results: tuple[Results | None, ...]
     notes: tuple[str, ...]
@@ -64,13 +65,13 @@ class Gathered(NamedTuple):
 
 class _Entry(NamedTuple):
     scored: Scored
-    source: Source | Run | Mapping[str, Mapping[str, float]] | None
+    source: AnyRun | None
     results: Results | None
 
 
 def gather(
     given: Sequence[Compares],
-    qrels: Source | Judgments | Mapping[str, Mapping[str, int]] | None,
+    qrels: AnyJudgments | None,
     scoring: Scoring = AS_USUAL,
     reading: Reading = AS_IT_IS,
     *,
@@ -287,6 +288,9 @@ def _signatures(known: Sequence[Scored], chosen: Sequence[Measure | str]) -> lis
 
 def _names(entries: Sequence[_Entry], names: Sequence[str] | None, by: str | None) -> tuple[str, ...]:
     if names is not None:
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            raise EvaluationError(f"names of runs must be a list, not {shown(names)}", "Give one name per run.")
+        names = list(names)
         if len(names) != len(entries):
             raise EvaluationError(f"there are {len(names)} names for {len(entries)} runs", "Give one name per run.")
         if not all(isinstance(name, str) for name in names):

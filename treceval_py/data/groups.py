@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from treceval_py.data.ids import encode
-from treceval_py.data.table import check_id, encode_all, integers
+from treceval_py.data.ids import encode, shown
+from treceval_py.data.table import encode_all, ids_of, judgments_of
 from treceval_py.errors import DataError
 
 __all__ = [
@@ -51,23 +51,27 @@ class JudgmentGroups:
         """
         form = "Give a dictionary {qid: {group: {docid: rel}}}."
         if not isinstance(judgments, Mapping):
-            raise DataError(f"judgments of type {type(judgments).__name__}", form)
+            raise DataError(f"judgments by groups cannot be made from {shown(judgments)}", form)
         nested: dict[str, dict[bytes, dict[bytes, int]]] = {}
-        for qid, groups in judgments.items():
-            check_id(qid, "query")
+        for qid, groups in zip(ids_of(list(judgments), "query", lambda _: ""), judgments.values(), strict=True):
+            of = f" of query {shown(qid)}"
             if not isinstance(groups, Mapping):
-                raise DataError(f"query {qid!r} has a {type(groups).__name__} instead of a dictionary", form)
+                raise DataError(f"query {shown(qid)} has {shown(groups)} instead of a dictionary", form)
             of_query = nested.setdefault(qid, {})
-            for group, labels in groups.items():
-                check_id(group, "group")
+            names = ids_of(list(groups), "group", lambda _, of=of: of)  # type: ignore[misc]
+            for group, labels in zip(names, groups.values(), strict=True):
                 if not isinstance(labels, Mapping):
-                    what = f"group {group!r} of query {qid!r} has a {type(labels).__name__} instead of a dictionary"
-                    raise DataError(what, form)
-                rels = integers(list(labels.values()), "judgment").tolist()
-                of_group = dict(zip(encode_all(labels), rels, strict=True))
+                    raise DataError(f"group {shown(group)}{of} has {shown(labels)} instead of a dictionary", form)
+                docids = ids_of(list(labels), "document", lambda _, of=of: of)  # type: ignore[misc]
+
+                def place(row: int, docids: list[str] = docids, of: str = of) -> str:
+                    return f" of document {shown(docids[row])}{of}"
+
+                rels = judgments_of(list(labels.values()), place).tolist()
+                of_group = dict(zip(encode_all(docids), rels, strict=True))
                 if encode(group) in of_query or len(of_group) < len(labels):
                     kind = "documents of a group" if len(of_group) < len(labels) else "groups"
-                    what = f"two {kind} of query {qid!r} are written with the same bytes"
+                    what = f"two {kind} of query {shown(qid)} are written with the same bytes"
                     raise DataError(what, "Use valid Unicode text.")
                 of_query[encode(group)] = of_group
         return cls(nested)

@@ -7,6 +7,7 @@ order is the order of their bytes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
@@ -26,6 +27,7 @@ __all__ = [
     "quoted",
     "repeated",
     "shortened",
+    "shown",
 ]
 
 LONGEST_SHOWN = 80
@@ -56,6 +58,20 @@ def shortened(text: bytes) -> str:
 def quoted(text: bytes) -> str:
     """Return a field in quotes for a message."""
     return f"'{shortened(text)}'"
+
+
+def shown(value: object) -> str:
+    """Return a value for a message: shortened, and of a container only its type."""
+    if isinstance(value, str):
+        return f"'{value[:LONGEST_SHOWN]}{'…' * (len(value) > LONGEST_SHOWN)}'"
+    if isinstance(value, bytes):
+        return repr(value[:LONGEST_SHOWN])
+    if isinstance(value, int) and abs(value) >= 2**63:
+        return "a very large number"
+    if value is None or isinstance(value, (int, float, complex, Decimal, np.generic)):
+        return str(value)[:LONGEST_SHOWN]
+    name = type(value).__name__
+    return f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"
 
 
 def first_of(qids: Sequence[str]) -> str:

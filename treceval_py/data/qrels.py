@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from treceval_py._types import AnyArray, IntArray
+from treceval_py._types import AnyArray, Data, Frame, IntArray
+from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY
 from treceval_py.data.ids import Ids, decode, encode
-from treceval_py.data.table import Table, frame_column, from_flat, from_nested, integers, taken
+from treceval_py.data.table import Table, from_nested, judgments_of, place_in
 from treceval_py.errors import DataError
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 __all__ = [
+    "QRELS_NAME",
     "Ideal",
     "Qrels",
 ]
+
+QRELS_NAME = "<judgments>"
+"""The name in messages of judgments that are not from a file."""
 
 
 class Ideal(NamedTuple):
@@ -50,8 +52,10 @@ class Qrels(Table[int]):
 
     Parameters
     ----------
-    judgments : mapping
-        ``{qid: {docid: rel}}`` with ids as str and rel as int. Negative rel means in the pool but not judged.
+    judgments : mapping, frame or rows
+        ``{qid: {docid: rel}}``. Or ``{qid: [docid, …]}``, the relevant documents, which are judged 1; a DataFrame of
+        pandas, polars, pyarrow or DuckDB with columns such as ``qid``, ``docid`` and ``rel``; or rows of these. Whole
+        numbers are ids, written in decimal. Negative rel means in the pool but not judged.
 
     Attributes
     ----------
@@ -61,7 +65,7 @@ class Qrels(Table[int]):
     Raises
     ------
     DataError
-        An identifier that is not text, a judgment that is not an integer.
+        An object of another form, an id that is neither text nor a whole number, a judgment that is not a whole number.
 
     Examples
     --------
@@ -74,10 +78,17 @@ class Qrels(Table[int]):
 
     _values_are = "rel"
 
-    def __init__(self, judgments: Mapping[str, Mapping[str, int]] | None = None) -> None:
-        nested = {} if judgments is None else judgments
-        qids, offsets, docids, values = from_nested(nested, "judgments")
-        self._set(qids, offsets, docids, integers(values, "judgment"), name="<judgments>")
+    def __init__(self, judgments: Data | None = None) -> None:
+        nested: Any = {} if judgments is None else judgments
+        plain = from_nested(nested)
+        if plain is None:
+            from treceval_py.data.objects import qrels_columns
+
+            qids, offsets, docids, rels, _ = qrels_columns(nested)
+            self._set(qids, offsets, docids, rels, name=QRELS_NAME)
+            return
+        qids, offsets, docids, values = plain
+        self._set(qids, offsets, docids, judgments_of(values, place_in(qids, offsets, docids)), name=QRELS_NAME)
         # The ids of the caller serve for looking up, if they are plain, and so are the labels: text whose bytes and
         # whose comparison nobody can have changed. Copied now, as he may change his dictionary afterwards.
         if docids.buffer.isascii() and _plain(nested.values(), values):
@@ -99,7 +110,7 @@ class Qrels(Table[int]):
 
     @classmethod
     def from_columns(
-        cls, qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, *, name: str = "<judgments>"
+        cls, qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, *, name: str = QRELS_NAME
     ) -> Qrels:
         """Build from columns as the attributes describe them; nothing is checked."""
         self = cls.__new__(cls)
@@ -107,33 +118,36 @@ class Qrels(Table[int]):
         return self
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame, *, qid: str = "qid", docid: str = "docid", rel: str = "rel") -> Qrels:
-        """Build from a DataFrame with one row per judgment.
+    def from_frame(
+        cls, frame: Frame, *, qid: str | None = None, docid: str | None = None, rel: str | None = None
+    ) -> Qrels:
+        """Build from a frame whose columns have names of their own.
 
         Parameters
         ----------
         frame : DataFrame
-            One row per judgment.
-        qid, docid, rel : str
-            The names of its columns. Ids must be text: read files with ``dtype=str`` for them.
+            One row per judgment; of pandas, polars, pyarrow or DuckDB.
+        qid, docid, rel : str, optional
+            The names of its columns. Default: recognised.
 
         Raises
         ------
         DataError
-            A column is missing, an id is not text, a judgment is not an integer, or a document is judged twice for a
-            query.
+            A column is missing, an id is neither text nor a whole number, a judgment is not a whole number, or a
+            document is judged twice for a query.
         """
-        qids, offsets, docids, order = from_flat(frame_column(frame, qid), frame_column(frame, docid), "judgments")
-        values = integers(taken(frame_column(frame, rel), order), "judgment")
-        return cls.from_columns(qids, offsets, docids, values)
+        from treceval_py.data.objects import qrels_columns
+
+        qids, offsets, docids, rels, _ = qrels_columns(frame, {QUERY: qid, DOCUMENT: docid, JUDGMENT: rel})
+        return cls.from_columns(qids, offsets, docids, rels)
 
     @classmethod
-    def from_arrays(cls, qids: Sequence[str], docids: Sequence[str], rels: AnyArray) -> Qrels:
+    def from_arrays(cls, qids: Sequence[Any], docids: Sequence[Any], rels: AnyArray | Sequence[int]) -> Qrels:
         """Build from three columns, one row per judgment.
 
         Parameters
         ----------
-        qids, docids : sequence of str, length D
+        qids, docids : sequence of str or int, length D
             The query and the document of each judgment.
         rels : (D,) int array
             The judgments.
@@ -141,14 +155,16 @@ class Qrels(Table[int]):
         Raises
         ------
         DataError
-            Lengths differ, an id is not text, a judgment is not an integer, a document is judged twice for a query.
+            Lengths differ, an id is neither text nor a whole number, a judgment is not a whole number, a document is
+            judged twice for a query.
         """
         if not len(qids) == len(docids) == len(rels):
             raise DataError(
                 f"{len(qids)} qids, {len(docids)} docids and {len(rels)} rels do not fit", "Give three equal lengths."
             )
-        names, offsets, column, order = from_flat(qids, docids, "judgments")
-        values = integers(taken(np.asarray(rels).tolist(), order), "judgment")
+        from treceval_py.data.objects import flat_columns
+
+        names, offsets, column, values, _ = flat_columns(qids, docids, rels, "judgments")
         return cls.from_columns(names, offsets, column, values)
 
     def to_arrays(self) -> tuple[AnyArray, AnyArray, IntArray]:

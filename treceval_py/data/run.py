@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from treceval_py._types import AnyArray, BoolArray, FloatArray, IntArray
+from treceval_py._types import AnyArray, BoolArray, Data, FloatArray, Frame, IntArray
+from treceval_py.data.columns import DOCUMENT, QUERY, SCORE
 from treceval_py.data.ids import Ids
 from treceval_py.data.table import (
     Table,
-    check_id,
     check_no_duplicates,
     encode_all,
-    frame_column,
     from_flat,
     from_nested,
-    taken,
+    ids_of,
+    place_in,
+    scores_of,
 )
 from treceval_py.errors import DataError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "DEFAULT_TAG",
@@ -42,8 +40,10 @@ class Run(Table[float]):
 
     Parameters
     ----------
-    scores : mapping
-        ``{qid: {docid: score}}`` with ids as str and scores as numbers; a score may be infinite but not NaN.
+    scores : mapping, frame or rows
+        ``{qid: {docid: score}}``; a score may be infinite but not NaN. Or ``{qid: [docid, …]}`` with the best document
+        first; a DataFrame of pandas, polars, pyarrow or DuckDB with columns such as ``qid``, ``docid`` and ``score``
+        (or only ``rank``); or rows of these. Whole numbers are ids, written in decimal.
     tag : str, optional
         The name of the system that made the run.
 
@@ -55,11 +55,12 @@ class Run(Table[float]):
         The tag of the file's last line, or as given.
     ranks : (D,) int array or None
         The rank column of the file, if it holds whole numbers. Scores decide; ranks are only compared with them.
+        Where only an order is given, the scores are the negative ranks.
 
     Raises
     ------
     DataError
-        An identifier that is not text, a score that is not a number.
+        An object of another form, an id that is neither text nor a whole number, a score that is not a number.
 
     Examples
     --------
@@ -71,10 +72,20 @@ class Run(Table[float]):
     __slots__ = ("ranks", "scores", "tag")
 
     _values_are = "score"
+    ranks: IntArray | None
 
-    def __init__(self, scores: Mapping[str, Mapping[str, float]] | None = None, *, tag: str = DEFAULT_TAG) -> None:
-        qids, offsets, docids, values = from_nested({} if scores is None else scores, "run")
-        self._set(qids, offsets, docids, _numbers(values, qids, offsets, docids), tag=tag, name=RUN_NAME)
+    def __init__(self, scores: Data | None = None, *, tag: str = DEFAULT_TAG) -> None:
+        nested: Any = {} if scores is None else scores
+        plain = from_nested(nested)
+        if plain is None:
+            from treceval_py.data.objects import run_columns
+
+            found = run_columns(nested)
+            self._set(found.qids, found.offsets, found.docids, found.values, tag=tag, name=RUN_NAME)
+            self.ranks = found.ranks
+            return
+        qids, offsets, docids, values = plain
+        self._set(qids, offsets, docids, scores_of(values, place_in(qids, offsets, docids)), tag=tag, name=RUN_NAME)
 
     def _set(
         self, qids: Sequence[str], offsets: IntArray, docids: Ids, scores: FloatArray, *, tag: str, name: str
@@ -82,7 +93,7 @@ class Run(Table[float]):
         super().__init__(qids, offsets, docids, name=name)
         self.scores = np.ascontiguousarray(scores, dtype=np.float64)
         self.tag = tag
-        self.ranks: IntArray | None = None
+        self.ranks = None
 
     @classmethod
     def from_columns(
@@ -105,32 +116,34 @@ class Run(Table[float]):
     @classmethod
     def from_frame(
         cls,
-        frame: pd.DataFrame,
+        frame: Frame,
         *,
-        qid: str = "qid",
-        docid: str = "docid",
-        score: str = "score",
+        qid: str | None = None,
+        docid: str | None = None,
+        score: str | None = None,
         tag: str = DEFAULT_TAG,
     ) -> Run:
-        """Build from a DataFrame with one row per retrieved document.
+        """Build from a frame whose columns have names of their own.
 
         Parameters
         ----------
         frame : DataFrame
-            One row per document of a query; the order of rows does not matter.
-        qid, docid, score : str
-            The names of its columns. Ids must be text: read files with ``dtype=str`` for them.
+            One row per document of a query, in any order; of pandas, polars, pyarrow or DuckDB.
+        qid, docid, score : str, optional
+            The names of its columns. Default: recognised.
         tag : str
             The name of the system.
 
         Raises
         ------
         DataError
-            A column is missing, an id is not text, a score is not a number, a document occurs twice in a query.
+            A column is missing, an id is neither text nor a whole number, a score is not a number, a document occurs
+            twice in a query.
         """
-        qids, offsets, docids, order = from_flat(frame_column(frame, qid), frame_column(frame, docid), "run")
-        values = taken(frame_column(frame, score), order)
-        return cls.from_columns(qids, offsets, docids, _numbers(values, qids, offsets, docids), tag=tag)
+        from treceval_py.data.objects import run_columns
+
+        qids, offsets, docids, scores, ranks = run_columns(frame, {QUERY: qid, DOCUMENT: docid, SCORE: score})
+        return cls.from_columns(qids, offsets, docids, scores, tag=tag, ranks=ranks)
 
     @classmethod
     def from_arrays(
@@ -142,11 +155,11 @@ class Run(Table[float]):
         docids: Sequence[str] | None = None,
         tag: str = DEFAULT_TAG,
     ) -> Run:
-        """Build from the results of a vector index for a batch of queries.
+        """Build from the results of a vector index for a batch of queries, or from columns.
 
         Parameters
         ----------
-        qids : sequence of str, length Q
+        qids : sequence of str or int, length Q
             The queries.
         ids : (Q, k) array of int or str
             The documents found. Integers are positions in `docids`, or, without it, are written in decimal. A
@@ -157,6 +170,10 @@ class Run(Table[float]):
             The identifier of each position of the index.
         tag : str
             The name of the system.
+
+        Notes
+        -----
+        With `ids` and `scores` of shape (Q,), each is one row of a document with its query.
 
         Raises
         ------
@@ -171,30 +188,32 @@ class Run(Table[float]):
         {'c': 0.9, 'a': 0.5}
         """
         ids, scores = np.asarray(ids), np.asarray(scores)
-        if ids.ndim != 2 or ids.shape != scores.shape or len(qids) != len(ids):
+        if ids.ndim not in (1, 2) or ids.shape != scores.shape or len(qids) != len(ids):
             raise DataError(
                 f"{len(qids)} queries, ids of shape {ids.shape} and scores of shape {scores.shape} do not fit",
                 "Give Q queries and two arrays of shape (Q, k).",
             )
         if ids.dtype.kind not in "iuUO":
             raise DataError(f"ids of type {ids.dtype}", "Give integers or text.")
+        names = ids_of(list(qids), "query", lambda row: f" in row {row + 1}")
         positions = ids.dtype.kind in "iu"
         there = ids >= 0 if positions else ids != ""
         found = ids[there]
-        column = _names_of(found, docids) if positions else _text_column(found.tolist())
-        for qid in qids:
-            check_id(qid, "query")
-        lengths = there.sum(axis=1)
-        kept = [qid for qid, length in zip(qids, lengths.tolist(), strict=True) if length]
-        if len(set(kept)) < len(kept):  # a query in several rows
-            names = np.repeat(np.array(qids, dtype=object), lengths).tolist()
-            kept, offsets, column, order = from_flat(names, column.text(), "run")
-            return cls.from_columns(
-                kept, offsets, column, _numbers(scores[there][order], kept, offsets, column), tag=tag
-            )
+        if positions:
+            column = _names_of(found, docids)
+        else:
+            column = Ids.from_bytes(encode_all(ids_of(found.tolist(), "document", lambda row: f" in row {row + 1}")))
+        values, lengths = scores[there], there.reshape(len(ids), -1).sum(axis=1)
+        kept = [qid for qid, length in zip(names, lengths.tolist(), strict=True) if length]
         offsets = np.concatenate([[0], np.cumsum(lengths[lengths > 0])]).astype(np.int64)
-        check_no_duplicates(kept, offsets, column, "run")
-        return cls.from_columns(kept, offsets, column, _numbers(scores[there], kept, offsets, column), tag=tag)
+        if len(set(kept)) < len(kept):  # a query in several rows
+            each = np.repeat(np.array(kept, dtype=object), lengths[lengths > 0]).tolist()
+            kept, offsets, column, order = from_flat(each, column.text(), "run")
+            values = values[order]
+        else:
+            check_no_duplicates(kept, offsets, column, "run")
+        numbers = scores_of(values, place_in(kept, offsets, column))
+        return cls.from_columns(kept, offsets, column, numbers, tag=tag)
 
     def where(self, keep: BoolArray) -> Run:
         """Return the run with the rows where ``keep`` (D,) is true; a query may be left without documents."""
@@ -260,38 +279,11 @@ def _names_of(positions: AnyArray, docids: Sequence[str] | None) -> Ids:
             raise DataError(
                 f"position {beyond} is beyond the {len(docids)} docids", "Give the docids of the index, in its order."
             )
-        return _text_column([docids[position] for position in positions.tolist()])
+        names = ids_of([docids[position] for position in positions.tolist()], "document", lambda _: "")
+        return Ids.from_bytes(encode_all(names))
     # As text of one width, padded with NULs, which are then left out.
     digits = positions.astype("S20").view(np.uint8).reshape(len(positions), 20)
     written = digits != 0
     offsets = np.zeros(len(positions) + 1, dtype=np.int64)
     np.cumsum(written.sum(axis=1), out=offsets[1:])
     return Ids(digits[written].tobytes(), offsets)
-
-
-def _text_column(docids: Iterable[Any]) -> Ids:
-    return Ids.from_bytes(encode_all(docids))
-
-
-def _numbers(values: list[Any] | AnyArray, qids: Sequence[str], offsets: IntArray, docids: Ids) -> FloatArray:
-    def place(position: int) -> str:
-        row = int(np.searchsorted(offsets, position, side="right")) - 1
-        return f"document {docids[position]!r} of query {qids[row]!r}"
-
-    if isinstance(values, np.ndarray) and values.dtype.kind not in "iuf":
-        values = values.tolist()
-    if isinstance(values, list) and not set(map(type, values)) <= {float, int}:
-        for position, value in enumerate(values):
-            if isinstance(value, (int, float, np.integer, np.floating)):
-                continue
-            raise DataError(
-                f"the score of {place(position)} is {value!r}, of type {type(value).__name__}", "Use numbers."
-            )
-    try:
-        column = np.array(values, dtype=np.float64)
-    except OverflowError:
-        raise DataError("a score is beyond the range of float64", "Use smaller numbers.") from None
-    if np.isnan(column).any():
-        position = int(np.flatnonzero(np.isnan(column))[0])
-        raise DataError(f"the score of {place(position)} is NaN", "A document without a score cannot be ranked.")
-    return column

@@ -7,31 +7,46 @@ Python object a line. Reading a table as a mapping builds the dictionary of one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from treceval_py._types import AnyArray, IntArray
-from treceval_py.data.ids import Ids, encode, repeated
+from treceval_py._types import AnyArray, FloatArray, IntArray
+from treceval_py.data.ids import Ids, encode, repeated, shown
 from treceval_py.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "FORMS",
+    "Place",
     "Table",
-    "check_id",
     "check_no_duplicates",
     "encode_all",
-    "frame_column",
+    "encoded_ids",
     "from_flat",
     "from_nested",
-    "integers",
-    "taken",
+    "ids_of",
+    "is_nested",
+    "judgments_of",
+    "place_in",
+    "scores_of",
 ]
 
 Value = TypeVar("Value")
+
+FORMS = {
+    "judgments": "Give a path, {qid: {docid: rel}}, a DataFrame with columns qid, docid and rel, or rows of these.",
+    "run": "Give a path, {qid: {docid: score}}, {qid: [docid, …]} with the best first, a DataFrame with columns qid, "
+    "docid and score, or rows of these.",
+}
+"""The forms that judgments and runs can have, for messages."""
+
+Place = Callable[[int], str]
+"""Names a row, by its number from 0, for a message: ``" of document 'a' of query '1'"``, with the space."""
 
 
 class Table(Mapping[str, dict[str, Value]]):
@@ -100,114 +115,202 @@ class Table(Mapping[str, dict[str, Value]]):
         return frame
 
 
-def from_nested(nested: Mapping[str, Mapping[str, Any]], what: str) -> tuple[list[str], IntArray, Ids, list[Any]]:
-    """Turn ``{qid: {docid: value}}`` into columns."""
+def from_nested(nested: object) -> tuple[list[str], IntArray, Ids, list[Any]] | None:
+    """Turn ``{qid: {docid: value}}`` with ids as text into columns; None for anything else."""
     if not isinstance(nested, Mapping):
-        raise DataError(f"{what} of type {type(nested).__name__}", "Give a dictionary {qid: {docid: value}}.")
+        return None
     docids: list[Any] = []
     values: list[Any] = []
     cuts = [0]
     for qid, documents in nested.items():
-        if not isinstance(qid, str):
-            check_id(qid, "query")
-        if not isinstance(documents, Mapping):
-            raise DataError(
-                f"query {qid!r} has a {type(documents).__name__} instead of a dictionary {{docid: value}}",
-                "Give a dictionary {qid: {docid: value}}.",
-            )
+        if not isinstance(qid, str) or not isinstance(documents, Mapping):
+            return None
         docids.extend(documents)
         values.extend(documents.values())
         cuts.append(len(docids))
     try:
         text = "".join(docids)
-    except TypeError:  # something that is not text, which is named below
-        text = "\udc80"
+    except TypeError:  # something that is not text
+        return None
     qids, offsets = list(nested), np.array(cuts, dtype=np.int64)
     if not text.isascii():
-        return qids, offsets, _encoded(qids, cuts, docids), values
+        return qids, offsets, encoded_ids(qids, cuts, docids), values
     ends = np.zeros(len(docids) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, docids), dtype=np.int64, count=len(docids)), out=ends[1:])
     return qids, offsets, Ids(text.encode(), ends), values
 
 
-def _encoded(qids: Sequence[str], cuts: Sequence[int], docids: list[Any]) -> Ids:
-    """Return ids as a column; refuse those that are not text, and of a query those with the same bytes."""
+def is_nested(given: object) -> bool:
+    """Tell whether an object is ``{qid: {…: …}}`` with text for queries; what is within is not looked at."""
+    return isinstance(given, Mapping) and set(map(type, given)) <= _TEXT and set(map(type, given.values())) <= {dict}
+
+
+_TEXT = {str, np.str_}
+
+
+def encoded_ids(qids: Sequence[str], cuts: Sequence[int], docids: Sequence[str]) -> Ids:
+    """Return ids as a column; refuse those of a query with the same bytes."""
     encoded = encode_all(docids)
     for qid, start, stop in zip(qids, cuts, cuts[1:], strict=False):
         if len(set(encoded[start:stop])) < stop - start:
-            raise DataError(
-                f"two documents of query {qid!r} are written with the same bytes", "Use valid Unicode text."
-            )
+            what = f"two documents of query {shown(qid)} are written with the same bytes"
+            raise DataError(what, "Use valid Unicode text.")
     return Ids.from_bytes(encoded)
 
 
-def from_flat(qids: Sequence[Any], docids: Sequence[Any], what: str) -> tuple[list[str], IntArray, Ids, IntArray]:
+def from_flat(qids: Sequence[str], docids: Sequence[str], what: str) -> tuple[list[str], IntArray, Ids, IntArray]:
     """Turn one row per document into columns grouped by query; also return the order in which rows were taken."""
-    first: dict[str, int] = {}
-    for qid in qids:
-        if qid not in first:
-            check_id(qid, "query")
-            first[qid] = len(first)
-    query = np.fromiter((first[qid] for qid in qids), dtype=np.int64, count=len(qids))
+    first = {qid: number for number, qid in enumerate(dict.fromkeys(qids))}
+    query = np.fromiter(map(first.__getitem__, qids), dtype=np.int64, count=len(qids))
     order = np.argsort(query, kind="stable")
     offsets = np.searchsorted(query[order], np.arange(len(first) + 1))
-    column = Ids.from_bytes(encode_all(taken(docids, order)))
-    check_no_duplicates(list(first), offsets, column, what)
+    column = Ids.from_bytes(encode_all([docids[row] for row in order.tolist()]))
+    check_no_duplicates(list(first), offsets, column, what, order)
     return list(first), offsets.astype(np.int64), column, order
 
 
-def check_no_duplicates(qids: Sequence[str], offsets: IntArray, docids: Ids, what: str) -> None:
-    """Refuse a document that occurs twice in a query."""
+def check_no_duplicates(
+    qids: Sequence[str], offsets: IntArray, docids: Ids, what: str, order: IntArray | None = None
+) -> None:
+    """Refuse a document that occurs twice in a query; ``order`` (D,) are the rows of the caller."""
     twice = repeated(docids, offsets)
     if twice is not None:
-        query, _, row = twice
-        raise DataError(
-            f"document {docids[row]!r} occurs twice in query {qids[query]!r} of the {what}", "Keep one of them."
-        )
+        query, *rows = twice
+        of = f"query {shown(qids[query])} of the {what}"
+        at = "" if order is None else f" (rows {order[rows[0]] + 1} and {order[rows[1]] + 1})"
+        raise DataError(f"document {shown(docids[rows[0]])} occurs twice in {of}{at}", "Keep one of them.")
 
 
-def encode_all(docids: Iterable[Any]) -> list[bytes]:
-    """Return document ids as bytes; refuse any that is not text."""
+def encode_all(docids: Iterable[str]) -> list[bytes]:
+    """Return document ids as bytes."""
     docids = list(docids)
     try:
         return list(map(str.encode, docids))
-    except (TypeError, UnicodeEncodeError):  # no text, or bytes that came from a file and were not UTF-8
-        for docid in docids:
-            check_id(docid, "document")
+    except UnicodeEncodeError:  # bytes that came from a file and were not UTF-8
         return list(map(encode, docids))
 
 
-def check_id(identifier: object, kind: str) -> None:
-    """Refuse an identifier that is not text."""
-    if not isinstance(identifier, str):
-        raise DataError(
-            f"{kind} id {identifier!r} is of type {type(identifier).__name__}, not str",
-            "Ids are text, so that 7 and 0007 stay apart: use str.",
-        )
+def place_in(qids: Sequence[str], offsets: IntArray, docids: Ids) -> Place:
+    """Return how rows of a table are named in messages: by their document and query."""
+
+    def place(row: int) -> str:
+        query = int(np.searchsorted(offsets, row, side="right")) - 1
+        return f" of document {shown(docids[row])} of query {shown(qids[query])}"
+
+    return place
 
 
-def frame_column(frame: pd.DataFrame, name: str) -> list[Any]:
-    """Return a column of a DataFrame as a list."""
-    if name not in frame.columns:
-        has = ", ".join(map(str, frame.columns))
-        raise DataError(f"the frame has no column {name!r} (it has {has})", "Name the columns to use.")
-    column: list[Any] = frame[name].tolist()
+def ids_of(values: Sequence[Any], what: str, place: Place) -> list[str]:
+    """Return ids as text: text as it is, and whole numbers in decimal if all of them are.
+
+    Parameters
+    ----------
+    values : sequence, length D
+        The ids.
+    what : str
+        Whose ids they are, for messages: ``query`` or ``document``.
+    place : callable
+        Names a row in messages.
+
+    Raises
+    ------
+    DataError
+        One is missing or of another type, or some are text and others numbers.
+    """
+    kinds = set(map(type, values))
+    if kinds <= {str}:
+        return list(values)
+    if all(issubclass(kind, str) for kind in kinds):
+        return list(map(str.__str__, values))
+    if all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
+        try:
+            return [str(int(value)) for value in values]
+        except ValueError:  # thousands of digits
+            raise DataError(f"a {what} id is a very large number", "Give ids as text.") from None
+    for row, value in enumerate(values):
+        if isinstance(value, str) or (isinstance(value, (int, np.integer)) and not isinstance(value, bool)):
+            continue
+        if _is_missing(value):
+            raise DataError(f"the {what} id{place(row)} is missing", "Fill it in, or leave out the row.")
+        if isinstance(value, (float, np.floating)):
+            what = f"the {what} id{place(row)} is {shown(value)}, a number with a decimal point"
+            todo = "Whole numbers become such where a column has gaps (a join). Make them text before that."
+            raise DataError(what, todo)
+        raise DataError(f"the {what} id{place(row)} is {shown(value)}, not text", "Ids are text, or all whole numbers.")
+    row = next(row for row, value in enumerate(values) if not isinstance(value, str))
+    what = f"some {what} ids are text, and others are numbers, such as {shown(values[row])}{place(row)}"
+    raise DataError(what, "Make all of them text.")
+
+
+def _is_missing(value: object) -> bool:
+    """Tell whether a value is what stands for none: None, NaN, and pandas' NA and NaT."""
+    if isinstance(value, (float, np.floating)):
+        return bool(np.isnan(value))
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def scores_of(values: Sequence[Any] | AnyArray, place: Place) -> FloatArray:
+    """Return scores as float64. (D,).
+
+    Raises
+    ------
+    DataError
+        One is missing, NaN, beyond float64, or not a number.
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "iuf":
+        values = values.tolist()
+    if not isinstance(values, np.ndarray) and not set(map(type, values)) <= {float, int}:
+        values = [_number(value, "score", place, row) for row, value in enumerate(values)]
+    try:
+        column: FloatArray = np.array(values, dtype=np.float64)
+    except OverflowError:
+        raise DataError("a score is beyond the range of float64", "Use smaller numbers.") from None
+    if np.isnan(column).any():
+        row = int(np.flatnonzero(np.isnan(column))[0])
+        raise DataError(f"the score{place(row)} is NaN", "A document without a score cannot be ranked.")
     return column
 
 
-def taken(column: Sequence[Any], order: IntArray) -> list[Any]:
-    """Return the rows of a column in another order."""
-    return [column[row] for row in order.tolist()]
+def judgments_of(values: Sequence[Any] | AnyArray, place: Place) -> IntArray:
+    """Return judgments as 64-bit integers; 1.0 is one, as a column with gaps makes them. (D,).
 
-
-def integers(values: list[Any], what: str) -> IntArray:
-    """Return values as a column of 64-bit integers; refuse any that is not an integer."""
+    Raises
+    ------
+    DataError
+        One is missing, not a whole number, or beyond 64 bits.
+    """
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
     if not set(map(type, values)) <= {int}:
-        for value in values:
-            if isinstance(value, (int, np.integer)):
-                continue
-            raise DataError(f"{what} {value!r} is of type {type(value).__name__}, not int", "Use whole numbers.")
+        values = [_whole(_number(value, "judgment", place, row), place, row) for row, value in enumerate(values)]
     try:
         return np.array(values, dtype=np.int64)
     except OverflowError:
-        raise DataError(f"a {what} is beyond 64 bits", "Use smaller whole numbers.") from None
+        raise DataError("a judgment is beyond 64 bits", "Use smaller whole numbers.") from None
+
+
+def _number(value: Any, what: str, place: Place, row: int) -> Any:
+    """Return a number of any type as one of Python's."""
+    if isinstance(value, np.floating):
+        return float(value)
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        value = value.item()  # an array or a tensor of one number
+    if isinstance(value, (int, float)):
+        return value
+    if _is_missing(value):
+        raise DataError(f"the {what}{place(row)} is missing", "Fill it in, or leave out the row.")
+    if isinstance(value, Decimal):  # what a database makes of 0.5
+        number = float(value)
+        return int(value) if number.is_integer() and value == value.to_integral_value() else number
+    what = f"the {what}{place(row)} is {shown(value)}, of type {type(value).__name__}"
+    raise DataError(what, "Use numbers.")
+
+
+def _whole(value: float, place: Place, row: int) -> int:
+    if isinstance(value, float) and not value.is_integer():
+        if _is_missing(value):
+            raise DataError(f"the judgment{place(row)} is missing", "Fill it in, or leave out the row.")
+        raise DataError(f"the judgment{place(row)} is {value!r}, not a whole number", "Use 0, 1, 2 and so on.")
+    return int(value)

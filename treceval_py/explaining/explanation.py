@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from treceval_py._types import Source
-from treceval_py.data.run import Run
+from treceval_py.data.ids import shown
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.explaining.scoring import Outcome, Scorer, qrels_of
 from treceval_py.explaining.variants import (
@@ -24,9 +23,8 @@ from treceval_py.explaining.variants import (
     variants_of,
 )
 from treceval_py.explaining.walking import Step, walk
-from treceval_py.io.trec import Judgments
 from treceval_py.measures import Measure, parse_measures
-from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile, profile_of
 from treceval_py.scoring.signatures import Signature
@@ -167,6 +165,8 @@ def read_claim(text: str, names_here: Mapping[str, str] = MappingProxyType({})) 
     MeasureError
         It is none, or of an unknown measure.
     """
+    if not isinstance(text, str):
+        raise MeasureError(f"a claim is text, not {shown(text)}", "Write nDCG@10=0.3498, for example.")
     name, equals, number = text.rpartition("=")
     written = number.strip()
     if not equals or not name.strip() or not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)%?", written, re.ASCII):
@@ -182,12 +182,12 @@ def read_claim(text: str, names_here: Mapping[str, str] = MappingProxyType({})) 
 
 
 def explain(
-    qrels: Source | Judgments | Mapping[str, Mapping[str, int]],
-    run: Source | Run | Mapping[str, Mapping[str, float]],
+    qrels: AnyJudgments,
+    run: AnyRun,
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
-    claims: Iterable[str | Claim] = (),
-    against: Iterable[str | Profile] = (),
+    claims: str | Claim | Iterable[str | Claim] = (),
+    against: str | Profile | Iterable[str | Profile] = (),
     profile: str | Profile | None = None,
     complete: bool = False,
     level: int | None = None,
@@ -210,9 +210,9 @@ def explain(
         The run; it is read into memory whole.
     measures : name, Measure, or iterable of them, optional
         Measures to explain, besides those of the claims. Default: RR@10, nDCG@10 and AP.
-    claims : iterable of str or Claim
+    claims : str, Claim, or iterable of them
         Values reported elsewhere, such as ``"nDCG@10=0.3498"``.
-    against : iterable of profiles
+    against : profile, or iterable of them
         Profiles to walk to, one convention at a time.
     profile : str or Profile, optional
         The profile from which walks start. Default: trec_eval 10.0's.
@@ -238,7 +238,13 @@ def explain(
     >>> found.measures[0].matches[0].variant.name
     'ir_measures'
     """
-    asked = measures or None
+    asked = None if isinstance(measures, Sized) and not len(measures) else measures
+    claims = [claims] if isinstance(claims, (str, Claim)) else claims
+    if not isinstance(claims, Iterable):
+        raise MeasureError(f"claims must be texts, not {shown(claims)}", "Write nDCG@10=0.3498, for example.")
+    against = [against] if isinstance(against, (str, Profile)) else against
+    if not isinstance(against, Iterable):
+        raise MeasureError(f"against must be profiles, not {shown(against)}", "Name one, such as ranx.")
     options = Scoring(asked, profile, level, complete or None, depth, judged_only, collection_size, signature)
     options = options.beside(scoring)
     if options.signatures is not None:
@@ -250,7 +256,7 @@ def explain(
     asked = named.parse(options.measures) if options.measures else []
     wanted: list[tuple[Measure, Claim | None]] = []
     for claim in claims:
-        read = read_claim(claim, named.names) if isinstance(claim, str) else claim
+        read = claim if isinstance(claim, Claim) else read_claim(claim, named.names)
         wanted.append((read.measure, read))
     if not wanted and not asked:
         asked = parse_measures(DEFAULT_MEASURES)

@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treceval_py._types import IntArray, Source
+from treceval_py._types import IntArray
 from treceval_py.data.ids import Ids, decode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking, arrange
 from treceval_py.data.run import Run
+from treceval_py.data.table import ids_of
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.explaining.scoring import qrels_of
 from treceval_py.explaining.variants import has_number
-from treceval_py.io.trec import Judgments
 from treceval_py.measures import Measure
 from treceval_py.measures.facts import Sums
 from treceval_py.measures.probes import given, single
-from treceval_py.scoring.evaluation import Evaluator, JudgedOnce
+from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator, JudgedOnce
 from treceval_py.scoring.planning import Plan, Reading, Scoring, Task
 from treceval_py.scoring.profiles import Profile
 from treceval_py.scoring.signatures import Fingerprint, Signature
@@ -135,10 +135,10 @@ class _Query(NamedTuple):
 
 
 def arithmetic(
-    qrels: Source | Judgments | Mapping[str, Mapping[str, int]],
-    run: Source | Run | Mapping[str, Mapping[str, float]],
+    qrels: AnyJudgments,
+    run: AnyRun,
     measure: str | Measure | None,
-    qid: str,
+    qid: str | int,
     *,
     profile: str | Profile | None = None,
     level: int | None = None,
@@ -190,8 +190,9 @@ def arithmetic(
             f"{asked} {len(measures)} measures, but the arithmetic is that of one", "Name one, such as P@10."
         )
     _check_number(measures[0])
+    (query,) = ids_of([qid], "query", lambda _: "")
     evaluator = Evaluator(qrels, options, Reading(run_format, judgment_format, threads))
-    return dissected(evaluator.plan.tasks[0], qrels_of(evaluator), evaluator.table(run), qid).arithmetic
+    return dissected(evaluator.plan.tasks[0], qrels_of(evaluator), evaluator.table(run), query).arithmetic
 
 
 def _check_number(measure: Measure) -> None:

@@ -26,7 +26,7 @@ from treceval_py.grading.rule_keys import (
     verdict_of,
     written,
 )
-from treceval_py.io.source import name_of, whole
+from treceval_py.io.source import name_of, source_of, whole
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.registry import TEXT
@@ -35,13 +35,15 @@ from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_name
 __all__ = ["DEFAULT_RULES", "RULES", "Key", "MeasureRule", "Rules", "example_rules", "fingerprint", "read_rules"]
 
 
-def read_rules(source: Source) -> Rules:
+def read_rules(source: Source | None = None, *, text: str | None = None) -> Rules:
     """Read rules from a TOML file.
 
     Parameters
     ----------
     source : str, path or binary file
         The file. What it leaves out is as in `DEFAULT_RULES`.
+    text : str, optional
+        The text of the file, instead of one.
 
     Returns
     -------
@@ -57,14 +59,14 @@ def read_rules(source: Source) -> Rules:
     ----------
     Tom Preston-Werner, Pradyun Gedam and others. TOML v1.0.0, https://toml.io/en/v1.0.0.
     """
-    name = name_of(source)
-    raw = whole(source)
+    given = source_of(source, text)
+    name, raw = name_of(given), whole(given)
     try:
-        text = raw.decode("utf-8")
+        written = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise InputError("the rules are not UTF-8 text", "Save them as UTF-8.", file=name, line=line) from None
-    return _File(name, text).rules()
+    return _File(name, written).rules()
 
 
 class _File:

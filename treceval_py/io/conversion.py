@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
-from treceval_py._types import Source
+from treceval_py._types import Data, Source
+from treceval_py.data.columns import JUDGMENT, SCORE
+from treceval_py.data.ids import shown
+from treceval_py.data.objects import could_be
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import DataError, InputError
-from treceval_py.io.lines import JUDGMENT_NAMES, SCORE_NAMES
 from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS, Kind, Sight, format_named, read_qrels, read_run, seen
 from treceval_py.io.source import name_of
 from treceval_py.io.writing import QRELS_WRITERS, RUN_WRITERS, qrels_as, run_as, write_qrels, write_run
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from treceval_py.io.dictionaries import Dictionary
     from treceval_py.io.parquet import ParquetTable
 
-__all__ = ["Conversion", "convert"]
+__all__ = ["Conversion", "convert", "table_of"]
 
 _PACKED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
 
@@ -60,7 +62,7 @@ class Conversion(NamedTuple):
 
 
 def convert(
-    source: Source,
+    source: Source | Data,
     target: str | os.PathLike[str] | BinaryIO,
     *,
     kind: Kind | None = None,
@@ -73,7 +75,8 @@ def convert(
     Parameters
     ----------
     source : str, path or binary file
-        What to read: a file, ``"-"`` for standard input, an open binary file, or ``"ir_datasets:NAME"``.
+        What to read: a file, ``"-"`` for standard input, an open binary file, or ``"ir_datasets:NAME"``; or judgments
+        or a run in memory, in any form that `evaluate` accepts.
     target : path or binary file
         Where to write. A file is written whole or not at all, compressed as its name says.
     kind : "run" or "qrels", optional
@@ -102,11 +105,16 @@ def convert(
     OutputError
         The target cannot be written.
     """
-    sight, source = seen(source)
-    kinds = _kinds(kind, source_format, sight, name_of(source))
-    if len(kinds) > 1 and target_format is not None:
-        kinds = kinds & _having(target_format, RUN_WRITERS, QRELS_WRITERS)
-    table, guessed = _read(source, kinds, source_format or sight.format)
+    if kind not in (None, "run", "qrels"):
+        raise DataError(f"unknown kind {shown(kind)}", "There are run and qrels.")
+    if isinstance(source, (str, os.PathLike)) or hasattr(source, "read"):
+        sight, file = seen(cast("Source", source))
+        kinds = _wanted(_kinds(kind, source_format, sight, name_of(file)), target_format)
+        table, guessed = _read(file, kinds, source_format or sight.format)
+    elif source_format is not None:
+        raise DataError(f"{shown(source)} in memory has no format", "Leave out the format of the source.")
+    else:
+        table, guessed = table_of(source, _wanted(_BOTH if kind is None else frozenset([kind]), target_format))
     to = target_format or _format_of(target, "run" if isinstance(table, Run) else "qrels")
     if isinstance(table, Run):
         written = table.tag if tag is None else tag
@@ -124,6 +132,32 @@ def convert(
     return Conversion(table, to, guessed, _lost(table, to, DEFAULT_TAG))
 
 
+def table_of(given: Any, kinds: frozenset[Kind] = _BOTH) -> tuple[Run | Qrels, bool]:
+    """Return judgments or a run in memory as a table, and whether which of them it is was only guessed.
+
+    Raises
+    ------
+    DataError
+        The object is neither.
+    """
+    if isinstance(given, (Run, Qrels)):
+        return given, False
+    given = list(given) if isinstance(given, Iterator) else given
+    kinds = (kinds & could_be(given)) or kinds
+    if kinds == {"qrels"}:
+        return Qrels(given), False
+    run = Run(given)
+    whole = run.ranks is None and not (run.scores % 1).any()
+    return (Qrels(given), True) if whole and "qrels" in kinds else (run, False)
+
+
+def _wanted(kinds: frozenset[Kind], target_format: str | None) -> frozenset[Kind]:
+    """Return those of some kinds that the format of the target can hold, if more than one is left."""
+    if len(kinds) == 1 or target_format is None:
+        return kinds
+    return kinds & _having(target_format, RUN_WRITERS, QRELS_WRITERS)
+
+
 def _having(format: str, runs: Mapping[str, Any], judgments: Mapping[str, Any]) -> frozenset[Kind]:
     """Return the kinds that have a format of this name.
 
@@ -138,7 +172,9 @@ def _having(format: str, runs: Mapping[str, Any], judgments: Mapping[str, Any]) 
     if format in judgments:
         kinds.add("qrels")
     if not kinds:
-        raise DataError(f"unknown format {format!r}", f"There are {', '.join(dict.fromkeys([*runs, *judgments]))}.")
+        raise DataError(
+            f"unknown format {shown(format)}", f"There are {', '.join(dict.fromkeys([*runs, *judgments]))}."
+        )
     return frozenset(kinds)
 
 
@@ -153,6 +189,8 @@ def _kinds(kind: Kind | None, source_format: str | None, sight: Sight, name: str
         return frozenset([kind])
     return _kinds_of_sight(sight, name) if source_format == "msmarco" else kinds
 
+
+_EITHER = JUDGMENT._replace(what="judgment or score", last=SCORE.names)
 
 _WHAT: dict[Kind, str] = {"run": "runs", "qrels": "relevance judgments"}
 
@@ -177,7 +215,7 @@ def _read(source: Source, kinds: frozenset[Kind], format: str) -> tuple[Run | Qr
     if kinds == {"qrels"}:
         return read_qrels(source, format or None), False
     found, names = _of_either_kind(source, format)
-    if names and names.isdisjoint(SCORE_NAMES):
+    if names and names.isdisjoint(SCORE.names):
         return found.qrels(), False
     return (found.qrels(), True) if found.whole() else (found.run(), False)
 
@@ -187,12 +225,12 @@ def _of_either_kind(source: Source, format: str) -> tuple[Dictionary | ParquetTa
     if format == "parquet":
         from treceval_py.io.parquet import read_parquet
 
-        table = read_parquet(source, JUDGMENT_NAMES)
-        return table, {table.column}
+        table = read_parquet(source, _EITHER)
+        return table, {table.column.lower()}
     from treceval_py.io.dictionaries import read_json, read_json_lines
 
-    found = read_json(source) if format == "json" else read_json_lines(source, JUDGMENT_NAMES)
-    return found, set(found.named)
+    found = read_json(source) if format == "json" else read_json_lines(source, _EITHER)
+    return found, {name.lower() for name in found.named}
 
 
 def _format_of(target: str | os.PathLike[str] | BinaryIO, kind: Kind) -> str:

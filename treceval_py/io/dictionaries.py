@@ -1,7 +1,7 @@
 """JSON: ``{qid: {docid: value}}`` as one document, and JSON Lines.
 
 A line of JSON Lines is a record, ``{"qid": "1", "docid": "a", "score": 0.5}``, or a dictionary of queries like the one
-document. Fields may have the names of `QUERY_NAMES` and its neighbours in `lines`; other fields are not looked at.
+document. Fields may have the names in `data.columns`; other fields are not looked at.
 Nothing is overwritten silently: a key that occurs twice in an object is refused. ``Infinity`` is a score, as is ``inf``
 in TREC's files.
 """
@@ -15,11 +15,11 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
+from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY, SCORE, Field, needed
 from treceval_py.data.ids import Ids, quoted, shortened
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
-from treceval_py.errors import InputError
-from treceval_py.io.lines import DOCUMENT_NAMES, JUDGMENT_NAMES, QUERY_NAMES, SCORE_NAMES
+from treceval_py.errors import DataError, InputError
 from treceval_py.io.records import Records, encoded
 from treceval_py.io.source import name_of, numbered, whole
 
@@ -169,7 +169,7 @@ def read_json_lines_run(source: Source) -> Run:
     InputError
         As for `read_json_run`; a field is missing.
     """
-    return read_json_lines(source, SCORE_NAMES).run()
+    return read_json_lines(source, SCORE).run()
 
 
 def read_json_lines_qrels(source: Source) -> Qrels:
@@ -180,7 +180,7 @@ def read_json_lines_qrels(source: Source) -> Qrels:
     InputError
         As for `read_json_qrels`; a field is missing.
     """
-    return read_json_lines(source, JUDGMENT_NAMES).qrels()
+    return read_json_lines(source, JUDGMENT).qrels()
 
 
 def read_json(source: Source) -> Dictionary:
@@ -212,20 +212,20 @@ def read_json(source: Source) -> Dictionary:
     return rows.dictionary()
 
 
-def read_json_lines(source: Source, names: tuple[str, ...]) -> Dictionary:
+def read_json_lines(source: Source, value: Field) -> Dictionary:
     """Read JSON Lines.
 
     Parameters
     ----------
     source : str, path or binary file
         The source to read.
-    names : tuple of str
-        Possible names of the value's field in records; the first one that is there counts.
+    value : Field
+        What records hold beside the ids.
 
     Raises
     ------
     InputError
-        It cannot be read, a line is not JSON of this form, or a record lacks a field.
+        It cannot be read, a line is not JSON of this form, or a record lacks a field or has two that could be it.
     """
     name = name_of(source)
     rows = _Gathered(name, whole=False)
@@ -252,10 +252,10 @@ def read_json_lines(source: Source, names: tuple[str, ...]) -> Dictionary:
             if len(keys) < len(found):
                 rows.refuse(f"the field {_twice(found)} occurs twice in the object", "Keep one of them.", number)
             if keys not in fields:
-                fields[keys] = rows.fields_of(keys, (QUERY_NAMES, DOCUMENT_NAMES, names), number)
+                fields[keys] = rows.fields_of(keys, value, number)
                 used.add(fields[keys][2])
-            qid, docid, value = fields[keys]
-            rows.add_record(record[qid], record[docid], record[value], number)
+            qid, docid, of_value = fields[keys]
+            rows.add_record(record[qid], record[docid], record[of_value], number)
     if not rows.numbers:
         raise InputError("no data lines, only blank lines", "Is it the right file?", file=name)
     return rows.dictionary()._replace(named=frozenset(used))
@@ -307,17 +307,15 @@ class _Gathered:
         self._values.append(value)
         self._lines.append(line)
 
-    def fields_of(self, keys: tuple[str, ...], known: tuple[tuple[str, ...], ...], line: int) -> tuple[str, str, str]:
+    def fields_of(self, keys: tuple[str, ...], value: Field, line: int) -> tuple[str, str, str]:
         """Return the names that a record has for its query, its document and their value."""
-        found = []
-        for names in known:
-            name = next((name for name in names if name in keys), None)
-            if name is None:
-                has = ", ".join(map(_quoted, keys[:8])) if keys else "none"
-                others = f" (or {', '.join(names[1:])})" if names[1:] else ""
-                self.refuse(f"the object has no field '{names[0]}'{others}; its fields are: {has}", "Add it.", line)
-            found.append(name)
-        return found[0], found[1], found[2]
+        try:
+            qid, docid, of_value = (
+                needed(keys, field, "field", within="the object has ") for field in (QUERY, DOCUMENT, value)
+            )
+        except DataError as error:
+            self.refuse(error.what, error.todo, line)
+        return qid, docid, of_value
 
     def dictionary(self) -> Dictionary:
         """Return the gathered rows."""

@@ -10,11 +10,14 @@ from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import InputError
 from treceval_py.io.lines import QRELS
 from treceval_py.io.rows import gathered
+from treceval_py.io.source import source_of
 
 __all__ = ["read_judged_ranking"]
 
 
-def read_judged_ranking(source: Source, threads: int | None = 1) -> tuple[Qrels, Run]:
+def read_judged_ranking(
+    source: Source | None = None, threads: int | None = 1, *, text: str | None = None
+) -> tuple[Qrels, Run]:
     """Read lines of ``qid Q0 docid rel`` whose order within a query is the ranking.
 
     Parameters
@@ -23,6 +26,8 @@ def read_judged_ranking(source: Source, threads: int | None = 1) -> tuple[Qrels,
         The file, ``"-"`` for standard input, or an open binary file; plain, gzip, bzip2, xz or zstd.
     threads : int or None
         How many threads read; None for as many as there are cores for this process.
+    text : str, optional
+        The text of the file, instead of one.
 
     Returns
     -------
@@ -38,7 +43,7 @@ def read_judged_ranking(source: Source, threads: int | None = 1) -> tuple[Qrels,
         The file cannot be read, a line is malformed, a document occurs twice in a query.
     """
     try:
-        qrels = gathered(source, QRELS, threads=threads).qrels()
+        qrels = gathered(source_of(source, text), QRELS, threads=threads).qrels()
     except InputError as error:
         if "QRELS RUN" not in error.todo:
             raise

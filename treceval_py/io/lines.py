@@ -17,6 +17,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
+from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY
 from treceval_py.data.ids import quoted, shortened
 from treceval_py.errors import InputError
 from treceval_py.io.source import name_of, numbered
@@ -69,18 +70,12 @@ RUN = Layout(("qid", "Q0", "docid", "rank", "score", "tag"), "a run's line", mor
 MSMARCO = Layout(("qid", "docid", "rank"), "a line of an MS MARCO run")
 BEIR = Layout(("query-id", "corpus-id", "score"), "a BEIR judgment", separator=b"\t")
 
-QUERY_NAMES = ("qid", "query_id", "query-id", "query")
-DOCUMENT_NAMES = ("docid", "doc_id", "doc-id", "corpus-id", "corpus_id", "pid", "docno")
-SCORE_NAMES = ("score",)
-JUDGMENT_NAMES = ("rel", "relevance", "label", "score")
-"""Names of columns in formats that have them; the first one that is there counts."""
-
 
 def is_header(line: bytes) -> bool:
     """Tell whether a line names the columns of BEIR's judgments: ``query-id<tab>corpus-id<tab>score``."""
     names = [field.strip().lower().decode("latin-1") for field in line.split(b"\t")]
-    columns = (QUERY_NAMES, DOCUMENT_NAMES, JUDGMENT_NAMES)
-    return len(names) == 3 and all(name in known for name, known in zip(names, columns, strict=True))
+    fields = (QUERY, DOCUMENT, JUDGMENT)
+    return len(names) == 3 and all(name in field.every for name, field in zip(names, fields, strict=True))
 
 
 class Block(NamedTuple):

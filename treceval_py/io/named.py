@@ -13,11 +13,12 @@ from importlib import import_module
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from treceval_py._types import Source
+from treceval_py.data.ids import shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError
 from treceval_py.io.lines import is_header
-from treceval_py.io.source import BYTE_ORDER_MARK, LONGEST_LINE, peek
+from treceval_py.io.source import BYTE_ORDER_MARK, LONGEST_LINE, peek, source_of
 from treceval_py.io.trec import JUDGMENT_FORMATS as TREC_JUDGMENTS
 from treceval_py.io.trec import Judgments
 from treceval_py.io.trec import read_qrels as read_trec_qrels
@@ -98,7 +99,7 @@ class Sight(NamedTuple):
     fields: tuple[bytes, ...] = ()
 
 
-def read_run(source: Source, format: str | None = None) -> Run:
+def read_run(source: Source | None = None, format: str | None = None, *, text: str | None = None) -> Run:
     """Read a run in any format.
 
     Parameters
@@ -108,6 +109,8 @@ def read_run(source: Source, format: str | None = None) -> Run:
     format : str, optional
         One of `RUN_FORMATS`: ``trec_results`` (lines of ``qid Q0 docid rank score tag``), ``msmarco`` (``qid pid
         rank``), ``json`` (``{qid: {docid: score}}``), ``jsonl``, ``parquet``. By default it is recognised.
+    text : str, optional
+        The text of the file, instead of one.
 
     Returns
     -------
@@ -120,12 +123,18 @@ def read_run(source: Source, format: str | None = None) -> Run:
         The file cannot be read, a line is malformed, a document occurs twice in a query.
     DataError
         The format is unknown.
+
+    Examples
+    --------
+    >>> read_run(text="1 Q0 a 1 0.5 mine")["1"]
+    {'a': 0.5}
     """
-    name, source = recognised(source, "run") if format is None else (format, source)
-    return format_named(RUN_FORMATS, name, "runs")(source)
+    given = source_of(source, text)
+    name, given = recognised(given, "run") if format is None else (format, given)
+    return format_named(RUN_FORMATS, name, "runs")(given)
 
 
-def read_qrels(source: Source, format: str | None = None) -> Qrels:
+def read_qrels(source: Source | None = None, format: str | None = None, *, text: str | None = None) -> Qrels:
     """Read relevance judgments in any format.
 
     Parameters
@@ -137,6 +146,8 @@ def read_qrels(source: Source, format: str | None = None) -> Qrels:
         One of `QRELS_FORMATS`: ``qrels`` or ``msmarco`` (lines of ``qid iteration docid rel``), ``beir`` (``query-id
         corpus-id score`` with a header), ``json`` (``{qid: {docid: rel}}``), ``jsonl``, ``parquet``, ``ir_datasets``.
         By default it is recognised.
+    text : str, optional
+        The text of the file, instead of one.
 
     Returns
     -------
@@ -150,8 +161,9 @@ def read_qrels(source: Source, format: str | None = None) -> Qrels:
     DataError
         The format is unknown.
     """
-    name, source = recognised(source, "qrels") if format is None else (format, source)
-    return format_named(QRELS_FORMATS, name, "relevance judgments")(source)
+    given = source_of(source, text)
+    name, given = recognised(given, "qrels") if format is None else (format, given)
+    return format_named(QRELS_FORMATS, name, "relevance judgments")(given)
 
 
 def read_judgments(source: Source, format: str | None = None) -> Judgments:
@@ -172,8 +184,8 @@ def format_named(formats: Mapping[str, Reader], name: str, what: str) -> Reader:
     DataError
         There is no format of this name.
     """
-    if name not in formats:
-        raise DataError(f"unknown format {name!r} of {what}", f"There are {', '.join(formats)}.")
+    if not isinstance(name, str) or name not in formats:
+        raise DataError(f"unknown format {shown(name)} of {what}", f"There are {', '.join(formats)}.")
     return formats[name]
 
 
@@ -210,7 +222,7 @@ def recognised(source: Source, kind: Kind) -> tuple[str, Source]:
 
 def seen(source: Source) -> tuple[Sight, Source]:
     """Look at the beginning of a source; parameters and errors as for `recognised`."""
-    if isinstance(source, (str, os.PathLike)) and os.fspath(source).startswith(DATASET):
+    if isinstance(source, (str, os.PathLike)) and os.fsdecode(source).startswith(DATASET):
         return Sight("ir_datasets"), source
     for size in (GLANCE, LONGEST_LINE):
         head, source = peek(source, size)

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray, Source
+from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY, RANK, SCORE, TAG, Field, column_of, needed
 from treceval_py.data.ids import Ids, decode, encode, quoted
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import DataError, InputError
-from treceval_py.io.lines import DOCUMENT_NAMES, JUDGMENT_NAMES, QUERY_NAMES, SCORE_NAMES
 from treceval_py.io.records import Records
 from treceval_py.io.source import name_of, rewindable
 
@@ -32,9 +32,6 @@ __all__ = [
 
 MAGIC = b"PAR1"
 """How a Parquet file begins and ends."""
-
-RANK_NAMES = ("rank",)
-TAG_NAMES = ("tag", "run")
 
 
 class ParquetTable(NamedTuple):
@@ -126,7 +123,7 @@ def read_parquet_run(source: Source) -> Run:
         ``pyarrow`` is not installed, the file cannot be read, a column is missing or of another type, a value is
         missing or NaN, a document occurs twice in a query.
     """
-    return read_parquet(source, SCORE_NAMES).run()
+    return read_parquet(source, SCORE).run()
 
 
 def read_parquet_qrels(source: Source) -> Qrels:
@@ -137,18 +134,18 @@ def read_parquet_qrels(source: Source) -> Qrels:
     InputError
         As for `read_parquet_run`; judgments that are not integers.
     """
-    return read_parquet(source, JUDGMENT_NAMES).qrels()
+    return read_parquet(source, JUDGMENT).qrels()
 
 
-def read_parquet(source: Source, names: tuple[str, ...]) -> ParquetTable:
+def read_parquet(source: Source, value: Field) -> ParquetTable:
     """Read the columns that make judgments or a run.
 
     Parameters
     ----------
     source : str, path or binary file
         What to read.
-    names : tuple of str
-        What the column of the values may be called; the first that is there counts.
+    value : Field
+        What it holds beside the ids.
 
     Raises
     ------
@@ -165,9 +162,11 @@ def read_parquet(source: Source, names: tuple[str, ...]) -> ParquetTable:
 
             file = parquet.ParquetFile(raw)
             there = file.schema_arrow.names
-            wanted = [_column(there, known, name) for known in (QUERY_NAMES, DOCUMENT_NAMES, names)]
-            more = [next((each for each in known if each in there), None) for known in (RANK_NAMES, TAG_NAMES)]
+            wanted = [needed(there, field) for field in (QUERY, DOCUMENT, value)]
+            more = [column_of(there, field) for field in (RANK, TAG)]
             table = file.read(columns=[*wanted, *(each for each in more if each is not None)])
+        except DataError as error:
+            raise InputError(error.what, error.todo, file=name) from None
         except (OSError, ValueError, pyarrow.ArrowException) as error:
             reason = " ".join(str(error).split()).rstrip(".")
             what = f"the Parquet file is damaged or cut off ({reason})"
@@ -237,17 +236,6 @@ def _check_magic(start: bytes, name: str) -> None:
 
 _PACKED = (b"\x1f\x8b", b"BZ", b"\xfd7", b"\x28\xb5")
 """How compressed files begin, by two bytes."""
-
-
-def _column(there: list[str], known: tuple[str, ...], name: str) -> str:
-    found = next((each for each in known if each in there), None)
-    if found is None:
-        others = f" (or {', '.join(known[1:])})" if known[1:] else ""
-        has = ", ".join(quoted(encode(each)) for each in there[:8]) or "none"
-        raise InputError(f"no column '{known[0]}'{others}; its columns are: {has}", "Name it so.", file=name)
-    if there.count(found) > 1:
-        raise InputError(f"there are two columns '{found}'", "Keep one of them.", file=name)
-    return found
 
 
 def _ids(column: Any, title: str, what: str, name: str) -> Any:

@@ -15,10 +15,12 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from treceval_py._types import Source
+from treceval_py.data.ids import encode, shown
 from treceval_py.errors import InputError
 from treceval_py.scan import scanner
 
 __all__ = [
+    "Text",
     "Watch",
     "at_line",
     "blocks",
@@ -28,6 +30,7 @@ __all__ = [
     "open_zstd",
     "peek",
     "rewindable",
+    "source_of",
     "whole",
 ]
 
@@ -67,9 +70,35 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 def name_of(source: Source) -> str:
     """Return the name in messages of a source: its path as given, or ``<stdin>``."""
     if isinstance(source, (str, os.PathLike)):
-        path = os.fspath(source)
+        path = os.fsdecode(source)
         return "<stdin>" if path == "-" else path or "''"
     return str(getattr(source, "name", "<file>"))
+
+
+class Text(io.BytesIO):
+    """Text in place of a file, with the name that messages call it."""
+
+    def __init__(self, text: bytes, name: str = "<text>") -> None:
+        super().__init__(text)
+        self.name = name
+
+
+def source_of(source: Source | None, text: str | bytes | None) -> Source:
+    """Return a source, or the text that was given instead of one.
+
+    Raises
+    ------
+    InputError
+        Neither was given, or both, or something else.
+    """
+    if text is None and source is not None:
+        return source
+    if source is not None:
+        raise InputError("both a file and its text were given", "Remove one of them.")
+    if not isinstance(text, (str, bytes)):
+        what = "neither a file nor a text was given" if text is None else f"text= is {shown(text)}, not text"
+        raise InputError(what, "Give a path, an open binary file, or text=….")
+    return Text(encode(text) if isinstance(text, str) else text)
 
 
 Watch = Callable[[int, "int | None"], None]
@@ -289,7 +318,10 @@ def _opened(source: Source, name: str) -> Iterator[Any]:
         path = os.fspath(source)
         try:
             raw: Any = open(path, "rb", buffering=0)  # noqa: SIM115 - closed below
-        except OSError as error:
+        except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
+            if isinstance(error, ValueError) or "\n" in name:
+                what = f"{shown(name)} is not a path"
+                raise InputError(what, "If it is the text of a file, give it as te.read_run(text=…).") from None
             raise _refused(error, name, "opened") from None
         try:
             yield raw
@@ -299,6 +331,8 @@ def _opened(source: Source, name: str) -> Iterator[Any]:
     given = _standard_input() if isinstance(source, (str, os.PathLike)) else source
     if isinstance(given, io.TextIOBase):
         raise InputError("is open as text", "Open the file with mode 'rb', or give its path.", file=name)
+    if not callable(getattr(given, "read", None)) and not callable(getattr(given, "readinto", None)):
+        raise InputError(f"{shown(given)} is not a file", "Give a path, an open binary file, or text=….")
     yield given
 
 

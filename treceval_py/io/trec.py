@@ -25,7 +25,7 @@ from treceval_py.io.lines import (
     read_blocks,
 )
 from treceval_py.io.rows import gathered
-from treceval_py.io.source import name_of
+from treceval_py.io.source import name_of, source_of
 
 __all__ = [
     "JUDGMENT_FORMATS",
@@ -84,17 +84,25 @@ def read_run(source: Source) -> Run:
     return gathered(source, RUN).run()
 
 
-def read_judgment_groups(source: Source) -> JudgmentGroups:
+def read_judgment_groups(source: Source | None = None, *, text: str | None = None) -> JudgmentGroups:
     """Read judgments by groups of assessors (trec_eval's ``qrels_jg``): lines of ``qid group docid rel``.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        The file, ``"-"`` for standard input, or an open binary file.
+    text : str, optional
+        The text of the file, instead of one.
 
     Raises
     ------
     InputError
         The file cannot be read, a line is malformed, a group judges a document twice for a query.
     """
-    name = name_of(source)
+    given = source_of(source, text)
+    name = name_of(given)
     groups: dict[str, dict[bytes, dict[bytes, int]]] = {}
-    for block in read_blocks(source, QRELS_GROUPS, RUN):
+    for block in read_blocks(given, QRELS_GROUPS, RUN):
         rels = block.integers(3, "judgment").tolist()
         for qid, group, docid, rel, line in zip(*block.columns[:3], rels, block.lines, strict=True):
             judged = groups.setdefault(decode(qid), {}).setdefault(group, {})
@@ -109,7 +117,7 @@ def read_judgment_groups(source: Source) -> JudgmentGroups:
     return JudgmentGroups(groups, name=name)
 
 
-def read_preferences(source: Source, *, subgroups: bool = True) -> Preferences:
+def read_preferences(source: Source | None = None, *, subgroups: bool = True, text: str | None = None) -> Preferences:
     """Read preference judgments (trec_eval's ``prefs`` and ``qrels_prefs``).
 
     Parameters
@@ -119,21 +127,24 @@ def read_preferences(source: Source, *, subgroups: bool = True) -> Preferences:
     subgroups : bool
         True for ``prefs``, lines of ``qid group subgroup docid level``; False for ``qrels_prefs``, lines of
         ``qid group docid level``, in which a group is one sub-group.
+    text : str, optional
+        The text of the file, instead of one.
 
     Raises
     ------
     InputError
         The file cannot be read or a line is malformed.
     """
+    given = source_of(source, text)
     layout: Layout = PREFERENCES if subgroups else GRADED_PREFERENCES
     lines: dict[str, list[Preference]] = {}
-    for block in read_blocks(source, layout, RUN):
+    for block in read_blocks(given, layout, RUN):
         levels = block.numbers(len(layout.fields) - 1, "level").tolist()
         for row, level in enumerate(levels):
             qid, group, *subgroup, docid = (column[row] for column in block.columns[:-1])
             of_query = lines.setdefault(decode(qid), [])
             of_query.append(Preference(group, subgroup[0] if subgroups else b"", docid, level, block.lines[row]))
-    return Preferences(lines, name=name_of(source))
+    return Preferences(lines, name=name_of(given))
 
 
 def _read_graded_preferences(source: Source) -> Preferences:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from treceval_py.data.ids import decode, encode
+from treceval_py._types import Data
+from treceval_py.data.ids import decode, encode, shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import order_of
 from treceval_py.data.run import Run
@@ -28,7 +29,7 @@ __all__ = [
 
 
 def write_run(
-    run: Run | Mapping[str, Mapping[str, float]],
+    run: Run | Data,
     path: str | os.PathLike[str],
     *,
     tag: str | None = None,
@@ -42,7 +43,7 @@ def write_run(
 
     Parameters
     ----------
-    run : Run or dict of dict
+    run : Run, or an object of another form
         The run.
     path : path
         The file; written whole or not at all, compressed when it ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
@@ -67,14 +68,12 @@ def write_run(
             stream.write(portion)
 
 
-def write_qrels(
-    qrels: Qrels | Mapping[str, Mapping[str, int]], path: str | os.PathLike[str], *, format: str = "qrels"
-) -> None:
+def write_qrels(qrels: Qrels | Data, path: str | os.PathLike[str], *, format: str = "qrels") -> None:
     """Write judgments in the order of the table, by default as TREC text: ``qid 0 docid rel``.
 
     Parameters
     ----------
-    qrels : Qrels or dict of dict
+    qrels : Qrels, or an object of another form
         The judgments.
     path : path
         The file; written whole or not at all, compressed when it ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
@@ -106,16 +105,16 @@ def run_as(run: Run, format: str, tag: str) -> Iterator[bytes]:
     DataError
         As for `write_run`.
     """
-    if format not in RUN_WRITERS:
-        raise DataError(f"a run cannot be written as {format!r}", f"Its formats are {', '.join(RUN_WRITERS)}.")
+    if not isinstance(format, str) or format not in RUN_WRITERS:
+        raise DataError(f"a run cannot be written as {shown(format)}", f"Its formats are {', '.join(RUN_WRITERS)}.")
     return RUN_WRITERS[format](run, tag)
 
 
 def qrels_as(qrels: Qrels, format: str) -> Iterator[bytes]:
     """Return judgments as the bytes of a file, in portions; errors as for `write_qrels`."""
-    if format not in QRELS_WRITERS:
+    if not isinstance(format, str) or format not in QRELS_WRITERS:
         known = ", ".join(QRELS_WRITERS)
-        raise DataError(f"judgments cannot be written as {format!r}", f"Their formats are {known}.")
+        raise DataError(f"judgments cannot be written as {shown(format)}", f"Their formats are {known}.")
     return QRELS_WRITERS[format](qrels)
 
 

@@ -10,13 +10,13 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from treceval_py._types import FloatArray, IntArray
+from treceval_py._types import Data, FloatArray, IntArray
 from treceval_py.data.groups import JudgmentGroups
-from treceval_py.data.ids import encode
+from treceval_py.data.ids import encode, shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import (
     FLOAT32,
@@ -35,6 +35,7 @@ from treceval_py.data.ranking import (
     without_self,
 )
 from treceval_py.data.run import DEFAULT_TAG, Run
+from treceval_py.data.table import is_nested
 from treceval_py.errors import DataError
 from treceval_py.judging.judged import GroupJudgments, Hits, JudgedGroups, JudgedRun, Tied
 from treceval_py.scan import scanner
@@ -81,8 +82,8 @@ class Located(NamedTuple):
 
 
 def judge(
-    qrels: Qrels,
-    run: Run | Mapping[str, Mapping[str, float]],
+    qrels: Qrels | Data,
+    run: Run | Data,
     *,
     complete: bool = True,
     depth: int | None = None,
@@ -98,9 +99,9 @@ def judge(
 
     Parameters
     ----------
-    qrels : Qrels
+    qrels : Qrels, or an object of another form
         The judgments.
-    run : Run or dict of dict
+    run : Run, or an object of another form
         The run; queries without judgments are left out. In dictionaries only judged documents are looked up.
     complete : bool
         Whether to include judged queries that the run lacks, as queries without retrieved documents.
@@ -141,12 +142,12 @@ def judge(
     ([2], [2, 1], [2])
     """
     for name, value, known in (("order", order, ORDERS), ("ties", ties, TIES), ("score_type", score_type, WIDTHS)):
-        if value not in known:
-            raise DataError(f"{name} must be {' or '.join(known)}, not {value!r}")
-    ranking = Ranking(
-        depth, judged_only, score_type, order, ties, tied, pooled=pooled, confidence=confidence
-    )
-    return judge_by(qrels, run, ranking, complete=complete)
+        if not isinstance(value, str) or value not in known:
+            raise DataError(f"{name} must be {' or '.join(known)}, not {shown(value)}")
+    qrels = qrels if isinstance(qrels, Qrels) else Qrels(qrels)
+    table: Any = run if isinstance(run, Run) or is_nested(run) else Run(run)
+    ranking = Ranking(depth, judged_only, score_type, order, ties, tied, pooled=pooled, confidence=confidence)
+    return judge_by(qrels, table, ranking, complete=complete)
 
 
 def judge_by(

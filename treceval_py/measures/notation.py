@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from treceval_py.data.ids import encode, shortened
+from treceval_py.data.ids import shown
 from treceval_py.errors import MeasureError, UnknownMeasureError
 from treceval_py.measures.parameters import arguments_of
 from treceval_py.measures.registry import FAMILIES, NICKNAMES, Family, Measure
@@ -92,8 +92,7 @@ def _parse(name: object, leaves_out: frozenset[str], names_here: Mapping[str, st
     # ir_measures' measures are known by this method, and their text is their name.
     text = str(name) if hasattr(name, "iter_calc") else name
     if not isinstance(text, str):
-        what = f"a measure is named by text, not by {shortened(encode(repr(text)))}"
-        raise MeasureError(what, "Use a name such as 'map'.")
+        raise MeasureError(f"a measure is named by text, not by {shown(text)}", "Use a name such as 'map'.")
     if text in NICKNAMES:
         return _members(text, leaves_out), True, False
     family = FAMILIES.get(text)

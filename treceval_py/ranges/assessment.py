@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
-from treceval_py._types import FloatArray, Source
+from treceval_py._types import FloatArray
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError
-from treceval_py.io.trec import Judgments
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures import Measure
 from treceval_py.measures.registry import TEXT
 from treceval_py.ranges.ties import TieRange, tie_ranges
 from treceval_py.ranges.unjudged import UnjudgedRange, unjudged_ranges
-from treceval_py.scoring.evaluation import AnyRun, Evaluator, Judged
+from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator, Judged
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile
 from treceval_py.scoring.results import Results
@@ -48,8 +46,8 @@ class Sensitivity(NamedTuple):
 
 
 def assess(
-    qrels: Source | Judgments | Mapping[str, Mapping[str, int]],
-    run: Source | Run | Mapping[str, Mapping[str, float]],
+    qrels: AnyJudgments,
+    run: AnyRun,
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
     ties: bool = True,

@@ -6,18 +6,26 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from treceval_py._types import BoolArray, FloatArray, Source
+from treceval_py._types import BoolArray, Data, FloatArray, Source
 from treceval_py.data.groups import JudgmentGroups
-from treceval_py.data.ids import encode, first_of, shortened
+from treceval_py.data.ids import encode, first_of, shortened, shown
 from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import RankContradictions, Ranking, rank_contradictions
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
-from treceval_py.errors import EvaluationError, MissingQueriesWarning, RepeatedDocumentError, TrecevalError
+from treceval_py.data.table import FORMS, is_nested
+from treceval_py.errors import (
+    DataError,
+    EvaluationError,
+    MeasureError,
+    MissingQueriesWarning,
+    RepeatedDocumentError,
+    TrecevalError,
+)
 from treceval_py.io.lines import QRELS, RUN
 from treceval_py.io.named import RUN_FORMATS, format_named, read_judgments, recognised
 from treceval_py.io.rows import gathered
@@ -37,6 +45,7 @@ from treceval_py.scoring.signatures import Fingerprint, Signature
 
 __all__ = [
     "DEFAULT_MEASURES",
+    "AnyJudgments",
     "AnyRun",
     "Evaluator",
     "Judged",
@@ -49,7 +58,11 @@ __all__ = [
 ]
 
 Judged = JudgedRun | JudgedGroups | JudgedPreferences
-AnyRun: TypeAlias = "Source | Run | Mapping[str, Mapping[str, float]]"
+AnyRun: TypeAlias = "Source | Data"
+"""A run in any of its forms."""
+
+AnyJudgments: TypeAlias = "Source | Judgments | Data"
+"""Judgments in any of their forms."""
 
 _KINDS: dict[type, str] = {
     Qrels: "relevance judgments (qrels)",
@@ -64,7 +77,7 @@ _NEEDS: dict[object, str] = {
 
 
 def evaluate(
-    qrels: Source | Judgments | Mapping[str, Mapping[str, int]],
+    qrels: AnyJudgments,
     run: AnyRun,
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
@@ -196,12 +209,15 @@ class Evaluator:
 
     def __init__(
         self,
-        qrels: Source | Judgments | Mapping[str, Mapping[str, int]],
+        qrels: AnyJudgments,
         scoring: Scoring = AS_USUAL,
         reading: Reading = AS_IT_IS,
     ) -> None:
+        if not isinstance(scoring, Scoring):
+            what = f"scoring must be a te.Scoring, not {shown(scoring)}"
+            raise MeasureError(what, "Put the measures and options into one: te.Scoring(['map']).")
         if reading != AS_IT_IS:
-            reading = reading.checked()
+            reading = Reading.checked(reading)
         checked = scoring.checked()
         table = isinstance(qrels, (Qrels, JudgmentGroups, Preferences, Mapping))
         named = None if table else reading.judgment_format or format_for(checked.measures)
@@ -298,6 +314,8 @@ class JudgedOnce:
         How many of its lines were overridden by a later line for the same document.
     """
 
+    _run: Any
+
     def __init__(
         self,
         judgments: Judgments,
@@ -318,21 +336,23 @@ class JudgedOnce:
         self._watch = watch
         self._run = run
         self.retrieved = Retrieved((), "", "", RankContradictions())
-        if not isinstance(run, Mapping):
+        if watch is not None and not callable(watch):
+            raise EvaluationError(f"watch must be a function, not {shown(watch)}", "Give a function of two numbers.")
+        if isinstance(run, (str, os.PathLike)) or hasattr(run, "read"):
             self._open(reading.run_format, duplicates, again=again)
-        elif not isinstance(run, Run):
-            self.retrieved = Retrieved(tuple(run), RUN_NAME, DEFAULT_TAG, RankContradictions())
-            if not isinstance(judgments, Qrels):
-                self._run = Run(run)
-        else:
+        elif isinstance(run, Run):
             self._take(run)
+        elif isinstance(judgments, Qrels) and is_nested(run):
+            self.retrieved = Retrieved(tuple(self._run), RUN_NAME, DEFAULT_TAG, RankContradictions())
+        else:
+            self._take(load_run(run))
 
     def _open(self, run_format: str | None, duplicates: str, *, again: bool) -> None:
         """Find out how a file is written; hold it whole if it cannot be judged while it is read."""
         rereadable = isinstance(self._run, (str, os.PathLike)) and os.path.isfile(self._run)
         name = run_format
         if name is None:
-            name, self._run = recognised(_source(self._run), "run")
+            name, self._run = recognised(self._run, "run")
         if name != "trec_results" or not isinstance(self._judgments, Qrels):
             self._take(load_run(self._run, name, duplicates=duplicates, threads=self._threads))
         elif not rereadable and (again or self._last_counts):
@@ -344,7 +364,7 @@ class JudgedOnce:
 
     def _load_table(self) -> None:
         """Read a run of TREC's format whole."""
-        rows = gathered(_source(self._run), RUN, threads=self._threads)
+        rows = gathered(self._run, RUN, threads=self._threads)
         run = rows.run(duplicates="last" if self._last_counts else "refuse")
         self.replaced = rows.count - len(run.docids)
         self._take(run)
@@ -391,7 +411,7 @@ class JudgedOnce:
         """Judge a file while it is read; return None if it must be held whole, which it is then."""
         try:
             judged, self.retrieved = judge_file(
-                *(judgments, _source(self._run)),
+                *(judgments, self._run),
                 complete=complete,
                 ranking=ranking,
                 threads=self._threads,
@@ -611,19 +631,19 @@ def format_for(measures: Sequence[Measure]) -> str | None:
 
 
 def load_judgments(
-    qrels: Source | Judgments | Mapping[str, Mapping[str, int]],
+    qrels: AnyJudgments,
     format: str | None = None,
     *,
     duplicates: str = "refuse",
 ) -> Judgments:
-    """Return judgments as a table: read a file, convert a dictionary, or take a table as it is.
+    """Return judgments as a table: read a file, convert an object, or take a table as it is.
 
     Parameters
     ----------
-    qrels : path, binary file, table or dict of dict
+    qrels : path, binary file, table, or an object of another form
         The judgments.
     format : str, optional
-        The format of a file; by default it is recognised.
+        The format of a file; by default it is recognised. With ``qrels_jg``, rows are judgments by subtopics, too.
     duplicates : {"refuse", "last"}
         What a document that is judged twice for a query does in a file of TREC's format.
 
@@ -634,20 +654,21 @@ def load_judgments(
     """
     if isinstance(qrels, (Qrels, JudgmentGroups, Preferences)):
         return qrels
-    if isinstance(qrels, Mapping):
-        return Qrels(qrels)
-    name, source = recognised(_source(qrels), "qrels") if format is None else (format, _source(qrels))
+    if not isinstance(qrels, (str, os.PathLike)) and not hasattr(qrels, "read"):
+        return _judgments_from(qrels, format)
+    source: Any = qrels
+    name, source = recognised(source, "qrels") if format is None else (format, source)
     if name == "qrels":
         return gathered(source, QRELS).qrels(duplicates=duplicates)
     return read_judgments(source, name)
 
 
 def load_run(run: AnyRun, format: str | None = None, *, duplicates: str = "refuse", threads: int | None = None) -> Run:
-    """Return a run as a table: read a file, convert a dictionary, or take a table as it is.
+    """Return a run as a table: read a file, convert an object, or take a table as it is.
 
     Parameters
     ----------
-    run : path, binary file, Run or dict of dict
+    run : path, binary file, Run, or an object of another form
         The run.
     format : str, optional
         The format of a file; by default it is recognised.
@@ -663,9 +684,12 @@ def load_run(run: AnyRun, format: str | None = None, *, duplicates: str = "refus
     """
     if isinstance(run, Run):
         return run
-    if isinstance(run, Mapping):
+    if not isinstance(run, (str, os.PathLike)) and not hasattr(run, "read"):
+        if run is None:
+            raise DataError("no run", FORMS["run"])
         return Run(run)
-    name, source = recognised(_source(run), "run") if format is None else (format, _source(run))
+    source: Any = run
+    name, source = recognised(source, "run") if format is None else (format, source)
     if name == "trec_results":
         return gathered(source, RUN, threads=threads).run(duplicates=duplicates)
     return format_named(RUN_FORMATS, name, "runs")(source)
@@ -690,12 +714,22 @@ def check_kinds(measures: Sequence[Measure], judgments: Judgments) -> None:
             )
 
 
-def _source(source: object) -> str | os.PathLike[str] | BinaryIO:
-    if isinstance(source, (str, os.PathLike)) or hasattr(source, "read"):
-        return source  # type: ignore[return-value]
-    raise EvaluationError(
-        f"cannot read {type(source).__name__}", "Give a path, an open binary file, a table or a dictionary."
-    )
+def _judgments_from(given: Any, format: str | None) -> Judgments:
+    """Return judgments of a Python object."""
+    if given is None:
+        raise DataError("no judgments", FORMS["judgments"])
+    if format == "qrels_jg" and not isinstance(given, Mapping):
+        from treceval_py.data.objects import nested_groups
+
+        return JudgmentGroups.from_dict(nested_groups(given))
+    try:
+        return Qrels(given)
+    except DataError:
+        by_query = given.values() if isinstance(given, Mapping) else ()
+        nested = (each for groups in by_query if isinstance(groups, Mapping) for each in groups.values())
+        if any(isinstance(each, Mapping) for each in nested):
+            return JudgmentGroups.from_dict(given)
+        raise
 
 
 _OF_QRELS: Mapping[str, Sequence[str]] = {

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from numbers import Integral
+from types import NoneType
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from treceval_py.data.ids import shown
 from treceval_py.data.ranking import Ranking
 from treceval_py.errors import EvaluationError, MeasureError, warn
 from treceval_py.measures import Measure
@@ -137,6 +142,8 @@ class Scoring:
         """
         if whole is None:
             return self
+        if not isinstance(whole, Scoring):
+            raise MeasureError(f"scoring must be a te.Scoring, not {shown(whole)}", "Use te.Scoring(['map']).")
         if self.chosen or self.measures is not None:
             raise MeasureError(
                 "scoring= already has every scoring option", "Remove the other options, or put them into scoring."
@@ -151,6 +158,10 @@ class Scoring:
         MeasureError
             A name is unknown, a value is out of range, or signatures are combined with other options.
         """
+        for name, (kinds, wanted) in _KINDS.items():
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, kinds) or (kinds is Integral and value is bool(value))):
+                raise MeasureError(f"{name} must be {wanted}, not {shown(value)}")
         if self.depth is not None and self.depth < 0:
             raise MeasureError(f"depth must be 0 or more, not {self.depth}")
         profile = profile_of(self.profile)
@@ -171,14 +182,24 @@ class Scoring:
         defaults: dict[str, Any] = {"level": profile.level, "collection_size": 0}
         for name, value in (("level", self.level), ("collection_size", self.collection_size)):
             if value is not None:
-                defaults[name] = PARAMETERS[name].check(value, name)
+                defaults[name] = PARAMETERS[name].check(int(value), name)
         defaults.update(profile.defaults)
-        changes: dict[str, Any] = {} if self.depth is None else {"depth": self.depth}
+        changes: dict[str, Any] = {} if self.depth is None else {"depth": int(self.depth)}
         if self.judged_only:
             changes["judged_only"] = True
         completed = profile.complete if self.complete else profile
         return Checked(completed, measures, profile.conventions.duplicates, defaults, changes, None)
 
+
+_WHOLE, _YES_OR_NO = (Integral, "a whole number"), ((bool, np.bool_), "True or False")
+_KINDS: dict[str, tuple[Any, str]] = {
+    "level": _WHOLE,
+    "complete": _YES_OR_NO,
+    "depth": _WHOLE,
+    "judged_only": _YES_OR_NO,
+    "collection_size": _WHOLE,
+}
+"""The types of options, and their names in messages."""
 
 AS_USUAL = Scoring()
 """What trec_eval 10.0 computes, as it does."""
@@ -268,13 +289,20 @@ class Reading(NamedTuple):
     threads: int | None = None
 
     def checked(self) -> Reading:
-        """Return this, if the number of threads is valid.
+        """Return this, if the number of threads is valid and formats are text.
 
         Raises
         ------
         MeasureError
-            It is not.
+            They are not.
         """
+        if not isinstance(self, Reading):
+            raise MeasureError(f"reading must be a te.Reading, not {shown(self)}", "Use te.Reading(run_format='json').")
+        for name in ("run_format", "judgment_format"):
+            if not isinstance(getattr(self, name), (str, NoneType)):
+                raise MeasureError(f"{name} must be the name of a format, not {shown(getattr(self, name))}")
+        if not isinstance(self.threads, (Integral, NoneType)) or self.threads is True:
+            raise MeasureError(f"threads must be a whole number, not {shown(self.threads)}")
         if self.threads is not None and not 1 <= self.threads <= MOST_THREADS:
             raise MeasureError(f"threads must be 1 to {MOST_THREADS}, not {self.threads}")
         return self

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from treceval_py.data.ids import shown
 from treceval_py.data.ranking import FLOAT32
 from treceval_py.errors import MeasureError
 from treceval_py.measures import Measure, parse_measures
@@ -527,6 +528,8 @@ def profile_named(name: str) -> Profile:
     MeasureError
         There is none.
     """
+    if not isinstance(name, str):
+        raise MeasureError(f"profile must be a name or a te.Profile, not {shown(name)}", f"Use '{DEFAULT_PROFILE}'.")
     if name in PROFILES:
         return PROFILES[name]
     import difflib

@@ -1,0 +1,98 @@
+"""Names of the columns of judgments and of runs.
+
+They are the same for DataFrames, records, JSON Lines and Parquet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from treceval_py.data.ids import shown
+from treceval_py.errors import DataError
+
+__all__ = [
+    "DOCUMENT",
+    "GROUP",
+    "JUDGMENT",
+    "QUERY",
+    "RANK",
+    "SCORE",
+    "TAG",
+    "Field",
+    "column_of",
+    "needed",
+]
+
+
+class Field(NamedTuple):
+    """What a column holds, and its names.
+
+    Attributes
+    ----------
+    what : str
+        What it holds, for messages.
+    names : tuple of str
+        The names of such a column, in lower case; a table must not have two of them.
+    last : tuple of str
+        Names that count only if the table has none of the others, as they often mean something else.
+    """
+
+    what: str
+    names: tuple[str, ...]
+    last: tuple[str, ...] = ()
+
+    @property
+    def every(self) -> tuple[str, ...]:
+        """All names."""
+        return self.names + self.last
+
+
+QUERY = Field("query id", ("qid", "query_id", "query-id", "q_id"), ("query",))  # often the text of the query
+DOCUMENT = Field("document id", ("docid", "doc_id", "doc-id", "docno", "corpus-id", "corpus_id", "pid"), ("doc",))
+JUDGMENT = Field("judgment", ("rel", "relevance", "label", "grade"), ("score",))  # BEIR's; else that of a run
+SCORE = Field("score", ("score", "sim", "similarity"))
+RANK = Field("rank", ("rank",))
+GROUP = Field("subtopic", ("subtopic", "subtopic_id", "group"), ("iteration",))  # nearly always 0 otherwise
+TAG = Field("tag", ("tag",), ("run",))
+
+
+def column_of(there: Iterable[object], field: Field, word: str = "column", *, within: str = "") -> Any:
+    """Return the name of the column that holds a field, None if there is none.
+
+    Parameters
+    ----------
+    there : iterable
+        The names of all columns. Upper and lower case are the same.
+    field : Field
+        What is looked for.
+    word, within : str
+        What messages call a column, and the table.
+
+    Raises
+    ------
+    DataError
+        Two columns could be it; nothing tells which one is.
+    """
+    names = [(name, str(name).strip().lower()) for name in there]
+    found = [name for name, folded in names if folded in field.names]
+    found = found or [name for name, folded in names if folded in field.last]
+    if len(found) > 1:
+        both = " and ".join(shown(name) for name in found[:2])
+        what = f"{within}{word}s {both} could both be the {field.what}"
+        raise DataError(what, f"Rename or drop the one that is not the {field.what}.")
+    return found[0] if found else None
+
+
+def needed(there: Sequence[object], field: Field, word: str = "column", *, within: str = "") -> Any:
+    """Return the name of the column that holds a field; a table without it is refused, too."""
+    found = column_of(there, field, word, within=within)
+    if found is None:
+        first, *others = field.every
+        also = f" (or {', '.join(others)})" if others else ""
+        has = ", ".join(shown(name) for name in there[:8]) or "none"
+        raise DataError(
+            f"{within}no {word} '{first}'{also}; its {word}s are: {has}",
+            "Add it." if word == "field" else "Name it so.",
+        )
+    return found

@@ -1,0 +1,385 @@
+"""Judgments and runs as Python objects: which form an object has, and its columns.
+
+The plain form, ``{qid: {docid: value}}`` with ids as text, is read by `table.from_nested`; this module takes others:
+
+* frames of pandas, polars (also lazy), pyarrow and DuckDB, through the package ``narwhals``; a dictionary of columns; a
+  structured NumPy array;
+* rows: named tuples and other objects with fields, dictionaries, plain tuples ``(qid, docid, value)``;
+* ``{qid: …}`` with numbers as ids, with ``[docid, …]`` (of a run the best first, of judgments the relevant ones), or
+  with ``[(docid, value), …]``.
+
+Values have the names of `data.columns`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AnySet
+from itertools import chain
+from operator import attrgetter, itemgetter
+from typing import Any, Literal, NamedTuple, NoReturn
+
+import numpy as np
+
+from treceval_py._types import AnyArray, IntArray
+from treceval_py.data.columns import DOCUMENT, GROUP, JUDGMENT, QUERY, RANK, SCORE, Field, column_of, needed
+from treceval_py.data.ids import Ids, shown
+from treceval_py.data.table import (
+    FORMS,
+    Place,
+    check_no_duplicates,
+    encode_all,
+    from_flat,
+    ids_of,
+    judgments_of,
+    place_in,
+    scores_of,
+)
+from treceval_py.errors import DataError
+
+__all__ = ["Grouped", "could_be", "flat_columns", "is_array", "nested_groups", "qrels_columns", "run_columns"]
+
+FIELDS = (QUERY, DOCUMENT, JUDGMENT, SCORE, RANK, GROUP)
+Named = Mapping[Field, "str | None"]
+"""Columns that the caller names himself."""
+
+
+class Grouped(NamedTuple):
+    """Rows as columns, grouped by query, as a `Table` has them.
+
+    Attributes
+    ----------
+    qids : list of str, length Q
+        The queries.
+    offsets : (Q + 1,) int array
+        The rows at which queries begin, and D.
+    docids : Ids, length D
+        The documents.
+    values : (D,) array
+        Their judgments, or their scores.
+    ranks : (D,) int array or None
+        Their ranks, if these are known.
+    """
+
+    qids: list[str]
+    offsets: IntArray
+    docids: Ids
+    values: AnyArray
+    ranks: IntArray | None = None
+
+
+def qrels_columns(given: object, named: Named | None = None) -> Grouped:
+    """Return the columns of judgments.
+
+    Raises
+    ------
+    DataError
+        The object has none of the forms, or a value is not what it must be; the message says where.
+    """
+    table = _table_of(given, "judgments")
+    if table is None:
+        return _nested(given, "judgments")
+    qids, docids, values = table.columns([QUERY, DOCUMENT, JUDGMENT], named)
+    return _grouped(qids, docids, values, judgments_of, "judgments")
+
+
+def run_columns(given: object, named: Named | None = None) -> Grouped:
+    """Return the columns of a run; one without scores is ordered by its ranks. Errors as of `qrels_columns`."""
+    table = _table_of(given, "run")
+    if table is None:
+        return _nested(given, "run")
+    there = table.names
+    ranked = column_of(there, RANK, table.word, within=table.within) is not None
+    by_rank = ranked and not (named or {}).get(SCORE) and column_of(there, SCORE, table.word) is None
+    qids, docids, values, *ranks = table.columns(
+        [QUERY, DOCUMENT, *([] if by_rank else [SCORE]), *([RANK] if ranked else [])], named
+    )
+    if by_rank:
+        numbers = _whole_numbers(values)
+        if numbers is None:
+            raise DataError(f"{table.within}the ranks are not whole numbers", "Give a column of scores.")
+        return _grouped(qids, docids, (-numbers).tolist(), scores_of, "run", numbers)
+    return _grouped(qids, docids, values, scores_of, "run", _whole_numbers(ranks[0]) if ranks else None)
+
+
+def nested_groups(given: object) -> dict[str, dict[str, dict[str, int]]]:
+    """Return judgments by subtopics as ``{qid: {subtopic: {docid: rel}}}``; errors as of `qrels_columns`."""
+    table = _table_of(given, "judgments")
+    if table is None or not table.names:
+        what = f"judgments by subtopics cannot be made from {shown(given)}"
+        raise DataError(what, "Give columns or rows of qid, subtopic, docid and rel, or a te.JudgmentGroups.")
+    qids, docids, labels, groups = table.columns([QUERY, DOCUMENT, JUDGMENT, GROUP])
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    place = _place_of_rows(qids, docids)
+    rels = judgments_of(labels, place).tolist()
+    columns = (ids_of(qids, "query", _row), ids_of(groups, "subtopic", _row), ids_of(docids, "document", _row))
+    for row, (qid, group, docid, rel) in enumerate(zip(*columns, rels, strict=True)):
+        judged = found.setdefault(qid, {}).setdefault(group, {})
+        if docid in judged:
+            raise DataError(f"subtopic {shown(group)} judges twice{place(row)}", "Keep one of the two.")
+        judged[docid] = rel
+    return found
+
+
+def could_be(given: object) -> frozenset[Literal["run", "qrels"]]:
+    """Return what an object can be by the names of its columns: ``run``, ``qrels``, or both.
+
+    Of rows that can be read only once, and of dictionaries, nothing is known.
+    """
+    both = frozenset[Literal["run", "qrels"]](("run", "qrels"))
+    if isinstance(given, Iterator):
+        return both
+    table = _table_of(given, "run")
+    if table is None or not table.names:
+        return both
+    judged = column_of(table.names, JUDGMENT._replace(last=())) is not None
+    scored = column_of(table.names, SCORE) is not None
+    if judged == scored:
+        return both
+    return frozenset(["qrels"]) if judged else frozenset(["run"])
+
+
+def flat_columns(qids: Sequence[Any], docids: Sequence[Any], values: Any, what: str) -> Grouped:
+    """Return the columns of ``judgments`` or of a ``run`` given as three of them, (D,) each; errors as above."""
+    read: Any = judgments_of if what == "judgments" else scores_of
+    return _grouped(_listed(qids), _listed(docids), _listed(values), read, what)
+
+
+def is_array(given: object) -> bool:
+    """Tell whether an object is an array or a tensor, without columns of its own."""
+    return hasattr(given, "shape") and hasattr(given, "dtype") and not getattr(given.dtype, "names", None)
+
+
+class _Table(NamedTuple):
+    """Something with named columns.
+
+    Attributes
+    ----------
+    names : sequence
+        The names of the columns; none if they are qid, docid and value in this order.
+    take : callable
+        Returns some columns as lists.
+    word, within : str
+        What messages call a column, and the table.
+    """
+
+    names: Sequence[Any]
+    take: Callable[[Sequence[Any]], list[list[Any]]]
+    word: str = "column"
+    within: str = ""
+
+    def columns(self, fields: Sequence[Field], named: Named | None = None) -> list[list[Any]]:
+        """Return the columns of some fields, of equal lengths.
+
+        Raises
+        ------
+        DataError
+            One is missing, could be either of two, or there are no rows.
+        """
+        wanted = [self._name(field, (named or {}).get(field)) for field in fields]
+        columns = self.take(wanted)
+        lengths = [len(column) for column in columns]
+        if len(set(lengths)) > 1:
+            pairs = ", ".join(f"{shown(name)} {length}" for name, length in zip(wanted, lengths, strict=True))
+            raise DataError(f"{self.within}columns have different lengths ({pairs})", "Give equal lengths.")
+        if not lengths[0]:
+            raise DataError(f"{self.within}no rows", "Give at least one row.")
+        return columns
+
+    def _name(self, field: Field, wanted: str | None) -> Any:
+        if not self.names:
+            return field
+        if wanted is None:
+            return needed(self.names, field, self.word, within=self.within)
+        if list(self.names).count(wanted) == 1:
+            return wanted
+        has = ", ".join(shown(name) for name in self.names[:8])
+        raise DataError(
+            f"{self.within}no {self.word} {shown(wanted)}; its {self.word}s are: {has}", "Name another one."
+        )
+
+
+def _table_of(given: object, what: str) -> _Table | None:
+    """Return an object that has columns or rows as a table, None for a dictionary by queries."""
+    if isinstance(given, Mapping):
+        return _columns_by_name(given)
+    if hasattr(type(given), "columns") or hasattr(given, "__arrow_c_stream__"):
+        return _frame(given, what)
+    if isinstance(given, np.ndarray) and given.dtype.names:
+        return _Table(given.dtype.names, lambda names: [given[name].ravel().tolist() for name in names])
+    if isinstance(given, (str, bytes, bytearray)) or is_array(given) or not isinstance(given, Iterable):
+        _refuse(given, what)
+    return _records(list(given), what)
+
+
+def _refuse(given: object, what: str) -> NoReturn:
+    if isinstance(given, (str, bytes, bytearray)):
+        reader = "read_qrels" if what == "judgments" else "read_run"
+        raise DataError(f"{what} {shown(given)}", f"Read a file with te.{reader}(path), text with te.{reader}(text=…).")
+    if is_array(given):
+        make = "Qrels" if what == "judgments" else "Run"
+        raise DataError(f"{what} as {shown(given)} without ids", f"Give the ids, too: te.{make}.from_arrays.")
+    raise DataError(f"{what} cannot be made from {shown(given)}", FORMS[what])
+
+
+def _columns_by_name(given: Mapping[Any, Any]) -> _Table | None:
+    """Return a dictionary of columns: one with names for queries and documents, which no query has."""
+    names = [name for name in given if isinstance(name, str)]
+    if not names or column_of(names[:20], QUERY) is None or column_of(names[:20], DOCUMENT) is None:
+        return None
+    return _Table(names, lambda wanted: [_listed(given[name]) for name in wanted])
+
+
+def _listed(column: Any) -> list[Any]:
+    if isinstance(column, (str, bytes, Mapping)) or not isinstance(column, Iterable):
+        raise DataError(f"a column is {shown(column)}", "Give a list or an array for each column.")
+    return list(column.tolist() if isinstance(column, np.ndarray) else column)
+
+
+def _frame(given: Any, what: str) -> _Table:
+    """Return a frame of any library."""
+    import narwhals as nw
+
+    kind = f"{type(given).__module__.partition('.')[0]}.{type(given).__name__}"
+
+    def read(step: Callable[[], Any]) -> Any:
+        try:
+            return step()
+        except Exception as error:  # noqa: BLE001 - each library has its own
+            reason = " ".join(str(error).split()).rstrip(".")
+            raise DataError(f"the {kind} cannot be read: {reason[:200]}", FORMS[what]) from None
+
+    def framed() -> Any:
+        native = given
+        # What a frame was grouped or indexed by is a column to its owner.
+        levels = [name for name in getattr(getattr(given, "index", None), "names", ()) if name is not None]
+        kept = [name for name in levels if any(str(name).lower() in field.every for field in FIELDS)]
+        kept = [name for name in kept if name not in given.columns]
+        if kept:
+            native = given.reset_index(level=kept)
+        found = nw.from_native(native, pass_through=True)
+        if isinstance(found, (nw.DataFrame, nw.LazyFrame)):
+            return found
+        return nw.from_arrow(native, backend="pyarrow")
+
+    frame = read(framed)
+
+    def take(names: Sequence[Any]) -> list[list[Any]]:
+        part = frame.select(*dict.fromkeys(names))
+        part = part.collect() if isinstance(part, nw.LazyFrame) else part
+        return [part.get_column(name).to_list() for name in names]
+
+    names = read(lambda: frame.collect_schema().names())
+    return _Table(names, lambda wanted: read(lambda: take(wanted)), within=f"the {kind} has ")
+
+
+def _records(rows: list[Any], what: str) -> _Table:
+    """Return rows: dictionaries, objects with fields, or tuples of three."""
+    if not rows:
+        raise DataError(f"{what} without rows", FORMS[what])
+    first = rows[0]
+    if isinstance(first, Mapping):
+        return _Table(
+            list(first), lambda names: [_each(rows, itemgetter(name), name) for name in names], "field", "rows have "
+        )
+    if isinstance(first, (tuple, list)) and not hasattr(first, "_fields"):
+        for number, row in enumerate(rows):
+            if not isinstance(row, (tuple, list)) or len(row) != 3:
+                size = f" of {len(row)}" if isinstance(row, (tuple, list)) else ""
+                raise DataError(f"row {number + 1} is {shown(row)}{size}, not (qid, docid, value)", FORMS[what])
+        return _Table((), lambda _: [list(column) for column in zip(*rows, strict=True)])
+    names = getattr(first, "_fields", None)
+    if names is None and not isinstance(first, (str, bytes)):
+        names = [name for field in FIELDS for name in field.every if hasattr(first, name)]
+    if not names:
+        raise DataError(f"{what} as rows, of which the first is {shown(first)}", FORMS[what])
+    names = list(dict.fromkeys(names))
+    return _Table(names, lambda names: [_each(rows, attrgetter(name), name) for name in names], "field", "rows have ")
+
+
+def _each(rows: list[Any], value: Callable[[Any], Any], name: object) -> list[Any]:
+    """Return a field of all rows."""
+    column = []
+    for number, row in enumerate(rows):
+        try:
+            column.append(value(row))
+        except (AttributeError, KeyError, TypeError, IndexError):
+            raise DataError(f"row {number + 1} has no field {shown(name)}", "Give all rows the same fields.") from None
+    return column
+
+
+def _row(row: int) -> str:
+    return f" in row {row + 1}"
+
+
+def _place_of_rows(qids: Sequence[Any], docids: Sequence[Any]) -> Place:
+    return lambda row: f" of document {shown(docids[row])} of query {shown(qids[row])} (row {row + 1})"
+
+
+def _grouped(
+    qids: Sequence[Any],
+    docids: Sequence[Any],
+    values: Sequence[Any],
+    read: Callable[[Sequence[Any], Place], AnyArray],
+    what: str,
+    ranks: IntArray | None = None,
+) -> Grouped:
+    """Check rows and group them by query."""
+    queries, documents = ids_of(qids, "query", _row), ids_of(docids, "document", _row)
+    column = read(values, _place_of_rows(queries, documents))
+    names, offsets, ids, order = from_flat(queries, documents, what)
+    return Grouped(names, offsets, ids, column[order], None if ranks is None else ranks[order])
+
+
+def _whole_numbers(values: Sequence[Any]) -> IntArray | None:
+    """Return whole numbers as integers, None if there are others."""
+    try:
+        return judgments_of(values, _row)
+    except DataError:
+        return None
+
+
+def _nested(given: Any, what: str) -> Grouped:
+    """Read ``{qid: …}``."""
+    judged = what == "judgments"
+    lists = [_documents(qid, documents, what) for qid, documents in given.items()]
+    qids = ids_of(list(given), "query", lambda _: "")
+    if len(set(qids)) < len(qids):
+        raise DataError("two queries have the same id", "Keep one of them.")
+    offsets = np.concatenate([[0], np.cumsum([len(ids) for ids, _ in lists])]).astype(np.int64)
+    docids = [ids_of(ids, "document", _of_query(qid)) for qid, (ids, _) in zip(qids, lists, strict=True)]
+    column = Ids.from_bytes(encode_all(chain.from_iterable(docids)))
+    check_no_duplicates(qids, offsets, column, what)
+    values: list[Any] = []
+    for ids, valued in lists:
+        # As of a file of MS MARCO: the rank decides, and the score is its negative.
+        values += valued if valued is not None else [1] * len(ids) if judged else range(-1, -len(ids) - 1, -1)
+    place = place_in(qids, offsets, column)
+    if judged:
+        return Grouped(qids, offsets, column, judgments_of(values, place))
+    scores = scores_of(values, place)
+    ranked = bool(lists) and all(valued is None for _, valued in lists)
+    return Grouped(qids, offsets, column, scores, (-scores).astype(np.int64) if ranked else None)
+
+
+def _of_query(qid: str) -> Place:
+    return lambda _: f" of query {shown(qid)}"
+
+
+def _documents(qid: object, given: Any, what: str) -> tuple[list[Any], list[Any] | None]:
+    """Return the documents of a query and their values, None if it has only their order."""
+    if isinstance(given, Mapping):
+        return list(given), list(given.values())
+    is_list = isinstance(given, (Sequence, Iterator)) or (isinstance(given, np.ndarray) and given.ndim == 1)
+    if isinstance(given, AnySet) and what == "run":
+        raise DataError(f"query {shown(qid)} has a set of documents, which has no order", "Give a list, best first.")
+    if isinstance(given, (str, bytes)) or not (is_list or isinstance(given, AnySet)):
+        raise DataError(f"query {shown(qid)} has {shown(given)} instead of documents", FORMS[what])
+    # In the order of their text, as that of a set differs from one start of Python to the next.
+    entries = sorted(given, key=str) if isinstance(given, AnySet) else list(given)
+    if not any(isinstance(entry, (tuple, list)) for entry in entries):
+        return entries, None
+    for entry in entries:
+        if not isinstance(entry, (tuple, list)) or len(entry) != 2:
+            raise DataError(f"query {shown(qid)} has {shown(entry)} among its (docid, value) pairs", FORMS[what])
+    return [entry[0] for entry in entries], [entry[1] for entry in entries]
