@@ -482,8 +482,7 @@ def _ranks_of(
 
 def missing_queries(judged: Sequence[str], retrieved: Sequence[str]) -> list[str]:
     """Return the queries of ``judged`` that ``retrieved`` lacks, in the order of their bytes."""
-    there = set(retrieved)
-    return sorted((qid for qid in judged if qid not in there), key=encode)
+    return [] if judged == retrieved else sorted(set(judged).difference(retrieved), key=encode)
 
 
 def _judge_documents(

@@ -46,7 +46,7 @@ def check_scale(run: JudgedRun, max_rel: int) -> None:
         )
 
 
-class _Discount(NamedTuple):
+class Discount(NamedTuple):
     """By what gains are divided: log2(rank + 1), the rank, or as Järvelin and Kekäläinen have it for a base."""
 
     kind: str = "log2"
@@ -62,36 +62,44 @@ class _Discount(NamedTuple):
         return math.log2(rank + 1) if rank else 1.0
 
 
-_LOG2 = _Discount()
+_LOG2 = Discount()
+
+TABLE = 4096
+"""Ranks whose discounts are kept."""
 
 
-def _discount_named(kind: str, base: float) -> _Discount:
+def discount_named(kind: str, base: float) -> Discount:
     if kind != "jk" and base != _LOG2.base:
         raise MeasureError(
             f"base={base:.15g} has no effect with discount={kind}", "Ask for discount=jk, or leave out the base."
         )
-    return _Discount(kind, base)
+    return Discount(kind, base)
 
 
 @functools.lru_cache(maxsize=8)
-def _discount_table(size: int, discount: _Discount) -> FloatArray:
+def _discount_table(size: int, discount: Discount) -> FloatArray:
     return np.array([discount.of(rank) for rank in range(size)], dtype=np.float64)
 
 
-def discounts(ranks: IntArray, discount: _Discount = _LOG2) -> FloatArray:
+def discounts(ranks: IntArray, discount: Discount = _LOG2) -> FloatArray:
     """Return the divisor of the gain at each rank."""
     deepest = int(ranks.max(initial=0))
-    if deepest < 4096:
-        return _discount_table(4096, discount)[ranks]
+    if deepest < TABLE:
+        return _discount_table(TABLE, discount)[ranks]
     distinct, place = np.unique(ranks, return_inverse=True)
     table = np.array([discount.of(rank) for rank in distinct.tolist()])
     return table[place]
 
 
 @functools.lru_cache(maxsize=4)
-def _summed_weights(size: int, discount: _Discount) -> FloatArray:
+def _summed_weights(size: int, discount: Discount) -> FloatArray:
     """Return for each rank below ``size`` the sum of 1 / discount over all ranks down to it."""
     return np.cumsum(np.concatenate([[0.0], 1.0 / discounts(np.arange(1, size), discount)]))
+
+
+def tables(highest: int, gain: str, discount: Discount) -> tuple[FloatArray, FloatArray]:
+    """Return the gain of each judgment from 0 to the highest, and the discount of each rank below `TABLE`."""
+    return gain_of(np.arange(highest + 1), None, gain), _discount_table(TABLE, discount)
 
 
 def gain_of(rels: IntArray, gains: GainMap, gain: str = "linear") -> FloatArray:
@@ -146,14 +154,15 @@ def _ideal(run: JudgedRun, gains: GainMap, gain: str = "linear", ideal: str = "j
         starts = np.searchsorted(query, np.arange(run.num_queries))
         return _Gained(query, np.arange(len(query)) - starts[query] + 1, values[order])
 
-    return run.once(("ideal", _key(gains), gain, ideal), make)
+    once = run.known if ideal == "judged" else run.once
+    return once(("ideal", _key(gains), gain, ideal), make)
 
 
 def _key(gains: GainMap) -> Gains | None:
     return Gains(gains) if gains else None
 
 
-def _cumulated(run: JudgedRun, gained: _Gained, cutoff: int | None = None, discount: _Discount = _LOG2) -> FloatArray:
+def _cumulated(run: JudgedRun, gained: _Gained, cutoff: int | None = None, discount: Discount = _LOG2) -> FloatArray:
     """Add up discounted gains. Returns (Q,)."""
     query, rank, gain = gained
     if cutoff is not None:
@@ -162,8 +171,17 @@ def _cumulated(run: JudgedRun, gained: _Gained, cutoff: int | None = None, disco
     return run.sum(query, gain / discounts(rank, discount))
 
 
+def gain_of_ideal(
+    run: JudgedRun, gains: GainMap, gain: str, cutoff: int | None, discount: Discount, ideal: str = "judged"
+) -> FloatArray:
+    """Return the DCG of the ideal ranking. (Q,)."""
+    once = run.known if ideal == "judged" else run.once
+    key = ("gain of ideal", _key(gains), gain, cutoff, discount, ideal)
+    return once(key, lambda: _cumulated(run, _ideal(run, gains, gain, ideal), cutoff, discount))
+
+
 def _cumulated_over_ties(
-    run: JudgedRun, gains: GainMap, gain: str, cutoff: int | None, discount: _Discount
+    run: JudgedRun, gains: GainMap, gain: str, cutoff: int | None, discount: Discount
 ) -> FloatArray:
     """Add up gains, each discounted as on average over all orders of the documents it is tied with. Returns (Q,)."""
     if run.tied is None and len(run.hits.query):
@@ -184,7 +202,7 @@ def _cumulated_over_ties(
 
 
 def _cumulated_gain(
-    run: JudgedRun, gains: GainMap, gain: str, cutoff: int | None, discount: _Discount, ties: str
+    run: JudgedRun, gains: GainMap, gain: str, cutoff: int | None, discount: Discount, ties: str
 ) -> FloatArray:
     """Return the DCG of the ranking. (Q,)."""
     if ties == "average":
@@ -237,7 +255,7 @@ def discounted_cumulated_gain(
     >>> discounted_cumulated_gain(ranked_labels("2 0 1"), gain="exp")
     array([3.5])
     """
-    return _cumulated_gain(run, gains, gain, None, _discount_named(discount, base), ties)
+    return _cumulated_gain(run, gains, gain, None, discount_named(discount, base), ties)
 
 
 def discounted_cumulated_gain_at(
@@ -286,7 +304,7 @@ def discounted_cumulated_gain_at(
     >>> discounted_cumulated_gain_at(ranked_labels("2 0 1"), cutoff=3, discount="position")
     array([2.33333333])
     """
-    return _cumulated_gain(run, gains, gain, cutoff, _discount_named(discount, base), ties)
+    return _cumulated_gain(run, gains, gain, cutoff, discount_named(discount, base), ties)
 
 
 def ideal_discounted_cumulated_gain(
@@ -321,7 +339,7 @@ def ideal_discounted_cumulated_gain(
     >>> ideal_discounted_cumulated_gain(ranked_labels("2 0", missed="2"))
     array([3.26185951])
     """
-    return _cumulated(run, _ideal(run, gains, gain), None, _discount_named(discount, base))
+    return _cumulated(run, _ideal(run, gains, gain), None, discount_named(discount, base))
 
 
 def normalized_discounted_cumulated_gain(
@@ -366,7 +384,7 @@ def normalized_discounted_cumulated_gain(
     >>> normalized_discounted_cumulated_gain(ranked_labels("1 2 0"), discount="jk")
     array([1.])
     """
-    return _normalized(run, None, gains, gain, _discount_named(discount, base), ideal, ties)
+    return _normalized(run, None, gains, gain, discount_named(discount, base), ideal, ties)
 
 
 def normalized_discounted_cumulated_gain_at(
@@ -419,13 +437,13 @@ def normalized_discounted_cumulated_gain_at(
     >>> normalized_discounted_cumulated_gain_at(ranked_labels("1 0", missed="2"), cutoff=1, ideal="retrieved")
     array([1.])
     """
-    return _normalized(run, cutoff, gains, gain, _discount_named(discount, base), ideal, ties)
+    return _normalized(run, cutoff, gains, gain, discount_named(discount, base), ideal, ties)
 
 
 def _normalized(
-    run: JudgedRun, cutoff: int | None, gains: GainMap, gain: str, discount: _Discount, ideal: str, ties: str
+    run: JudgedRun, cutoff: int | None, gains: GainMap, gain: str, discount: Discount, ideal: str, ties: str
 ) -> FloatArray:
-    best = _cumulated(run, _ideal(run, gains, gain, ideal), cutoff, discount)
+    best = gain_of_ideal(run, gains, gain, cutoff, discount, ideal)
     return ratio(_cumulated_gain(run, gains, gain, cutoff, discount, ties), best)
 
 

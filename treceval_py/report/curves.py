@@ -8,6 +8,7 @@ these measures has.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -68,7 +69,7 @@ class Basis(NamedTuple):
             "unrelevant": "in",
         }
         tasks = tuple(task._replace(conventions=task.conventions.changed(changes)) for task in plan.tasks)
-        return plan._replace(tasks=tasks)
+        return replace(plan, tasks=tasks)
 
 
 class Curves(NamedTuple):

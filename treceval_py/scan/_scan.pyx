@@ -1307,3 +1307,92 @@ cdef int64_t nested_query(
     if sought < 0:
         return -1
     return rank_sought(by, sought, place, depth, judged_only)
+
+
+# -- judged documents to values ------------------------------------------------------------------------------------
+
+cdef enum:
+    COUNT = 0
+    ANY = 1
+    FIRST = 2
+    PRECISIONS = 3
+    GAINS = 4
+
+
+def add_up(
+    const int64_t[::1] query,
+    const int64_t[::1] rank,
+    const int64_t[::1] rel,
+    const int64_t[:, ::1] sums,
+    const double[:, ::1] gains,
+    const double[:, ::1] discounts,
+    const double[:, ::1] divisors,
+):
+    """Add up what the hits of each query are worth to several measures, and divide it.
+
+    Parameters
+    ----------
+    query, rank, rel : (H,) int arrays
+        The hits, sorted by query and rank.
+    sums : (M, 4) int array
+        What is added: a kind (COUNT, 0: 1 for each relevant document; ANY, 1: 1 for the first one; FIRST, 2: 1 / rank of
+        the first one; PRECISIONS, 3: the precision at each; GAINS, 4: discounted gains), the lowest relevant judgment,
+        the last rank, and the row of `gains` and `discounts`.
+    gains : (T, R) float array
+        The gain of each judgment from 0.
+    discounts : (T, K) float array
+        What the gain at each rank is divided by.
+    divisors : (M, Q) float array
+        What sums are divided by; the value is 0 where that is 0.
+
+    Returns
+    -------
+    values : (Q, M) float array
+    totals : (M,) float array
+        The sum of each measure's values, added one after the other.
+
+    None if a rank is beyond K or a judgment beyond R.
+    """
+    cdef int64_t hits = query.shape[0], measures = sums.shape[0], queries = divisors.shape[1]
+    cdef int64_t start = 0, stop, number, place, each, kind, level, last, table, nth
+    cdef double total
+    for each in range(hits):
+        if rank[each] >= discounts.shape[1] or rel[each] >= gains.shape[1]:
+            return None
+    values = np.empty((queries, measures))
+    totals = np.zeros(measures)
+    cdef double[:, ::1] values_view = values
+    cdef double[::1] totals_view = totals
+    for place in range(queries):
+        stop = start
+        while stop < hits and query[stop] == place:
+            stop += 1
+        for number in range(measures):
+            kind = sums[number, 0]
+            level = sums[number, 1]
+            last = sums[number, 2]
+            table = sums[number, 3]
+            total = 0.0
+            nth = 0
+            for each in range(start, stop):
+                if rank[each] > last:
+                    break
+                if kind == GAINS:
+                    if rel[each] > 0:
+                        total += gains[table, rel[each]] / discounts[table, rank[each]]
+                elif rel[each] >= level:
+                    nth += 1
+                    if kind == PRECISIONS:
+                        total += <double>nth / <double>rank[each]
+                    elif kind == FIRST:
+                        total = 1.0 / <double>rank[each]
+                        break
+                    elif kind == ANY:
+                        break
+            if kind == COUNT or kind == ANY:
+                total = <double>nth
+            total = total / divisors[number, place] if divisors[number, place] != 0.0 else 0.0
+            values_view[place, number] = total
+            totals_view[number] += total
+        start = stop
+    return values, totals

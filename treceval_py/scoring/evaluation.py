@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -42,6 +42,9 @@ from treceval_py.scoring.planning import AS_IT_IS, AS_USUAL, Plan, Reading, Scor
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Fingerprint, Signature
+
+if TYPE_CHECKING:
+    from treceval_py.measures.together import Together
 
 __all__ = [
     "DEFAULT_MEASURES",
@@ -228,6 +231,8 @@ class Evaluator:
         self.plan: Plan = checked.plan(self.judgments.max_rel, self.fingerprint)
         self._several = len(self.plan.rankings) > 1
         self.repeats = checked.signatures is not None
+        self._scored = False
+        self._together: Together | None = None
         check_kinds([task.asked for task in self.plan.tasks], self.judgments)
 
     def score(self, run: AnyRun, watch: Watch | None = None) -> Results:
@@ -239,7 +244,14 @@ class Evaluator:
 
     def scored(self, run: AnyRun, watch: Watch | None = None) -> Results:
         """Score a run as `score` does, without warnings: for whoever has notes of their own."""
-        return self.judging(run, watch).results(self.plan, self.fingerprint)
+        judging = self.judging(run, watch)
+        if self._scored and self._together is None and not self._several and isinstance(self.judgments, Qrels):
+            # Worth it from the second run on, and not even imported before.
+            from treceval_py.measures.together import Together
+
+            self._together = Together([task.resolved for task in self.plan.tasks], self.judgments.max_rel)
+        self._scored = True
+        return judging.results(self.plan, self.fingerprint, self._together)
 
     def judging(self, run: AnyRun, watch: Watch | None = None, *, keep: bool = False) -> JudgedOnce:
         """Return a run to be judged, which is done once for each ranking that is asked for.
@@ -444,8 +456,10 @@ class JudgedOnce:
 
         A query that counts 0 is not listed.
         """
-        retrieved = set(self.retrieved.qids)
-        there = np.array([qid in retrieved for qid in judged.qids], dtype=bool)
+        there = np.ones(judged.num_queries, dtype=bool)
+        if conventions.missing != "empty":
+            missing = set(missing_queries(self._judgments.qids, self.retrieved.qids))
+            there[:] = [qid not in missing for qid in judged.qids]
         kept = there.copy() if conventions.missing == "out" else np.ones(judged.num_queries, dtype=bool)
         fixed = np.where(there, np.nan, 0.0 if conventions.missing == "zero" else np.nan)
         if self._widened is not None and conventions.extra == "out":
@@ -465,36 +479,47 @@ class JudgedOnce:
             raise AssertionError("groups and preferences are judged for the queries that count")
         return judged.select(kept), kept, fixed
 
-    def results(self, plan: Plan, fingerprint: Fingerprint) -> Results:
+    def results(self, plan: Plan, fingerprint: Fingerprint, together: Together | None = None) -> Results:
         """Compute the measures of a plan.
+
+        Parameters
+        ----------
+        plan : Plan
+            The measures, with how they are computed.
+        fingerprint : Fingerprint
+            That of the judgments.
+        together : Together, optional
+            Those of the plan's measures that can be computed together, if all have one ranking.
 
         Raises
         ------
         TrecevalError
             The run cannot be read or a measure not be computed, as of `evaluate`.
         """
-        conventions = tuple([task.conventions for task in plan.tasks])
+        attributes, alike, computed = plan.common
         # Only measures that leave different queries out need to see all of them in one table.
-        same = len({(each.missing == "out", each.unrelevant == "out", each.extra) for each in conventions}) == 1
-        same = same and conventions[0].unrelevant != "out"
-        everything = not same or conventions[0].missing != "out"
-        extras = [each.extra for each in conventions]
+        everything = not alike or plan.tasks[0].conventions.missing != "out"
+        extras = [task.conventions.extra for task in plan.tasks]
         columns: _Columns | None = None
         qids: tuple[str, ...] = ()
+        missing: list[str] = []
         # Without any measure there are queries all the same.
         for ranking, numbers in (plan.rankings or {Ranking(): []}).items():
             judged = self.judged(ranking, complete=everything, extra="in" in extras)
-            if not everything and set(self._judgments.qids).isdisjoint(self.retrieved.qids):
+            if not everything and not judged.num_queries and not set(self._judgments.qids) & set(self.retrieved.qids):
                 raise _nothing_in_common(self._judgments, self.retrieved)
             if columns is None:
                 qids = judged.qids
                 size = len(qids), len(plan.tasks)
                 values, averages = np.full(size, np.nan), np.full(size[1], np.nan)
                 columns = _Columns(values, np.zeros(size, dtype=bool), np.zeros(size, dtype=bool), averages)
+            missing = missing_queries(self._judgments.qids, self.retrieved.qids)
+            if computed and together is not None and not missing:
+                numbers = columns.fill(together, judged, numbers)
             self._fill(columns, plan, numbers, judged)
         if columns is None:
             raise AssertionError("a run is judged at least once")
-        if not same:
+        if not alike:
             kept: BoolArray = np.asarray(columns.counted.any(axis=1))
             qids = tuple([qid for qid, keep in zip(qids, kept.tolist(), strict=True) if keep])
             columns.keep(kept)
@@ -503,22 +528,17 @@ class JudgedOnce:
         judgments, retrieved = self._judgments, self.retrieved
         return Results(
             qids=qids,
-            measures=tuple([task.asked for task in plan.tasks]),
-            resolved=tuple([task.resolved for task in plan.tasks]),
-            conventions=conventions,
+            **attributes,
             matrix=columns.values,
             counted=columns.counted,
             texts=columns.texts,
             averages=columns.averages,
-            listed=listed if conventions else np.ones(len(qids), dtype=bool),
-            missing=tuple(missing_queries(judgments.qids, retrieved.qids)),
+            listed=listed if plan.tasks else np.ones(len(qids), dtype=bool),
+            missing=tuple(missing),
             unjudged=tuple(
                 missing_queries(retrieved.qids, (*judgments.qids, *qids) if "in" in extras else judgments.qids)
             ),
             contradictions=retrieved.contradictions,
-            complete=bool(conventions) and "out" not in [each.missing for each in conventions],
-            profile=plan.profile,
-            profiles=tuple([task.profile for task in plan.tasks]),
             judgments_name=judgments.name,
             run_name=retrieved.name,
             tag=retrieved.tag,
@@ -569,6 +589,16 @@ class _Columns:
     as_zero: BoolArray
     averages: FloatArray
     texts: dict[int, tuple[str, ...]] = field(default_factory=dict)
+
+    def fill(self, together: Together, judged: Judged, numbers: Sequence[int]) -> list[int]:
+        """Compute measures together, all queries counting for them; return the numbers of the others."""
+        found = together(judged) if isinstance(judged, JudgedRun) else None
+        if found is None:
+            return list(numbers)
+        of = slice(None) if len(together.numbers) == len(numbers) else together.numbers
+        self.values[:, of], self.averages[of] = found
+        self.counted[:, of] = True
+        return [number for number in numbers if number not in together.numbers]
 
     def keep(self, kept: BoolArray) -> None:
         """Keep the queries of a mask (Q,)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from numbers import Integral
 from types import NoneType
 from typing import Any, NamedTuple
@@ -53,7 +54,8 @@ class Task(NamedTuple):
         return ranking._replace(**{needs: True}) if needs else ranking
 
 
-class Plan(NamedTuple):
+@dataclass(frozen=True)
+class Plan:
     """What is to be computed.
 
     Attributes
@@ -70,13 +72,39 @@ class Plan(NamedTuple):
     profile: str
     duplicates: str = "refuse"
 
-    @property
+    @cached_property
     def rankings(self) -> dict[Ranking, list[int]]:
         """The numbers of the tasks that share a ranking."""
         groups: dict[Ranking, list[int]] = {}
         for number, task in enumerate(self.tasks):
             groups.setdefault(task.ranking, []).append(number)
         return groups
+
+    @cached_property
+    def common(self) -> tuple[dict[str, Any], bool, bool]:
+        """What holds for all runs.
+
+        Returns
+        -------
+        attributes : dict
+            The attributes of `Results` that follow from the plan.
+        alike : bool
+            Whether the same queries count for all measures, those without relevant documents among them.
+        computed : bool
+            Whether each of them counts what the measure gives, at least where the run lacks none.
+        """
+        conventions = tuple([task.conventions for task in self.tasks])
+        attributes = {
+            "measures": tuple([task.asked for task in self.tasks]),
+            "resolved": tuple([task.resolved for task in self.tasks]),
+            "conventions": conventions,
+            "profiles": tuple([task.profile for task in self.tasks]),
+            "profile": self.profile,
+            "complete": bool(self.tasks) and "out" not in [each.missing for each in conventions],
+        }
+        counting = {(each.missing == "out", each.unrelevant == "out", each.extra) for each in conventions}
+        alike = len(counting) == 1 and conventions[0].unrelevant != "out"
+        return attributes, alike, alike and all(each.unrelevant == "in" for each in conventions)
 
 
 @dataclass(frozen=True, slots=True)

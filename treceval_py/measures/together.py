@@ -1,0 +1,151 @@
+"""Several measures of one judged run in a single pass of the compiled scanner, for who scores many runs.
+
+The functions of measures are their definition. The commonest of them only add up what each judged document is worth and
+divide it; for these the scanner does the same additions in the same order, so that every bit of a value is the same.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray
+from treceval_py.errors import TrecevalError
+from treceval_py.judging.judged import JudgedRun
+from treceval_py.measures import counts, gains, precision
+from treceval_py.measures.registry import MEAN, SUM, Function, Measure
+from treceval_py.scan import scanner
+
+__all__ = ["Together"]
+
+COUNT, ANY, FIRST, PRECISIONS, GAINS = range(5)
+"""What is added up, as the scanner numbers it."""
+
+TAKEN = {"level", "cutoff", "gain", "discount", "base"}
+"""The parameters that the scanner's sums have; the others must have their function's default."""
+
+MOST_LABELS = 1 << 12
+NO_LAST_RANK = 1 << 62
+
+Parameters = Mapping[str, Any]
+Divisor = Callable[[JudgedRun, Parameters], "FloatArray | IntArray | float"]
+
+
+class _Form(NamedTuple):
+    """What a measure adds up, and what it divides the sum by."""
+
+    kind: int
+    divisor: Divisor = lambda _, __: 1.0
+
+
+def _relevant(run: JudgedRun, given: Parameters) -> IntArray:
+    return run.num_rel(given["level"])
+
+
+def _cutoff(_: JudgedRun, given: Parameters) -> float:
+    return float(given["cutoff"])
+
+
+def _best(run: JudgedRun, given: Parameters) -> IntArray:
+    return np.minimum(run.num_rel(given["level"]), given["cutoff"])
+
+
+def _ideal(run: JudgedRun, given: Parameters) -> FloatArray:
+    return gains.gain_of_ideal(run, None, given["gain"], given.get("cutoff"), _discount(given))
+
+
+def _discount(given: Parameters) -> gains.Discount:
+    return gains.discount_named(given["discount"], given["base"])
+
+
+_FORMS: dict[Function, _Form] = {
+    counts.number_relevant_retrieved: _Form(COUNT),
+    precision.precision: _Form(COUNT, _cutoff),
+    precision.recall: _Form(COUNT, _relevant),
+    precision.relative_precision: _Form(COUNT, _best),
+    precision.capped_recall: _Form(COUNT, _best),
+    precision.success: _Form(ANY),
+    precision.reciprocal_rank: _Form(FIRST),
+    precision.reciprocal_rank_at: _Form(FIRST),
+    precision.average_precision: _Form(PRECISIONS, _relevant),
+    precision.average_precision_at: _Form(PRECISIONS, _relevant),
+    gains.discounted_cumulated_gain: _Form(GAINS),
+    gains.normalized_discounted_cumulated_gain: _Form(GAINS, _ideal),
+    gains.normalized_discounted_cumulated_gain_at: _Form(GAINS, _ideal),
+}
+
+
+class Together:
+    """The measures of a plan that are computed together.
+
+    Parameters
+    ----------
+    measures : sequence of Measure, length M
+        The measures of the plan, with all their parameters.
+    highest : int
+        The highest judgment.
+
+    Attributes
+    ----------
+    numbers : list of int, length N
+        Which of the measures are computed together.
+    """
+
+    def __init__(self, measures: Sequence[Measure], highest: int) -> None:
+        self.numbers: list[int] = []
+        self._measures: list[tuple[Measure, Parameters]] = []
+        gained, discounts, sums = [np.zeros(highest + 1)], [np.ones(gains.TABLE)], []
+        for number, measure in enumerate(measures):
+            form, given = _FORMS.get(measure.family.function), _parameters(measure)
+            if form is None or given is None or highest >= MOST_LABELS:
+                continue
+            table = 0
+            if form.kind == GAINS:
+                try:
+                    worth, divided = gains.tables(highest, given["gain"], _discount(given))
+                except TrecevalError:
+                    continue  # the measure says what is wrong
+                table = len(gained)
+                gained.append(worth)
+                discounts.append(divided)
+            sums.append((form.kind, max(given.get("level", 0), 0), given.get("cutoff", NO_LAST_RANK), table))
+            self.numbers.append(number)
+            self._measures.append((measure, given))
+        self._sums = np.array(sums, dtype=np.int64).reshape(-1, 4)
+        self._tables = np.array(gained), np.array(discounts)
+        self._key = ("together", tuple([measure for measure, _ in self._measures]))
+
+    def __call__(self, run: JudgedRun) -> tuple[FloatArray, list[float]] | None:
+        """Compute the values (Q, N) and averages (N) of a judged run; None if only the functions can."""
+        compiled = scanner()
+        if compiled is None or not self.numbers:
+            return None
+        found = compiled.add_up(*run.hits, self._sums, *self._tables, run.known(self._key, lambda: self._divisors(run)))
+        if found is None:
+            return None
+        values, totals = found
+        averages = []
+        for (measure, _), column, total in zip(self._measures, values.T, totals.tolist(), strict=True):
+            average = measure.family.average
+            added = run.num_queries and average in (MEAN, SUM)
+            averages.append(average.finish(total, run.num_queries) if added else average(column, run.num_queries))
+        return values, averages
+
+    def _divisors(self, run: JudgedRun) -> FloatArray:
+        divisors = np.empty((len(self._measures), run.num_queries))
+        for row, (measure, given) in enumerate(self._measures):
+            divisors[row] = _FORMS[measure.family.function].divisor(run, given)
+        return divisors
+
+
+def _parameters(measure: Measure) -> Parameters | None:
+    """Return all parameters of a measure; None if one is set that sums in the scanner have not."""
+    signature = inspect.signature(measure.family.function).parameters
+    given = dict(measure.parameters)
+    if any(name not in TAKEN and value != signature[name].default for name, value in given.items()):
+        return None
+    usual = {name: each.default for name, each in signature.items() if each.default is not inspect.Parameter.empty}
+    return {**usual, **given}
