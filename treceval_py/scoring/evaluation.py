@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -25,6 +24,7 @@ from treceval_py.errors import (
     MissingQueriesWarning,
     RepeatedDocumentError,
     TrecevalError,
+    warn,
 )
 from treceval_py.io.lines import QRELS, RUN
 from treceval_py.io.named import RUN_FORMATS, format_named, read_judgments, recognised
@@ -278,7 +278,7 @@ class Evaluator:
 
 
 def _warn_of_missing(results: Results, evaluator: Evaluator) -> None:
-    """Warn of judged queries that averages leave out, at the line that called the caller of this function."""
+    """Warn of judged queries that averages leave out."""
     left_out = [
         measure.name
         for measure, conventions in zip(results.measures, results.conventions, strict=True)
@@ -291,11 +291,8 @@ def _warn_of_missing(results: Results, evaluator: Evaluator) -> None:
     averages = "every average" if len(left_out) == len(results.measures) else f"the average of {names}"
     said = f"{count} of {of} judged queries {'is' if count == 1 else 'are'} missing ({first_of(results.missing)})"
     todo = "the signature says so." if evaluator.repeats else "complete=True counts missing queries as empty rankings."
-    warnings.warn(
-        f"{shortened(encode(results.run_name))}: {said}, and left out of {averages}; {todo}",
-        MissingQueriesWarning,
-        stacklevel=3,
-    )
+    about = shortened(encode(results.run_name))
+    warn(f"{about}: {said}, and left out of {averages}; {todo}", MissingQueriesWarning)
 
 
 class JudgedOnce:
