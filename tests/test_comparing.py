@@ -524,6 +524,7 @@ def test_a_forced_comparison_says_so() -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
 def test_the_signature_names_the_queries_that_are_compared(tmp_path: Path) -> None:
     (tmp_path / "short.txt").write_text(lines_of(RUNS[0], without="7"))
     found = te.compare(QRELS, [RUNS[1], str(tmp_path / "short.txt")], "map", names=["bm25", "short"])

@@ -296,6 +296,7 @@ def test_the_arithmetic_of_a_signature_follows_its_depth_and_ties() -> None:
         assert [term.docid for term in found.terms] == expected
 
 
+@pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
 def test_the_arithmetic_of_a_query_that_a_signature_leaves_out_of_the_mean() -> None:
     qrels, run = {"1": {"a": 1}, "2": {"b": 0}, "3": {"c": 1}}, {"1": {"a": 1.0}, "2": {"b": 1.0}}
     signature = te.evaluate(qrels, run, "AP").signature(0)

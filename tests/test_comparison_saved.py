@@ -146,6 +146,7 @@ def test_a_column_signature_of_a_single_run_is_no_run(tmp_path: Path) -> None:
     assert found.signatures[0] is not None
 
 
+@pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
 @pytest.mark.parametrize("format", [*TEXT_FORMATS, "json"])
 def test_a_query_that_the_run_lacks_has_no_values(tmp_path: Path, format: str) -> None:
     run = lacking(tmp_path, "377", "1043")

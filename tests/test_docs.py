@@ -227,6 +227,7 @@ def belongs(record: dict[str, Any], tool: str) -> bool:
     )
 
 
+@pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
 @pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
 def test_the_table_has_what_a_tool_printed_and_its_profile_prints_the_same(row: list[str]) -> None:
     tool, *cells, profile = row

@@ -36,7 +36,7 @@ ALLOWED: dict[str, set[str]] = {
     "io": DATA,
     "judging": IO,
     "measures": JUDGING,
-    "rendering": BASE,
+    "rendering": IO,
     "scoring": {*MEASURES, "rendering"},
     "ranges": SCORING,
     "explaining": SCORING,

@@ -221,6 +221,7 @@ def test_it_stays_byte_for_byte(case: str) -> None:
 FILES = sorted([*(SAMPLE / "runs").glob("*.txt"), SAMPLE / "messy" / "run.txt"])
 
 
+@pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_a_run_of_the_sample_scores_as_before(path: Path) -> None:
     folder = "messy" if path.parent.name == "messy" else ""

@@ -12,7 +12,10 @@ from random_runs import random_pair
 
 import treceval_py as te
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning"),  # random runs lack queries now and then
+]
 
 MEASURES = sorted(pytrec_eval.supported_measures - {"runid", "relstring"})
 """runid and relstring are texts, which pytrec_eval gives as whatever stands in memory."""

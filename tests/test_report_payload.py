@@ -27,6 +27,9 @@ from treceval_py.report.curves import basis_of, curves_of
 from treceval_py.report.warnings import tied_queries, unjudged_shares, warnings_of
 from treceval_py.scoring.conventions import Conventions
 
+# Runs here lack queries, so that there is something to tell.
+pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+
 USUAL = Settings()
 ROBUST = Path("../shared/data/robust03")
 

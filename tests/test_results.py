@@ -16,6 +16,9 @@ import treceval_py as te
 from treceval_py.rendering.tables import Style
 from treceval_py.scoring.show import RESULT_FORMATS, Options, results_text
 
+# The run lacks a query; what is said of that is tested in test_objects.py.
+pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1}, "3": {"z": 1}}
 RUN = {"1": {"b": 3.0, "a": 2.0, "x": 1.0}, "2": {"a": 1.0}, "9": {"a": 1.0}}
 
@@ -120,7 +123,9 @@ def test_results_can_be_pickled() -> None:
 
 
 def test_results_show_what_they_are() -> None:
-    assert repr(te.evaluate(QRELS, RUN, ["map"])) == "<Results of '<run>': 2 queries, map=0.6250>"
+    assert repr(te.evaluate(QRELS, RUN, ["map"])) == (
+        "<Results of '<run>': 2 queries, map=0.6250; 1 judged missing (3), left out>"
+    )
 
 
 def test_inputs_are_not_changed() -> None:

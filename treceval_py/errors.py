@@ -8,6 +8,7 @@ with the status `TrecevalError.status`.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
 __all__ = [
     "DataError",
@@ -24,6 +25,8 @@ __all__ = [
     "TrecevalError",
     "TrecevalWarning",
     "UnknownMeasureError",
+    "brief",
+    "listed",
     "visible",
     "warn",
 ]
@@ -70,6 +73,19 @@ def _rebuild(kind: type[TrecevalError], what: str, todo: str, file: str | None, 
 def visible(text: str) -> str:
     """Write control characters, and bytes that are not UTF-8, as escapes: data must not steer a terminal."""
     return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def brief(text: str, most: int = 50) -> str:
+    """Shorten text for a line that shows an object, whatever it holds."""
+    shown = visible(text)
+    return shown if len(shown) <= most else shown[: most - 1] + "…"
+
+
+def listed(names: Iterable[str], most: int = 6, width: int = 50) -> str:
+    """Return the first few names for a line that shows an object, and how many more there are."""
+    every = list(names)
+    more = [f"and {len(every) - most} more"] if len(every) > most else []
+    return ", ".join([*(brief(name, width) for name in every[:most]), *more])
 
 
 def _escaped(character: str) -> str:

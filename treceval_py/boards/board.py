@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from treceval_py.data.ids import encode, first_of, shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import narrowed
 from treceval_py.data.run import Run
-from treceval_py.errors import EvaluationError, InputError, MeasureError, TrecevalError
+from treceval_py.errors import EvaluationError, InputError, MeasureError, TrecevalError, brief, listed
 from treceval_py.io.digests import digest_of_file
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures import Measure, parse_measures
@@ -36,6 +36,9 @@ from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Signature, explicit, fingerprint_of_queries
 from treceval_py.threads import in_order
 from treceval_py.version import __version__
+
+if TYPE_CHECKING:
+    from treceval_py.rendering.plots import Plot
 
 __all__ = ["Board", "BoardRun", "BoardSettings", "Unscored", "board"]
 
@@ -173,6 +176,33 @@ class Board(NamedTuple):
     errors: tuple[Unscored, ...]
     scored: int
     version: str = __version__
+
+    def __repr__(self) -> str:
+        runs = listed([f"{brief(run.name)} {run.means[0]:.4f}" for run in self.runs], 5, 60)
+        return f"<Board of {len(self.runs)} runs by {brief(self.measures[0])}: {runs}>"
+
+    def _repr_html_(self) -> str:
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "html")
+
+    def plot(self, measure: str | None = None) -> Plot:
+        """Return bars of a measure's means, as reports have them; they show themselves in notebooks, and can be saved.
+
+        Parameters
+        ----------
+        measure : str, optional
+            The measure. Default: the first, which has intervals.
+
+        Raises
+        ------
+        MeasureError
+            The board lacks the measure.
+        """
+        from treceval_py.rendering import show_of
+
+        plot: Plot = show_of(self).plot_of(self, measure)
+        return plot
 
 
 def board(

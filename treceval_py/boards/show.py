@@ -11,12 +11,14 @@ from treceval_py.errors import visible
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.numbers import exactly, number, percent
+from treceval_py.rendering.plots import Plot, means_plot
 from treceval_py.rendering.tables import DIGITS, Column, Document, Style, Table
+from treceval_py.scoring.results import place_of
 
 if TYPE_CHECKING:
     from treceval_py.boards.board import Board, BoardRun
 
-__all__ = ["board_text", "sentences"]
+__all__ = ["board_text", "document_of", "plot_of", "sentences"]
 
 JUDGED = "judged@10: share of judged documents among the first ten."
 
@@ -36,7 +38,23 @@ def board_text(board: Board, format: str, style: Style) -> str:
     style : Style
         How it is printed.
     """
-    return render(Document("board", [_table(board, style)], lambda style: _made(board, style)), format, style)
+    return render(document_of(board, style), format, style)
+
+
+def document_of(board: Board, style: Style) -> Document:
+    """Return a board as a document: its table, and for JSON with all that is known of it."""
+    return Document("board", [_table(board, style)], lambda style: _made(board, style))
+
+
+def plot_of(board: Board, measure: str | None) -> Plot:
+    """Return the bars of a measure; parameters and errors as of `Board.plot`."""
+    place = 0 if measure is None else place_of(board.measures, measure)
+    nothing = [None] * len(board.runs)
+    first = {"low": [run.low for run in board.runs], "high": [run.high for run in board.runs]}
+    shown = {"name": board.measures[place], "means": [run.means[place] for run in board.runs]}
+    shown |= {"low": nothing, "high": nothing} if place else first  # only the first measure has intervals
+    payload = {"measures": [shown], "runs": [{"name": run.name} for run in board.runs], "baseline": None}
+    return Plot(means_plot(plain(payload), 0), len(board.runs))
 
 
 def _table(board: Board, style: Style) -> Table:

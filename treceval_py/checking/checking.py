@@ -24,7 +24,7 @@ from treceval_py.checking.together import Together
 from treceval_py.data.ids import shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
-from treceval_py.errors import EvaluationError, InputError, TrecevalError
+from treceval_py.errors import EvaluationError, InputError, TrecevalError, brief
 from treceval_py.explaining.scoring import Scorer
 from treceval_py.explaining.variants import ASCENDING, Variant, task_of
 from treceval_py.io.conversion import table_of
@@ -78,6 +78,16 @@ class Checked(NamedTuple):
     lines: int
     shape: Shape | None
     unread: str = ""
+
+    def __repr__(self) -> str:
+        notes = self.counts.total() - self.errors - self.warnings
+        counts = f"{self.errors:,} errors, {self.warnings:,} warnings, {notes:,} notes"
+        return f"<Checked {brief(self.file)!r}: {counts} in {self.lines:,} lines>"
+
+    def _repr_html_(self) -> str:
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "html")
 
     @property
     def errors(self) -> int:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from treceval_py.errors import visible
+from treceval_py.errors import brief, visible
 
 __all__ = ["ENDING", "ERROR", "NOTE", "SEVERITIES", "WARNING", "Code", "Collector", "Finding"]
 
@@ -86,6 +86,9 @@ class Finding(NamedTuple):
     def place(self) -> str:
         """The file, with the line and the column where they are known."""
         return self.file + "".join(f":{number}" for number in (self.line, self.column) if number)
+
+    def __repr__(self) -> str:
+        return f"<Finding {brief(str(self), 200)}>"
 
     def __str__(self) -> str:
         """Return ``file:line:column: severity code: what. todo`` on one line."""

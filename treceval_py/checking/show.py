@@ -15,7 +15,7 @@ from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.tables import Column, Document, Style, Table
 from treceval_py.rendering.terminal import BOLD, PLAIN
 
-__all__ = ["CHECK_FORMATS", "by_severity", "check_output", "explained", "left_out", "summary"]
+__all__ = ["CHECK_FORMATS", "by_severity", "check_output", "document_of", "explained", "left_out", "summary"]
 
 COLOURS = {ERROR: "\x1b[31m", WARNING: "\x1b[33m", NOTE: "\x1b[36m"}
 """Red, yellow and cyan."""
@@ -41,7 +41,12 @@ def check_text(files: Sequence[Checked], colour: bool) -> str:
     return "".join(f"{line}\n" for line in (*lines, summary(files)))
 
 
-def document_of(files: Sequence[Checked]) -> Document:
+def document_of(found: Checked, _: Style) -> Document:
+    """Return the findings of a file as a table."""
+    return _document([found])
+
+
+def _document(files: Sequence[Checked]) -> Document:
     """Return the findings as a table.
 
     People see the place, and what was found there. Programs get all fields of a finding, the name of its code, and
@@ -86,7 +91,7 @@ def check_output(files: Sequence[Checked], format: str, style: Style) -> str:
     """Return findings in one of `CHECK_FORMATS`."""
     if format == "text":
         return check_text(files, style.colour)
-    return check_github(files) if format == "github" else render(document_of(files), format, style)
+    return check_github(files) if format == "github" else render(_document(files), format, style)
 
 
 def by_severity(counts: Mapping[str, int]) -> Counter[str]:

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treceval_py.comparing.outcome import Compared, Outcome
+from treceval_py.comparing.show.figures import plot_of
 from treceval_py.comparing.show.tables import document_of, records
-from treceval_py.errors import MeasureError
-from treceval_py.measures import parse_measures
+from treceval_py.errors import MeasureError, brief, listed
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import json_safe
+from treceval_py.rendering.plots import Plot
 from treceval_py.rendering.tables import Style
+from treceval_py.scoring.results import place_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,13 +48,9 @@ class Comparison(Outcome):
     def __getitem__(self, measure: str) -> Compared:
         if not isinstance(measure, str):
             raise KeyError(measure)
-        for compared in self.measures:
-            if compared.measure == measure:
-                return compared
-        try:  # in another notation, as results take it
-            wanted = parse_measures(measure)
-            return next(each for each in self.measures if parse_measures(each.measure) == wanted)
-        except (MeasureError, StopIteration):
+        try:
+            return self.measures[place_of([each.measure for each in self.measures], measure)]
+        except MeasureError:
             raise KeyError(measure) from None
 
     def number_of(self, run: str) -> int:
@@ -71,7 +69,8 @@ class Comparison(Outcome):
         return self.to_text("table")
 
     def __repr__(self) -> str:
-        return f"<Comparison of {len(self.runs)} runs in {', '.join(each.measure for each in self.measures)}>"
+        measures = listed([each.measure for each in self.measures])
+        return f"<Comparison of {len(self.runs)} runs in {measures}: {listed(self.runs)}>"
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -113,6 +112,37 @@ class Comparison(Outcome):
     def to_html(self, *, digits: int | None = None) -> str:
         """Return an HTML fragment: a table and an explanation of the marks."""
         return self.to_text("html", digits=digits)
+
+    def plot(
+        self, plot: str = "bars", *, measure: str | None = None, runs: tuple[str | int, str | int] | None = None
+    ) -> Plot:
+        """Return a plot, as reports have it; it shows itself in notebooks, and can be saved.
+
+        Parameters
+        ----------
+        plot : {"bars", "scatter", "deltas"}
+            Means with intervals; the values of two runs against each other; or their differences, in order.
+        measure : str, optional
+            The measure. Default: bars of every measure, and else the first one.
+        runs : tuple of two str or int, optional
+            The two runs of "scatter" and "deltas", by names or numbers. Default: the first other run, and the baseline.
+
+        Raises
+        ------
+        MeasureError
+            The plot, the measure or a run is unknown.
+        EvaluationError
+            The plot needs the runs themselves, so that only a report has it.
+        """
+        names = [each.measure for each in self.measures]
+        measure = None if measure is None else names[place_of(names, measure)]
+        pair = None if runs is None else (self._place(runs[0]), self._place(runs[1]))
+        return plot_of(self, plot, measure, pair)
+
+    def _place(self, run: str | int) -> int:
+        if isinstance(run, str) and run not in self.runs:
+            raise MeasureError(f"no run is named '{brief(run)}'", f"The runs are {listed(self.runs)}.")
+        return self.runs.index(run) if isinstance(run, str) else run
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a DataFrame with a row for each difference: measure, run, other, means and all statistics."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from treceval_py._types import FloatArray
+from treceval_py.errors import brief, listed
 from treceval_py.scoring.signatures import Signature
 from treceval_py.version import __version__
 
@@ -165,6 +166,10 @@ class Compared(NamedTuple):
     pairs_p: FloatArray | None
     differences: tuple[Difference, ...]
     left_out: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        means = listed([f"{mean:.4f}" for mean in self.means.tolist()])
+        return f"<Compared {brief(self.measure)}: {means} over {len(self.qids)} queries>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from treceval_py.data.ids import encode, shown
 from treceval_py.data.table import encode_all, ids_of, judgments_of
-from treceval_py.errors import DataError
+from treceval_py.errors import DataError, brief
 
 __all__ = [
     "JudgmentGroups",
@@ -83,4 +83,4 @@ class JudgmentGroups:
         return max(1, max((max(each, default=1) for each in labels), default=1))
 
     def __repr__(self) -> str:
-        return f"<JudgmentGroups {self.name!r}: {len(self.qids):,} queries>"
+        return f"<JudgmentGroups {brief(self.name)!r}: {len(self.qids):,} queries>"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from treceval_py.errors import brief
+
 __all__ = [
     "Preference",
     "Preferences",
@@ -49,4 +51,4 @@ class Preferences:
         return 1
 
     def __repr__(self) -> str:
-        return f"<Preferences {self.name!r}: {len(self.qids):,} queries>"
+        return f"<Preferences {brief(self.name)!r}: {len(self.qids):,} queries>"

@@ -15,7 +15,7 @@ import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray
 from treceval_py.data.ids import Ids, encode, repeated, shown
-from treceval_py.errors import DataError
+from treceval_py.errors import DataError, brief
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,7 +100,7 @@ class Table(Mapping[str, dict[str, Value]]):
         return qid in self._rows
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r}: {len(self):,} queries, {len(self.docids):,} documents>"
+        return f"<{type(self).__name__} {brief(self.name)!r}: {len(self):,} queries, {len(self.docids):,} documents>"
 
     def to_dict(self) -> dict[str, dict[str, Value]]:
         """Return the table as plain dictionaries, ``{qid: {docid: value}}``."""

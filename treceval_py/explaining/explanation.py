@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import replace
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from treceval_py.data.ids import shown
-from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.errors import EvaluationError, MeasureError, brief, listed
 from treceval_py.explaining.scoring import Outcome, Scorer, qrels_of
 from treceval_py.explaining.variants import (
     CHANGE,
@@ -28,6 +28,9 @@ from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile, profile_of
 from treceval_py.scoring.signatures import Signature
+
+if TYPE_CHECKING:
+    from treceval_py.rendering.plots import Plot
 
 __all__ = ["Claim", "Explained", "Explanation", "Match", "Row", "Walk", "explain", "read_claim"]
 
@@ -155,6 +158,39 @@ class Explanation(NamedTuple):
     profile: str
     queries: tuple[int, int, int]
     measures: list[Explained]
+
+    def __repr__(self) -> str:
+        said = []
+        for each in self.measures:
+            if each.claim is None:
+                said.append(each.measure.name)
+                continue
+            by = each.matches[0].variant.name if each.matches else f"none of {each.tried} ways"
+            said.append(f"{brief(each.measure.name)}={brief(each.claim.text)} is given by {brief(by)}")
+        return f"<Explanation of {brief(self.run_name)!r}: {listed(said, 3, 130)}>"
+
+    def _repr_html_(self) -> str:
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "html")
+
+    def plot(self, measure: str | Measure | None = None) -> Plot:
+        """Return bars of a measure's values by profile; they show themselves in notebooks, and can be saved.
+
+        Parameters
+        ----------
+        measure : str or Measure, optional
+            The measure. Default: the first.
+
+        Raises
+        ------
+        MeasureError
+            The measure is not explained here.
+        """
+        from treceval_py.rendering import show_of
+
+        plot: Plot = show_of(self).plot_of(self, measure)
+        return plot
 
 
 def read_claim(text: str, names_here: Mapping[str, str] = MappingProxyType({})) -> Claim:

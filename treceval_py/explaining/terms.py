@@ -15,7 +15,7 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking, arrange
 from treceval_py.data.run import Run
 from treceval_py.data.table import ids_of
-from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.errors import EvaluationError, MeasureError, brief
 from treceval_py.explaining.scoring import qrels_of
 from treceval_py.explaining.variants import has_number
 from treceval_py.measures import Measure
@@ -87,6 +87,15 @@ class Arithmetic(NamedTuple):
     closing: str
     value: float
     apart: bool
+
+    def __repr__(self) -> str:
+        of = f"{brief(self.measure.notation)} of query {brief(self.qid)}"
+        return f"<Arithmetic: {of} = {self.value:.6f}, {len(self.terms)} terms>"
+
+    def _repr_html_(self) -> str:
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "html")
 
 
 class Ranked(NamedTuple):
@@ -460,9 +469,7 @@ def _stopped(documents: list[Ranked], parameters: Given) -> tuple[list[Term], fl
     rows, left = [], 1.0
     for each in documents:
         label = max(each.label or 0, 0)
-        stop = (
-            float(label) if parameters.get("stop") == "label" else (2.0**label - 1) / 2.0 ** parameters["max_rel"]
-        )
+        stop = float(label) if parameters.get("stop") == "label" else (2.0**label - 1) / 2.0 ** parameters["max_rel"]
         if stop and each.rank <= _cutoff(parameters):
             rows.append((each, f"{_shown(left)} · {_shown(stop)} / rank {each.rank}", left * stop / each.rank))
             left *= 1 - stop

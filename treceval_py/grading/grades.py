@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from treceval_py.errors import brief, listed
 from treceval_py.grading.points import Marks
 from treceval_py.grading.records import Graded
 from treceval_py.grading.rules import Rules
@@ -85,3 +86,6 @@ class Grades(NamedTuple):
     pairs: tuple[Pair, ...] = ()
     strays: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Grades of {brief(self.submissions)!r}: {len(self.entries)} submissions by {listed(self.measures)}>"

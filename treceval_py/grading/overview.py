@@ -32,7 +32,7 @@ from treceval_py.grading.records import (
 from treceval_py.grading.rules import Rules
 from treceval_py.grading.similarity import SAME_FILE, SAME_RANKING
 from treceval_py.grading.workbook import INSTALL
-from treceval_py.report.plots import THEMES
+from treceval_py.rendering.plots import THEMES
 from treceval_py.version import __version__
 
 __all__ = ["Bar", "Histogram", "graded_json", "histogram", "overview"]

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from treceval_py.errors import brief, listed
 from treceval_py.grading.records import (
     CONVENTION,
     CORRECT,
@@ -111,6 +112,10 @@ class Rules(NamedTuple):
     seconds: float = 120.0
     megabytes: float = 64.0
     memory_megabytes: int = 1024
+
+    def __repr__(self) -> str:
+        measures = listed([each.name for each in self.measures])
+        return f"<Rules {brief(self.title)!r}: {self.points:g} points; {measures}; {brief(self.profile)}>"
 
     @property
     def points(self) -> float:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.errors import brief
 
 __all__ = [
     "Found",
@@ -44,6 +45,9 @@ class Hits(NamedTuple):
     query: IntArray
     rank: IntArray
     rel: IntArray
+
+    def __repr__(self) -> str:
+        return f"<Hits: {len(self.rank):,} judged documents>"
 
     def where(self, mask: BoolArray) -> Hits:
         """Return the rows for which ``mask`` (H,) is true."""
@@ -134,6 +138,10 @@ class JudgedRun:
         """The number of queries, Q."""
         return len(self.qids)
 
+    def __repr__(self) -> str:
+        counts = f"{self.num_queries:,} queries, {int(self.num_ret.sum()):,} documents, {len(self.hits.rank):,} judged"
+        return f"<JudgedRun {brief(self.tag)!r}: {counts}>"
+
     def once(self, key: object, make: Callable[[], T]) -> T:
         """Return ``make()``, computed only on the first call with ``key``."""
         if key not in self._made:
@@ -156,7 +164,9 @@ class JudgedRun:
     def sum(self, hits_query: IntArray, values: FloatArray) -> FloatArray:
         """Add values (N,) by query, one after the other in their order, as a C loop does. Returns (Q,)."""
         # np.add.reduceat and np.sum add pairwise and differ in the last bits; reduceat is wrong for empty queries.
-        totals: FloatArray = np.bincount(hits_query, weights=values, minlength=self.num_queries).astype(np.float64, copy=False)
+        totals: FloatArray = np.bincount(hits_query, weights=values, minlength=self.num_queries).astype(
+            np.float64, copy=False
+        )
         return totals
 
     def num_rel(self, level: int) -> IntArray:
@@ -296,8 +306,9 @@ def ranked_labels(labels: str, missed: str = "") -> JudgedRun:
 
     Examples
     --------
-    >>> ranked_labels("1 - 0", missed="2").hits
-    Hits(query=array([0, 0]), rank=array([1, 3]), rel=array([1, 0]))
+    >>> hits = ranked_labels("1 - 0", missed="2").hits
+    >>> hits.rank.tolist(), hits.rel.tolist()
+    ([1, 3], [1, 0])
     """
     rank, rel = [], []
     for position, label in enumerate(labels.split(), 1):

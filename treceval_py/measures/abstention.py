@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from treceval_py._types import FloatArray, IntArray
+from treceval_py._types import FloatArray
 from treceval_py.errors import EvaluationError
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures.notation import parse_measures

@@ -316,9 +316,7 @@ def rank_biased_precision_binary_at(run: JudgedRun, *, p: float = 0.8, level: in
     return rank_biased_precision_binary(cut_at(run, cutoff), p=p, level=level)
 
 
-def rank_biased_precision_graded(
-    run: JudgedRun, *, p: float = 0.8, max_rel: int, scale: str = "max_rel"
-) -> FloatArray:
+def rank_biased_precision_graded(run: JudgedRun, *, p: float = 0.8, max_rel: int, scale: str = "max_rel") -> FloatArray:
     """Rank-biased precision of graded judgments, as shares of the top of the scale.
 
     Formula

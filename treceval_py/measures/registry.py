@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
-from treceval_py.errors import MeasureError
+from treceval_py.errors import MeasureError, brief
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.measures.facts import Labels, Promotes, Sums, checked
 from treceval_py.measures.parameters import JUDGED_ONLY, PARAMETERS, Parameter, Tail
@@ -220,6 +220,9 @@ class Family:
             return (Measure(self),)
         return tuple(Measure(self, ((self.at.name, value),)) for value in self.cutoffs)
 
+    def __repr__(self) -> str:
+        return f"<Family {brief(self.name)}>"
+
     def __reduce__(self) -> tuple[object, ...]:
         return (_family_named, (self.name,))
 
@@ -301,6 +304,9 @@ class Measure:
 
     def __str__(self) -> str:
         return self.name
+
+    def __repr__(self) -> str:
+        return f"<Measure {brief(self.name)}>"
 
 
 def _printed_cutoff(value: float) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray
 from treceval_py.data.qrels import Qrels
-from treceval_py.errors import EvaluationError
+from treceval_py.errors import EvaluationError, brief, listed
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures import Measure
 from treceval_py.measures.registry import TEXT
@@ -43,6 +43,21 @@ class Sensitivity(NamedTuple):
     ties: dict[str, TieRange]
     unjudged: dict[str, UnjudgedRange]
     qids: dict[str, tuple[str, ...]]
+
+    def __repr__(self) -> str:
+        parts = []
+        for name, value in self.results.mean.items():
+            ranges = {"ties": self.ties.get(name), "unjudged": self.unjudged.get(name)}
+            said = [
+                f"{what} {r.lowest_mean:.4f} to {r.highest_mean:.4f}" for what, r in ranges.items() if r is not None
+            ]
+            parts.append(f"{name}={value:.4f} ({'; '.join(said)})")
+        return f"<Sensitivity of {brief(self.results.run_name)!r}: {listed(parts, 3, 110)}>"
+
+    def _repr_html_(self) -> str:
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "html")
 
 
 def assess(

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.tables import Cell, Column, Document, Style, Table
-from treceval_py.scoring.show import Options, common_signatures
+from treceval_py.scoring.show import Options, about, common_signatures
 
 if TYPE_CHECKING:
     from treceval_py._types import FloatArray
     from treceval_py.ranges import Sensitivity
 
-__all__ = ["ranges_text"]
+__all__ = ["document_of", "ranges_text"]
 
 ALL = "all"
 
@@ -42,9 +42,22 @@ def ranges_text(
     notes : sequence of str
         What JSON says of them.
     """
+    return render(_document(found, options, notes), format, style)
+
+
+def document_of(found: Sensitivity, _: Style) -> Document:
+    """Return the ranges of a run as a document, with what is to be known of its results."""
+    document = _document([found], Options(), about(found.results))
+    tables = list(document.tables)
+    if tables:
+        tables[-1] = tables[-1]._replace(notes=tuple(about(found.results, "complete=True")))
+    return document._replace(tables=tables)
+
+
+def _document(found: Sequence[Sensitivity], options: Options, notes: Sequence[str]) -> Document:
     records = {"ties": _ties(found, options), "unjudged": _unjudged(found, options)}
     tables = [_table(name, rows, options, many=len(found) > 1) for name, rows in records.items() if rows]
-    return render(Document("ranges", tables, lambda _: _made(found, notes)), format, style)
+    return Document("ranges", tables, lambda _: _made(found, notes))
 
 
 def _made(found: Sequence[Sensitivity], notes: Sequence[str]) -> Made:

@@ -15,7 +15,7 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.data.ranking import limit_of
-from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.errors import EvaluationError, MeasureError, brief
 from treceval_py.judging.judged import Hits, JudgedRun, Tied
 from treceval_py.measures.facts import Promotes
 from treceval_py.measures.gains import gain_of
@@ -53,6 +53,10 @@ class TieRange(NamedTuple):
     expected_mean: float
     highest_mean: float
     touched: BoolArray
+
+    def __repr__(self) -> str:
+        means = f"{self.lowest_mean:.4f} to {self.highest_mean:.4f}, expected {self.expected_mean:.4f}"
+        return f"<TieRange of {brief(self.measure.name)}: {means}; {self.num_touched} queries touched>"
 
     @property
     def num_touched(self) -> int:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
-from treceval_py.errors import MeasureError
+from treceval_py.errors import MeasureError, brief
 from treceval_py.judging.judged import Hits, JudgedRun, ratio
 from treceval_py.measures.counts import share_judged
 from treceval_py.measures.facts import Labels
@@ -55,6 +55,10 @@ class UnjudgedRange(NamedTuple):
     highest_mean: float
     judged: FloatArray
     judged_mean: float
+
+    def __repr__(self) -> str:
+        means = f"{self.lowest_mean:.4f} to {self.highest_mean:.4f}; {self.judged_mean:.1%} judged"
+        return f"<UnjudgedRange of {brief(self.measure.name)}: {means}>"
 
 
 class _Case(NamedTuple):

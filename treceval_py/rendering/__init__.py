@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treceval_py.rendering.style import Style
 
 if TYPE_CHECKING:
     from treceval_py.rendering.tables import Document
 
-__all__ = ["FORMATS", "render", "text_of"]
+__all__ = ["FORMATS", "render", "show_of", "text_of"]
 
 _FIRST = ("table", "csv", "tsv", "json", "markdown", "latex", "html")
 
@@ -61,14 +61,22 @@ def text_of(found: object, format: str, style: Style | None = None) -> str:
     Parameters
     ----------
     found : object
-        Results, a board and so on. The package of its class has a module `show` with ``document_of(found, style)``,
-        which is found by its name, as formats are: it imports the class.
+        Results, a board and so on: what the function ``document_of(found, style)`` of its package's `show` takes.
     format : str
         One of `FORMATS`.
     style : Style, optional
         How it is drawn. Default: four decimals for people, and all digits for programs.
     """
-    kind = next(each for each in type(found).__mro__ if each.__module__.startswith(f"{__package__.split('.')[0]}."))
     style = style or Style()
-    document = import_module(f"{'.'.join(kind.__module__.split('.')[:2])}.show").document_of(found, style)
-    return render(document, format, style)
+    return render(show_of(found).document_of(found, style), format, style)
+
+
+def show_of(found: object) -> Any:
+    """Return the module that shows an object: `show` in the package of its class.
+
+    It is found by its name, as formats are, since it imports the class.
+    """
+    home = __name__.split(".")[0]
+    names = (each.__module__.split(".") for each in type(found).__mro__)
+    package = next(name[1] for name in names if name[0] == home)
+    return import_module(f"{home}.{package}.show")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from treceval_py.errors import OutputError
-from treceval_py.report.plots import INSTALL, THEMES, config_of, list_plots, means_plot, pair_plots
+from treceval_py.rendering.plots import INSTALL, THEMES, config_of, list_plots, means_plot, pair_plots
 
 __all__ = ["page"]
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treceval_py._types import FloatArray
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import limit_of
 from treceval_py.data.run import Run
@@ -23,7 +21,6 @@ from treceval_py.scoring.signatures import concise
 
 if TYPE_CHECKING:
     from treceval_py.comparing.comparison import Comparison
-    from treceval_py.comparing.outcome import Compared
 
 __all__ = ["OVERLAP_DEPTH", "PERSISTENCE", "report_payload", "write_report"]
 
@@ -35,10 +32,6 @@ OVERLAP_DEPTH = 100
 
 PERSISTENCE = 0.9
 """The p of RBO: the first ten ranks have 86 % of the weight (Webber, Moffat, Zobel, TOIS 2010)."""
-
-DIGITS = 6
-"""Significant digits of the values of queries, of which there can be hundreds of thousands. What is shown with four
-decimals in a table is not rounded before: twice rounded, one number in some hundreds would differ."""
 
 
 def report_payload(
@@ -86,6 +79,7 @@ def report_payload(
     DataError
         A run is to be ranked by ranks that it has not.
     """
+    from treceval_py.comparing.show.figures import measure_payload
     from treceval_py.comparing.show.sentences import methods, notes
     from treceval_py.comparing.show.tables import differences_html
 
@@ -113,7 +107,7 @@ def report_payload(
         "runs": _runs(comparison, runs),
         "baseline": comparison.baseline,
         "confidence": comparison.settings.confidence,
-        "measures": [_measure(comparison, each) for each in comparison.measures],
+        "measures": [measure_payload(comparison, each) for each in comparison.measures],
         "summary_sentences": [*(said[subject] for subject in SUMMARY if subject in said), *notes(comparison)],
         "differences_html": differences_html(comparison),
         **_curves(basis, qrels, runs),
@@ -153,38 +147,6 @@ def _runs(comparison: Comparison, runs: Sequence[Run] | None) -> list[dict[str, 
         {"name": name, "file": file, "tag": tag}
         for name, file, tag in zip(comparison.runs, comparison.files, tags, strict=True)
     ]
-
-
-def _measure(comparison: Comparison, compared: Compared) -> dict[str, Any]:
-    """Return the page's data for a measure."""
-    from treceval_py.comparing.show.tables import mark_of
-
-    adjusted = [math.nan] * len(comparison.runs)
-    marks = [""] * len(comparison.runs)
-    for each in compared.differences:
-        if each.other != comparison.baseline:
-            continue
-        adjusted[each.run] = each.tests[comparison.settings.test].adjusted
-        marks[each.run] = mark_of(comparison, each)
-    signature = compared.signature
-    return {
-        "name": compared.measure,
-        "signature": None if signature is None else signature.short,
-        "long": None if signature is None else signature.long,
-        "means": compared.means.tolist(),
-        "low": compared.low.tolist(),
-        "high": compared.high.tolist(),
-        "best": list(compared.best),
-        "letters": list(compared.letters),
-        "marks": marks,
-        "adjusted": adjusted,
-        "values": _rounded(compared.values),
-    }
-
-
-def _rounded(values: FloatArray) -> list[list[float]]:
-    """Return values with a few significant digits. (S, Q)."""
-    return [[float(f"{value:.{DIGITS}g}") for value in row] for row in values.tolist()]
 
 
 def _curves(basis: Basis, qrels: Qrels | None, runs: Sequence[Run] | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from treceval_py._types import BoolArray, Data, FloatArray, Source
 from treceval_py.data.groups import JudgmentGroups
-from treceval_py.data.ids import encode, first_of, shortened, shown
+from treceval_py.data.ids import first_of, shown
 from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import RankContradictions, Ranking, rank_contradictions
@@ -24,6 +24,8 @@ from treceval_py.errors import (
     MissingQueriesWarning,
     RepeatedDocumentError,
     TrecevalError,
+    brief,
+    listed,
     warn,
 )
 from treceval_py.io.lines import QRELS, RUN
@@ -235,6 +237,11 @@ class Evaluator:
         self._together: Together | None = None
         check_kinds([task.asked for task in self.plan.tasks], self.judgments)
 
+    def __repr__(self) -> str:
+        judged, measures = self.judgments, [task.asked.name for task in self.plan.tasks]
+        of = f"{brief(judged.name)!r}, {len(judged.qids):,} queries"
+        return f"<Evaluator of {of}: {listed(measures)}; {brief(self.plan.profile)}>"
+
     def score(self, run: AnyRun, watch: Watch | None = None) -> Results:
         """Score a run; parameters, results, errors and warnings as of `evaluate`."""
         results = self.scored(run, watch)
@@ -287,12 +294,10 @@ def _warn_of_missing(results: Results, evaluator: Evaluator) -> None:
     if not left_out:
         return
     count, of = len(results.missing), len(evaluator.judgments.qids)
-    names = ", ".join(left_out[:3]) + (", …" if len(left_out) > 3 else "")
-    averages = "every average" if len(left_out) == len(results.measures) else f"the average of {names}"
-    said = f"{count} of {of} judged queries {'is' if count == 1 else 'are'} missing ({first_of(results.missing)})"
+    averages = "every average" if len(left_out) == len(results.measures) else f"the average of {listed(left_out, 3)}"
+    said = f"{count} of {of} judged queries {'is' if count == 1 else 'are'} missing ({listed(results.missing, 3)})"
     todo = "the signature says so." if evaluator.repeats else "complete=True counts missing queries as empty rankings."
-    about = shortened(encode(results.run_name))
-    warn(f"{about}: {said}, and left out of {averages}; {todo}", MissingQueriesWarning)
+    warn(f"{brief(results.run_name)}: {said}, and left out of {averages}; {todo}", MissingQueriesWarning)
 
 
 class JudgedOnce:

@@ -13,7 +13,7 @@ import numpy as np
 
 from treceval_py.data.ids import shown
 from treceval_py.data.ranking import Ranking
-from treceval_py.errors import EvaluationError, MeasureError, warn
+from treceval_py.errors import EvaluationError, MeasureError, brief, warn
 from treceval_py.measures import Measure
 from treceval_py.measures.abstention import default_measure
 from treceval_py.measures.parameters import JUDGED_ONLY, PARAMETERS
@@ -154,6 +154,11 @@ class Scoring:
         for name in ("measures", "signatures"):
             if hasattr(value := getattr(self, name), "__next__"):
                 object.__setattr__(self, name, tuple(value))
+
+    def __repr__(self) -> str:
+        chosen = {each.name: getattr(self, each.name) for each in fields(self)}
+        shown = [f"{k}={brief(repr(v))}" for k, v in chosen.items() if v is not None and v is not False]
+        return f"Scoring({', '.join(shown)})"
 
     @property
     def chosen(self) -> bool:

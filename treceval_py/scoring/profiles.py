@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from treceval_py.data.ids import shown
 from treceval_py.data.ranking import FLOAT32
-from treceval_py.errors import MeasureError
+from treceval_py.errors import MeasureError, brief
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.conventions import Conventions
 
@@ -83,6 +83,9 @@ class Profile(NamedTuple):
     def parse(self, names: str | Measure | Iterable[str | Measure]) -> list[Measure]:
         """Return the measures that names mean here; errors as of `parse_measures`."""
         return parse_measures(names, leaves_out=self.leaves_out, names_here=self.names)
+
+    def __repr__(self) -> str:
+        return f"<Profile {brief(self.name)}: {brief(self.title, 100)}>"
 
     def conventions_of(self, measure: Measure) -> Conventions:
         """Return the conventions for a measure."""

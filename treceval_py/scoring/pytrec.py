@@ -20,10 +20,10 @@ import numpy as np
 
 from treceval_py.data.ids import encode, quoted
 from treceval_py.data.qrels import Qrels
-from treceval_py.errors import DataError, DataTypeError, MeasureError, MeasureTypeError, RepeatedPairError
+from treceval_py.errors import DataError, DataTypeError, MeasureError, MeasureTypeError, RepeatedPairError, listed
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import judge
-from treceval_py.measures import FAMILIES, NICKNAMES, Family, Measure, in_print_order, parse_measures
+from treceval_py.measures import FAMILIES, NICKNAMES, Family, Measure, in_print_order
 from treceval_py.measures.registry import GEOMETRIC, MEAN, SUM, TEXT
 from treceval_py.scoring.profiles import PROFILES
 
@@ -104,6 +104,9 @@ class RelevanceEvaluator:
         defaults = {"level": int(relevance_level), "max_rel": self._qrels.max_rel, **_PROFILE.defaults}
         self._measures = [(_key(measure), measure.with_defaults(defaults)) for measure in asked]
         self._judged_only = bool(judged_docs_only_flag)
+
+    def __repr__(self) -> str:
+        return f"<RelevanceEvaluator of {len(self._qrels):,} queries: {listed(key for key, _ in self._measures)}>"
 
     def evaluate(self, scores: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
         """Score a run.

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
-from treceval_py.data.ids import encode, first_of, shortened
+from treceval_py.data.ids import encode
 from treceval_py.data.ranking import RankContradictions
-from treceval_py.errors import EvaluationError, OutputError
+from treceval_py.errors import EvaluationError, MeasureError, OutputError, brief, listed
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.signatures import Fingerprint, Signature, explicit, fingerprint_of_queries
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-__all__ = ["ByMeasure", "Results", "check_comparable"]
-
-MOST_SHOWN = 6
-"""Averages that are shown in one line."""
+__all__ = ["ByMeasure", "Results", "check_comparable", "place_of"]
 
 
 class ByMeasure(dict[str, float]):
@@ -59,7 +57,10 @@ class ByMeasure(dict[str, float]):
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return the value of a measure in any notation, or `default`."""
-        return self[name] if name in self else default
+        try:
+            return self[name]
+        except KeyError:
+            return default
 
     def _named(self, name: object) -> str | None:
         """Return the name under which a measure in another notation was asked for."""
@@ -71,6 +72,22 @@ class ByMeasure(dict[str, float]):
         key = (wanted.family.name, wanted.parameters)
         alike = (each.name for each in self._measures if (each.family.name, each.parameters) == key)
         return next((each for each in alike if super(ByMeasure, self).__contains__(each)), None)
+
+
+def place_of(names: Sequence[str], measure: str) -> int:
+    """Return where a measure, in any notation, stands among names.
+
+    Raises
+    ------
+    MeasureError
+        It is not there.
+    """
+    if measure in names:
+        return names.index(measure)
+    with suppress(MeasureError, StopIteration):
+        wanted = parse_measures(measure)
+        return next(place for place, name in enumerate(names) if parse_measures(name) == wanted)
+    raise MeasureError(f"measure {brief(repr(measure))} is not among these", f"There are {listed(names)}.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,15 +232,13 @@ class Results(Mapping[str, ByMeasure]):
         return len(self._places)
 
     def __repr__(self) -> str:
-        averages = list(self.mean.items())
-        shown = [f"{shortened(encode(name))}={value:.4f}" for name, value in averages[:MOST_SHOWN]]
-        parts = [f"{len(self)} {'query' if len(self) == 1 else 'queries'}", *shown]
-        parts += [f"and {len(averages) - MOST_SHOWN} more"] if len(averages) > MOST_SHOWN else []
-        lacking = ""
+        averages = [f"{brief(name)}={value:.4f}" for name, value in self.mean.items()]
+        count = f"{len(self)} {'query' if len(self) == 1 else 'queries'}"
+        shown = ", ".join(filter(None, [count, listed(averages, width=60)]))
         if self.missing:
             counts = "counted" if self.complete else "left out"
-            lacking = f"; {len(self.missing)} judged missing ({first_of(self.missing)}), {counts}"
-        return f"<Results of {shortened(encode(self.run_name))!r}: {', '.join(parts)}{lacking}>"
+            shown += f"; {len(self.missing)} judged missing ({listed(self.missing, 3)}), {counts}"
+        return f"<Results of {brief(self.run_name)!r}: {shown}>"
 
     def _repr_html_(self) -> str:
         from treceval_py.rendering import text_of
@@ -287,7 +302,9 @@ class Results(Mapping[str, ByMeasure]):
         from treceval_py.rendering.envelope import plain
 
         qids, columns = self._columns()
-        frame: pl.DataFrame = pl.DataFrame({"query": plain(qids)} | {name: plain(list(c)) for name, c in columns.items()})
+        frame: pl.DataFrame = pl.DataFrame(
+            {"query": plain(qids)} | {name: plain(list(c)) for name, c in columns.items()}
+        )
         return frame
 
     def _columns(self) -> tuple[list[str], dict[str, Sequence[Any]]]:

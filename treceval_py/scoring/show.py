@@ -84,7 +84,7 @@ def results_text(
     return render(_document([_table(runs, options)], runs, options, notes), format, style)
 
 
-def document_of(results: Results, style: Style) -> Document:
+def document_of(results: Results, _: Style) -> Document:
     """Return results as a document: people see averages and what is to be known of them, programs also each query."""
     table = _table([results], Options())._replace(notes=tuple(about(results, "complete=True")))
     return _document([table], [results], Options(per_query=True), about(results))

@@ -22,7 +22,7 @@ from treceval_py.data.groups import JudgmentGroups
 from treceval_py.data.ids import encode, shown
 from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
-from treceval_py.errors import MeasureError
+from treceval_py.errors import MeasureError, brief
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.conventions import CONVENTIONS, Conventions
 from treceval_py.scoring.profiles import PROFILES, profile_named
@@ -104,6 +104,9 @@ class Signature(NamedTuple):
 
     def __str__(self) -> str:
         return self.short
+
+    def __repr__(self) -> str:
+        return f"<Signature {brief(self.short, 200)}>"
 
     @classmethod
     def parse(cls, text: str) -> Signature:
@@ -205,9 +208,7 @@ def concise(measure: Measure) -> Measure:
 
 def explicit(measure: Measure) -> Measure:
     """Return a measure with those of its parameters spelled out that have their function's default."""
-    given = {
-        name: explicit(value) if isinstance(value, Measure) else value for name, value in measure.parameters
-    }
+    given = {name: explicit(value) if isinstance(value, Measure) else value for name, value in measure.parameters}
     defaults = inspect.signature(measure.family.function).parameters
     for parameter in measure.family.parameters:
         default = defaults[parameter.name].default

@@ -1,4 +1,4 @@
-"""The plots of a report, as Vega-Lite specifications: the page draws the same ones that are written as images.
+"""Plots as Vega-Lite specifications: reports, images and notebooks draw the same ones.
 
 A specification holds no colour. Marks have a style, and scales take the ranges of a `Theme`, so that one
 specification serves light and dark pages. What depends on the two runs that are compared stands in it as
@@ -13,16 +13,21 @@ Transactions on Visualization and Computer Graphics 23(1), 2017. https://vega.gi
 from __future__ import annotations
 
 import json
+import os
 import re
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from html import escape
 from typing import Any, NamedTuple
 
-from treceval_py.errors import EvaluationError, MeasureError, OutputError
+from treceval_py.errors import EvaluationError, MeasureError, OutputError, brief
 
 __all__ = [
     "INSTALL",
     "PLOTS",
     "THEMES",
+    "Plot",
     "Theme",
     "config_of",
     "filled",
@@ -258,7 +263,8 @@ def means_plot(payload: Payload, place: int) -> Spec:
         }
     ]
     # A scale over intervals of which none is known would be without end, and Vega says so on the console.
-    if any(row["low"] is not None for row in rows):
+    between = any(row["low"] is not None for row in rows)
+    if between:
         encoding = {"x": _number("low", None), "x2": {"field": "high"}, "tooltip": told}
         layer.append({"mark": {"type": "rule", "style": "interval"}, "encoding": encoding})
     if baseline is not None and rows[baseline]["mean"] is not None:
@@ -266,7 +272,7 @@ def means_plot(payload: Payload, place: int) -> Spec:
         layer.append({"transform": [{"filter": "datum.base"}], **line})
     label = {"type": "text", "style": "number", "align": "left", "dx": 8, "aria": False}
     layer.append({"mark": label, "encoding": {"x": {"value": "width"}, "text": {"field": "label"}}})
-    description = f"Mean {measure['name']} of {len(rows)} runs, with confidence intervals"
+    description = f"Mean {measure['name']} of {len(rows)} runs" + (", with confidence intervals" if between else "")
     encoding = {"y": place_of_name}
     return _plot(description, 24 * len(rows), rows, title=measure["name"], encoding=encoding, layer=layer)
 
@@ -517,16 +523,29 @@ def image(
             "overlap needs runs with queries in common",
             "Choose another plot, or give run files instead of saved results.",
         )
+    return _drawn(_sized(made[plot], len(payload["runs"])), format, "light", scale)
+
+
+def _drawn(spec: Spec, format: str, theme: str, scale: float = 2) -> bytes:
+    """Return a specification with a width of its own as a file.
+
+    Raises
+    ------
+    OutputError
+        The package that draws is not installed.
+    """
     try:
         import vl_convert  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:
         raise OutputError("plots need the package vl-convert-python, which is not installed", INSTALL) from None
-    spec = json.dumps(_sized(made[plot], len(payload["runs"])))
-    config = config_of(THEMES["light"])
-    if format == "svg":
-        drawn: str = vl_convert.vegalite_to_svg(spec, config=config)
-        return drawn.encode()
-    return bytes(vl_convert.vegalite_to_png(spec, config=config, scale=scale))
+    text, config = json.dumps(spec), config_of(THEMES[theme])
+    if format == "png":
+        return bytes(vl_convert.vegalite_to_png(text, config=config, scale=scale))
+    if format == "html":
+        page: str = vl_convert.vegalite_to_html(text, config=config, bundle=True)
+        return page.encode()
+    drawn: str = vl_convert.vegalite_to_svg(text, config=config)
+    return drawn.encode()
 
 
 def _sized(spec: Spec, runs: int) -> Spec:
@@ -536,3 +555,96 @@ def _sized(spec: Spec, runs: int) -> Spec:
     size = {key: value for key, value in spec.items() if key != "autosize"}
     # A heat map has a column for each run.
     return {**size, "width": max(WIDTH, 36 * runs), "padding": 16, "config": {"legend": {"columns": 4}}}
+
+
+FILES = ("svg", "png", "html", "json")
+"""What a plot can be saved as."""
+
+MIME = "application/vnd.vegalite.v6+json"
+
+# Notebooks have themes of their own; elsewhere that of the reader's system decides.
+_LIGHT = '[data-jp-theme-light="true"], .vscode-light'
+_DARK = '[data-jp-theme-light="false"], .vscode-dark, .vscode-high-contrast, [theme="dark"]'
+STYLE = f"""
+.treceval-plot img {{ max-width: 100%; }}
+.treceval-plot .tp-dark {{ display: none; }}
+@media (prefers-color-scheme: dark) {{
+  .treceval-plot .tp-light {{ display: none; }} .treceval-plot .tp-dark {{ display: inline; }}
+}}
+:is({_LIGHT}) .treceval-plot .tp-light, :is({_DARK}) .treceval-plot .tp-dark {{ display: inline; }}
+:is({_LIGHT}) .treceval-plot .tp-dark, :is({_DARK}) .treceval-plot .tp-light {{ display: none; }}
+"""
+
+
+class Plot:
+    """A plot: a notebook shows it in its light or dark theme, and `save` writes it to a file.
+
+    Attributes
+    ----------
+    spec : dict
+        Its Vega-Lite specification, which holds the numbers and no colours.
+    """
+
+    def __init__(self, spec: Spec, rows: int) -> None:
+        self.spec = _sized(spec, rows)
+
+    def __repr__(self) -> str:
+        return f"<Plot: {brief(str(self.spec['description']), 200)}>"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:  # noqa: ARG002
+        # All of it: whoever shows it takes what it can, and HTML has both themes.
+        bundle: dict[str, Any] = {"text/plain": repr(self), MIME: self._coloured("light")}
+        with suppress(OutputError):  # without the package that draws
+            bundle["text/html"] = self._repr_html_()
+        return bundle
+
+    def _repr_html_(self) -> str:
+        words = escape(str(self.spec["description"]))
+        images = [
+            f'<img class="tp-{theme}" alt="{words}" src="data:image/svg+xml;base64,{b64encode(drawn).decode()}">'
+            for theme, drawn in ((theme, _drawn(self.spec, "svg", theme)) for theme in THEMES)
+        ]
+        return f'<div class="treceval-plot"><style>{STYLE}</style>{"".join(images)}</div>'
+
+    def save(self, path: str | os.PathLike[str], *, theme: str = "light", scale: float = 2) -> None:
+        """Write the plot to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            The file; its ending says what it is: ``.svg``, ``.png``, ``.html`` (a page that works offline) or
+            ``.json`` (the specification).
+        theme : {"light", "dark"}
+            Its colours.
+        scale : float
+            Pixels of a PNG for each unit of the plot.
+
+        Raises
+        ------
+        MeasureError
+            The ending or the theme is unknown.
+        OutputError
+            The file cannot be written, or the package that draws is not installed.
+        """
+        ending = os.path.splitext(os.fspath(path))[1].lower().removeprefix(".")
+        if ending not in FILES:
+            raise MeasureError(f"a plot cannot be saved as '{brief(os.fspath(path))}'", f"End it in {_either(FILES)}.")
+        if theme not in THEMES:
+            raise MeasureError(f"unknown theme {brief(repr(theme))}", f"Choose {_either(tuple(THEMES))}.")
+        raw = (
+            json.dumps(self._coloured(theme)).encode() if ending == "json" else _drawn(self.spec, ending, theme, scale)
+        )
+        from treceval_py.io.target import written_whole
+
+        with written_whole(path) as stream:
+            stream.write(raw)
+
+    def _coloured(self, theme: str) -> Spec:
+        """Return the specification with the colours of a theme."""
+        config = config_of(THEMES[theme])
+        own = self.spec.get("config", {})
+        return {**self.spec, "config": config | {key: {**config.get(key, {}), **part} for key, part in own.items()}}
+
+
+def _either(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"

@@ -1,0 +1,266 @@
+"""Why numbers differ, as text for a terminal and as tables: claims, values by profile, walks, and arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from treceval_py.errors import listed, visible
+from treceval_py.explaining.explanation import Explained, Explanation, Match, Row, Walk
+from treceval_py.explaining.terms import Arithmetic
+from treceval_py.explaining.variants import CHANGE, MISTAKE, OPTION, PAIR
+from treceval_py.explaining.walking import Step
+from treceval_py.measures import Measure
+from treceval_py.rendering.envelope import Made
+from treceval_py.rendering.plots import Plot, means_plot
+from treceval_py.rendering.tables import Column, Document, Style, Table
+from treceval_py.scoring.profiles import PROFILES
+from treceval_py.scoring.results import place_of
+
+__all__ = ["arithmetic_text", "by_value", "document_of", "explanation_text", "plot_of"]
+
+
+def explanation_text(found: Explanation) -> str:
+    """Return an explanation as text: each measure's claim, its values by profile, and walks."""
+    return "\n".join([f"{_head(found)}\n", *(_about(each, found.profile) for each in found.measures)])
+
+
+def _head(found: Explanation) -> str:
+    judged, retrieved, both = found.queries
+    return (
+        f"{visible(found.run_name)} against {visible(found.judgments_name)}: {judged} judged "
+        f"{'query' if judged == 1 else 'queries'}, "
+        f"{retrieved} in the run, {both} in both"
+    )
+
+
+def _about(each: Explained, profile: str) -> str:
+    lines = [each.measure.name, "=" * len(each.measure.name), ""]
+    if each.claim is not None:
+        lines += [*_about_claim(each), ""]
+    lines += [*_values(each.rows), ""]
+    for walk in each.walks:
+        lines += [f"{_way(walk, profile)}:", *_walked(walk.steps), ""]
+    return "\n".join(lines)
+
+
+def _way(walk: Walk, profile: str) -> str:
+    return f"From {profile} to {walk.to}" if walk.to in PROFILES else f"From {profile}, step by step"
+
+
+def _about_claim(each: Explained) -> list[str]:
+    claim = each.claim
+    if claim is None:
+        return []
+    if not each.matches:
+        lines = [f"{claim.text} is given by none of the {each.tried} ways that were tried. Nearest:"]
+        return lines + [f"  {match.outcome.mean:.6f}  {match.variant.name}" for match in each.nearest]
+    best = each.matches[0].variant.cost
+    lines = [f"{claim.text} is given by"]
+    lines += [f"  {_matched(match)}" for match in each.matches if match.variant.cost <= max(best, OPTION)]
+    more = [match for match in each.matches if match.variant.cost > max(best, OPTION)]
+    if more:
+        lines += ["and also by", *(f"  {_matched(match)}" for match in more)]
+    return lines + ([_by_chance(each)] if best == PAIR else [])
+
+
+def _by_chance(each: Explained) -> str:
+    return f"{each.tried} ways were tried: a number with so few digits may be met by chance."
+
+
+def _matched(match: Match) -> str:
+    return f"{_way_of(match)}: {match.outcome.mean:.6f} over {_queries(match.outcome.queries)}"
+
+
+def _way_of(match: Match) -> str:
+    how = "" if match.how == "exactly" else f" ({match.how})"
+    kind = {CHANGE: "one change: ", MISTAKE: "a mistake: ", PAIR: "two changes: "}.get(match.variant.cost, "")
+    return f"{kind}{match.variant.name}{how}"
+
+
+def _queries(count: int) -> str:
+    return "1 query" if count == 1 else f"{count} queries"
+
+
+class Given(NamedTuple):
+    """A number, as it is printed, over how many queries, and the profiles that give it."""
+
+    value: str
+    queries: int
+    names: list[str]
+
+    @property
+    def mean(self) -> float:
+        """The number."""
+        return float(self.value)
+
+
+def by_value(rows: Sequence[Row]) -> list[Given]:
+    """Return each distinct number with the profiles that give it, the highest first."""
+    groups: dict[tuple[str, int], list[str]] = {}
+    for variant, outcome in rows:
+        if outcome is not None:
+            key = (f"{outcome.mean:.4f}", outcome.queries)
+            groups.setdefault(key, []).append(variant.name.replace(" with all judged queries (-c)", " -c"))
+    found = []
+    for (value, queries), names in sorted(groups.items(), key=lambda item: float(item[0][0]), reverse=True):
+        # Where no judged query is missing, -c changes nothing and need not be said.
+        said = [name for name in names if name.removesuffix(" -c") == name or name.removesuffix(" -c") not in names]
+        found.append(Given(value, queries, said))
+    return found
+
+
+def _values(rows: Sequence[Row]) -> list[str]:
+    """Return a line for each distinct number."""
+    lines = [f"  {each.value:7} {each.queries:7}  {', '.join(each.names)}" for each in by_value(rows)]
+    return ["  value   queries  given by", *lines]
+
+
+def _walked(steps: list[Step]) -> list[str]:
+    if len(steps) == 1:
+        return [f"  {steps[0].mean:.4f}  nothing differs"]
+    lines = []
+    without: list[str] = []
+    for step in steps:
+        if not step.what:
+            lines.append(f"  {step.mean:.4f}           {_queries(step.queries)}")
+            continue
+        if not step.touched:
+            without.append(step.what)
+            continue
+        lines.append(f"  {step.mean:.4f}  {step.delta:+.4f}  {step.what}")
+        lines.append(f"{'':19}{_queries(step.queries)}; moves {_moved(step)}")
+    return [*lines, *(f"  no effect        {what}" for what in without)]
+
+
+def _moved(step: Step) -> str:
+    moved = ", ".join(f"{visible(move.qid)} {_shown(move.before)} → {_shown(move.after)}" for move in step.moves)
+    return moved + (f" and {step.touched - len(step.moves)} more" if step.touched > len(step.moves) else "")
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
+
+
+def arithmetic_text(found: Arithmetic) -> str:
+    """Return the arithmetic of a query as text, a line for each document."""
+    lines = [
+        _equation(found),
+        "",
+        f"  {found.formula}",
+        "",
+    ]
+    ids = [visible(term.docid) for term in found.terms]
+    scores = [repr(term.score) for term in found.terms]
+    width, wide = max([5, *map(len, ids)]), max([5, *map(len, scores)])
+    sums = "     adds       sum" if found.apart else ""
+    lines.append(f"  rank  {'docid':{width}}  {'score':>{wide}}  judged{sums}")
+    for term, docid, score in zip(found.terms, ids, scores, strict=True):
+        calculation = f"  {term.value:.6f}  {term.total:.6f}  {term.how}" if found.apart else ""
+        lines.append(f"  {term.rank:4}  {docid:{width}}  {score:>{wide}}  {_label(term.label):>6}{calculation}")
+    if not found.terms:
+        lines.append(f"  {_nothing(found)}")
+    return "\n".join([*lines, "", f"  {_closing(found)}", ""])
+
+
+def _equation(found: Arithmetic) -> str:
+    return f"{found.measure.notation} of query {visible(found.qid)} = {found.value:.6f}"
+
+
+def _nothing(found: Arithmetic) -> str:
+    return "no document adds anything" if found.apart else "no judged document was retrieved"
+
+
+def _closing(found: Arithmetic) -> str:
+    if found.apart:
+        return f"{found.closing} = {found.value:.6f}"
+    return "The value of this measure is not taken apart; 'treceval measures' has a worked example."
+
+
+def _label(label: int | None) -> str:
+    return "–" if label is None else str(label)
+
+
+def plot_of(found: Explanation, measure: str | Measure | None) -> Plot:
+    """Return the bars of a measure's values by profile; parameters and errors as of `Explanation.plot`."""
+    names = [each.measure.name for each in found.measures]
+    each = found.measures[0 if measure is None else place_of(names, str(measure))]
+    given = by_value(each.rows)
+    runs = [{"name": listed(row.names, 1)} for row in given]
+    nothing = [None] * len(given)
+    shown = {"name": each.measure.name, "means": [row.mean for row in given], "low": nothing, "high": nothing}
+    spec = means_plot({"measures": [shown], "runs": runs, "baseline": None}, 0)
+    return Plot(spec | {"description": f"{each.measure.name} by profile"}, len(given))
+
+
+# Tables -------------------------------------------------------------------------------------------
+
+
+def document_of(found: Explanation | Arithmetic, _: Style) -> Document:
+    """Return an explanation, or the arithmetic of a query, as tables for people."""
+    if isinstance(found, Arithmetic):
+        tables = [_terms(found)]
+    else:
+        tables = [
+            table for each in found.measures for table in (*_claim(each), _profiles(each), *_walks(each, found.profile))
+        ]
+        tables[0] = tables[0]._replace(notes=(_head(found), *tables[0].notes))
+    return Document("explanation", tables, lambda _: Made())
+
+
+def _claim(each: Explained) -> Iterator[Table]:
+    """Lay out the ways that give a claimed number, or come nearest to it."""
+    if each.claim is None:
+        return
+    by = "given by" if each.matches else f"given by none of the {each.tried} ways that were tried; nearest"
+    found = each.matches or [match._replace(how="exactly") for match in each.nearest]
+    columns = (
+        Column("value", [match.outcome.mean for match in found], digits=6),
+        Column("queries", [match.outcome.queries for match in found]),
+        Column("way", [_way_of(match) for match in found], text=True),
+    )
+    notes = (_by_chance(each),) if each.matches and each.matches[0].variant.cost == PAIR else ()
+    yield Table(columns, "ways", heading=f"{each.measure.name} = {each.claim.text} is {by}", notes=notes)
+
+
+def _profiles(each: Explained) -> Table:
+    """Lay out the values by profile."""
+    given = by_value(each.rows)
+    columns = (
+        Column("value", [row.mean for row in given]),
+        Column("queries", [row.queries for row in given]),
+        Column("given by", [", ".join(row.names) for row in given], text=True),
+    )
+    return Table(columns, "values", heading=f"{each.measure.name} by profile")
+
+
+def _walks(each: Explained, profile: str) -> Iterator[Table]:
+    for walk in each.walks:
+        steps = [step for step in walk.steps if step.touched or not step.what]
+        columns = (
+            Column("value", [step.mean for step in steps]),
+            Column("change", [step.delta if step.what else None for step in steps], signed=True),
+            Column("step", [step.what for step in steps], text=True),
+            Column("queries", [step.queries for step in steps]),
+            Column("moves", [_moved(step) if step.what else "" for step in steps], text=True),
+        )
+        without = [step.what for step in walk.steps if step.what and not step.touched]
+        notes = ["Nothing differs."] if len(walk.steps) == 1 else [f"No effect: {', '.join(without)}."] * bool(without)
+        heading = f"{each.measure.name}: {_way(walk, profile)}"
+        yield Table(columns, "steps", heading=heading, notes=tuple(notes))
+
+
+def _terms(found: Arithmetic) -> Table:
+    """Lay out the documents that a query's value comes from."""
+    terms = found.terms
+    columns = (
+        Column("rank", [term.rank for term in terms]),
+        Column("docid", [term.docid for term in terms], text=True, head=True),
+        Column("score", [repr(term.score) for term in terms]),
+        Column("judged", [_label(term.label) for term in terms]),
+        Column("adds", [term.value for term in terms], digits=6, people=found.apart),
+        Column("sum", [term.total for term in terms], digits=6, people=found.apart),
+        Column("calculation", [term.how for term in terms], text=True, people=found.apart),
+    )
+    notes = (found.formula, *([] if terms else [f"{_nothing(found).capitalize()}."]), _closing(found))
+    return Table(columns, "terms", heading=_equation(found), notes=notes)
