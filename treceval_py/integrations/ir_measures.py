@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import ir_measures
@@ -170,7 +171,8 @@ def _here(measure: TheirMeasure) -> Measure | None:
         found = parse_measures(str(measure))
     except MeasureError:
         return None
-    return found[0] if len(found) == 1 else None
+    # Its name means what ir_measures says: no note tells what the name means elsewhere.
+    return replace(found[0], note="") if len(found) == 1 else None
 
 
 def _of_subtopics(measure: Measure) -> bool:

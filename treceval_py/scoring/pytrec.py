@@ -95,6 +95,10 @@ class RelevanceEvaluator:
             if not takes_qrels(measure.family):
                 what = f"unsupported measure {measure}: it is not computed from relevance judgments"
                 raise MeasureError(what, "Use te.evaluate with the judgments that it needs.")
+            if ("judged_only", True) in measure.parameters:
+                raise MeasureError(
+                    f"unsupported measure {measure}", "Give judged_docs_only_flag=True, or use te.evaluate."
+                )
         if not isinstance(relevance_level, (int, np.integer)) or relevance_level < 1:
             what = f"relevance_level must be a whole number from 1 on, not {relevance_level!r}"
             raise MeasureTypeError(what, "For level 0 use te.evaluate(…, level=0).")
