@@ -60,9 +60,6 @@ class Profile(NamedTuple):
         be computed under the profile too, but are not said to be the program's.
     remarks : tuple of str
         Remarks, such as bugs of the program that are not reproduced.
-    names : mapping of str to str
-        What names of measures mean here that mean something else elsewhere, in small letters and without a cutoff:
-        ``{"accuracy": "Success"}``.
     """
 
     name: str
@@ -78,7 +75,6 @@ class Profile(NamedTuple):
     leaves_out: frozenset[str] = frozenset()
     computes: frozenset[str] = frozenset()
     remarks: tuple[str, ...] = ()
-    names: Mapping[str, str] = _NONE
 
     def parse(self, names: str | Measure | Iterable[str | Measure]) -> list[Measure]:
         """Return the measures that names mean here; errors as of `parse_measures`."""
