@@ -24,8 +24,9 @@ from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.preferences import JudgedPreferences
 from treceval_py.measures import FAMILIES, NICKNAMES, Family, by_section, parse_measures
 from treceval_py.measures.documentation import described, sections
-from treceval_py.measures.parameters import PARAMETERS, Parameter
-from treceval_py.measures.registry import LEAST_GEOMETRIC
+from treceval_py.measures.parameters import JUDGED_ONLY, PARAMETERS, Parameter
+from treceval_py.measures.registry import LEAST_GEOMETRIC, NOT_COMPUTED
+from treceval_py.measures.spelling import MARKS, spellings_of
 from treceval_py.scoring.conventions import CONVENTIONS, Convention
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile
 
@@ -108,13 +109,14 @@ def measures() -> str:
     for title, families in by_section().items():
         names = ", ".join(link(family.name) for family in families)
         lines.append(f"* **{link(title)}**: {names}")
-    lines += [f"* **{link(title)}**" for title in ("Sets of measures", "Parameters")]
+    lines += [f"* **{link(title)}**" for title in ("Sets of measures", "Parameters", "Other programs' names")]
     for title, families in by_section().items():
         module = inspect.getmodule(families[0].function)
         lines += ["", f"## {title}", "", paragraphs(inspect.getdoc(module) or "")]
         for family in families:
             lines += ["", *_family(family)]
     lines += ["", "## Sets of measures", "", *_sets(), "", "## Parameters", "", *_parameters()]
+    lines += ["", "## Other programs' names", "", *_spellings()]
     return "\n".join(lines) + "\n"
 
 
@@ -126,6 +128,8 @@ def _family(family: Family) -> list[str]:
         rows = [_parameter(family, parameter, says[parameter.name]) for parameter in family.parameters]
         lines += [*table(["parameter", "range", "default", "what it is"], rows), ""]
     lines.append(f"* **Value:** {prose(value_of(family))}")
+    if written := _written(family):
+        lines.append(f"* **[Also written](#other-programs-names):** {written}.")
     lines.append(f"* **Over queries:** {_averaged(family)}")
     if family.cutoffs:
         lines.append(f"* **Named alone:** {', '.join(code(each.name) for each in family.measures())}.")
@@ -142,6 +146,12 @@ def value_of(family: Family) -> str:
 def _names(family: Family) -> str:
     notation = [each + _only_with(family, each) + _at(family) for each in family.notation]
     return " · ".join(map(code, [family.name, *_with_dot(family), *notation]))
+
+
+def _written(family: Family) -> str:
+    """Return how other programs write a family, with the parameters that come with a spelling."""
+    found = spellings_of(family).items()
+    return ", ".join(code(name) + (f" (with {code(given)})" if given else "") for name, given in found)
 
 
 def _at(family: Family) -> str:
@@ -171,12 +181,12 @@ def _with_dot(family: Family) -> list[str]:
     usual = inspect.signature(family.function).parameters
     pairs = [f"{each.key}={each.show(usual[each.name].default)}" for each in family.parameters]
     shown = []
-    for sample in ("1=3,2=9", *pairs, "1", "1,2,3,4"):
+    for sample in ("1=3,2=9", *pairs, "1", "1,2,3,4", "ndcg_cut_10_max"):
         try:
-            ((name, _),) = family.tail(sample).items()
+            name, *more = family.tail(sample)
         except MeasureError:
             continue
-        shown.append(f"{family.name}.{sample if '=' in sample else f'<{PARAMETERS[name].key}>'}")
+        shown.append(f"{family.name}.{sample if '=' in sample or more else f'<{PARAMETERS[name].key}>'}")
     if not shown:
         raise AssertionError(f"{family.name} reads its parameters in a way that is not described here")
     return list(dict.fromkeys(shown))
@@ -237,7 +247,34 @@ def _parameters() -> list[str]:
         if used[name]
     ]
     lines = ["What a measure's parameters are called in notation, and as keywords of its Python function.", ""]
-    return lines + table(["in notation", "in Python", "range", "measures"], rows)
+    lines += table(["in notation", "in Python", "range", "measures"], rows)
+    return [
+        *lines,
+        "",
+        f"Every measure of judged documents also takes {code(f'{JUDGED_ONLY.key}=True')}: {_small(JUDGED_ONLY)}",
+    ]
+
+
+def _small(parameter: Parameter) -> str:
+    return prose(parameter.meaning[0].lower() + parameter.meaning[1:])
+
+
+def _spellings() -> list[str]:
+    lines = [
+        "Measures are also known by the names that other programs have for them: those above under *Also written*, in",
+        "small or capital letters, with or without `_` and `-`, and with the cutoff written as `@10`, `_at_10`, `_10`,",
+        "or as an argument (`top_k=10`); `@[5,10]` are two cutoffs. `-l2` at the end, as in ranx, is the lowest relevant",
+        "judgment. `treceval measures NAME` takes them too. A name that means two things is noted, unless the profile",
+        "decides.",
+        "",
+        "Some names mean something else if they are written as only one program writes them:",
+        "",
+        *table(["above", "what is written"], [[code(mark), prose(says)] for mark, says in MARKS.items()]),
+        "",
+        "These measures of other programs cannot be computed here:",
+        "",
+    ]
+    return lines + table(["name", "why"], [[code(name), prose(why)] for name, why in NOT_COMPUTED.items()])
 
 
 def _some(names: Sequence[str]) -> str:
@@ -340,6 +377,9 @@ def _profile(profile: Profile) -> list[str]:
     if profile.meanings:
         meant = [_meaning(*pair) for pair in profile.meanings.items()]
         lines += ["", "What names mean here when they stand without parameters:", "", *meant]
+    if profile.names:
+        meant = [f"{code(name)} is {code(notation)}" for name, notation in profile.names.items()]
+        lines += ["", f"Names that mean something else elsewhere: {', '.join(meant)}."]
     if profile.defaults:
         given = [
             f"{code(f'{PARAMETERS[name].key}={PARAMETERS[name].show(value)}')} for {_takers(name)}"

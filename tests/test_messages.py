@@ -670,12 +670,12 @@ USAGE: dict[str, str] = {
     "-m bad.5 qrels run": f"unknown measure 'bad.5'. {LISTS}",
     "-m .5 qrels run": f"unknown measure '.5'. {LISTS}",
     "-m = qrels run": f"unknown measure '='. {LISTS}",
-    "-m=map qrels run": f"unknown measure '=map'. Did you mean map or GMAP or AP? {LISTS}",
-    "-m Map qrels run": f"unknown measure 'Map'. Did you mean map or GMAP or AP? {LISTS}",
-    "-m recip_ran qrels run": f"unknown measure 'recip_ran'. Did you mean recip_rank or recip_rank_cut? {LISTS}",
-    "-m ncdg@10 qrels run": f"unknown measure 'ncdg@10'. Did you mean ndcg or Rndcg or α_nDCG? {LISTS}",
+    "-m=map qrels run": f"unknown measure '=map'. {LISTS}",
+    "-m Map qrels run": f"unknown measure 'Map'. Did you mean map? {LISTS}",
+    "-m recip_ran qrels run": f"unknown measure 'recip_ran'. Did you mean recip_rank? {LISTS}",
+    "-m ncdg@10 qrels run": f"unknown measure 'ncdg@10'. Did you mean ndcg@10? {LISTS}",
     "-m map. qrels run": "measure 'map.': no parameters after the dot. Leave out the dot.",
-    "-m map.5 qrels run": "measure 'map.5': map takes no parameters. Leave out the dot and what follows.",
+    "-m map.5 qrels run": "measure 'map.5': map takes no parameters. See 'treceval measures map'.",
     "-m official.5 qrels run": (
         "measure 'official.5': a nickname takes no parameters. Add the measure itself: official and P.5, for example."
     ),
@@ -703,9 +703,9 @@ USAGE: dict[str, str] = {
     "-m ndcg.1=x qrels run": f"measure 'ndcg.1=x': 'x' is not a number. {PARAMETERS}",
     "-m AP(rel=x) qrels run": f"measure 'AP(rel=x)': 'x' is not a whole number. {PARAMETERS}",
     "-m AP(rel=-1) qrels run": f"measure 'AP(rel=-1)': rel must be 0 or more, not -1. {PARAMETERS}",
-    "-m AP(foo=1) qrels run": "measure 'AP(foo=1)': map has no parameter 'foo'. It has rel, norm, ties.",
+    "-m AP(foo=1) qrels run": "measure 'AP(foo=1)': map has no parameter 'foo'. It has rel, norm, ties, judged_only.",
     "-m P(rel=2) qrels run": "measure 'P(rel=2)': P needs a cutoff. Write P@10, for example.",
-    "-m Rprec@5 qrels run": "measure 'Rprec@5': Rprec takes no cutoff. Leave out the @ and what follows.",
+    "-m Rprec@5 qrels run": "measure 'Rprec@5': Rprec takes no cutoff. See 'treceval measures Rprec'.",
     "measures foo": f"unknown measure 'foo'. {LISTS}",
 }
 

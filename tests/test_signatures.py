@@ -72,7 +72,7 @@ CHOICES: dict[str, list[Any]] = {
     "p": [0.0, 0.5, 0.8, 0.123456789],
     "gains": [{1: 3.0, 2: 9.0}, {0: 1.0}, {1: 1 / 3, 2: 0.1 + 0.2}],
     "gain": ["linear", "exp", "binary"],
-    "discount": ["log2", "jk", "jk"],
+    "discount": ["log2", "jk", "position"],
     "base": [1.1, 2.0, 10.0],
     "ideal": ["judged", "retrieved"],
     "ties": ["ordered", "average"],
@@ -87,6 +87,15 @@ CHOICES: dict[str, list[Any]] = {
     "target": [0.5, 1.0, 2.5],
     "deepest": [10, 1000],
     "normalised": ["yes", "no"],
+    "divisor": ["cutoff", "retrieved"],
+    "credit": ["half", "wrong"],
+    "max_fpr": [1.0, 0.3],
+    "negative": ["unjudged", "nonrelevant"],
+    "stop": ["grade", "label"],
+    "scale": ["max_rel", "none"],
+    "decay": [0.85, 0.5],
+    "of": te.parse_measures(["nDCG(gain=exp,ideal=retrieved)@5", "AP(rel=2)", "ERR@3", "gRBP(p=0.5)"]),
+    "by": ["max", "std", "diff1"],
 }
 
 
@@ -493,7 +502,7 @@ NOT_CLEAR = [
     (f"{AP}|depth:-1", "depth:-1 is not a convention. Choose all, or a whole number."),
     (f"{AP}|width:16", "width:16 is not a convention. Choose one of 64, 32."),
     (AP.replace("-10", "-8"), "unknown profile 'trec_eval-8'. Did you mean trec_eval-9?"),
-    (AP.replace("AP", "APP"), "unknown measure 'APP(rel=1)'. Did you mean AP or map or gap? 'treceval measures' lists them all."),
+    (AP.replace("AP", "APP"), "unknown measure 'APP(rel=1)'. Did you mean AP(rel=1)? 'treceval measures' lists them all."),
     (AP.replace("AP(rel=1)", "P"), f"'{AP.replace('AP(rel=1)', 'P')}' is not a signature: 'P' is not one measure."),
     (AP.replace("#:2", "#:two"), f"'{AP.replace('#:2', '#:two')}' is not a signature: 'two' is not a number of queries."),
     (AP.replace("rel=1", "rel=x"), "measure 'AP(rel=x)': 'x' is not a whole number. See 'treceval measures' for its parameters."),

@@ -73,17 +73,25 @@ def rbp_binary_at(codes: list[int], judged: list[int], *, p: float = 0.8, level:
 
 
 def rbp_graded(
-    codes: list[int], judged: list[int], *, p: float = 0.8, max_rel: int, scale: str = "max_rel"
+    codes: list[int], judged: list[int], *, p: float = 0.8, max_rel: int, min_rel: int = 0, scale: str = "max_rel"
 ) -> float:
     """Give each document its share of the scale, or its label."""
-    return rbp_of_gains([max(code, 0) / (1 if scale == "none" else max_rel) for code in codes], p)
+    top = 1 if scale == "none" else max_rel
+    return rbp_of_gains([code / top if code > min_rel else 0.0 for code in codes], p)
 
 
 def rbp_graded_at(
-    codes: list[int], judged: list[int], *, p: float = 0.8, max_rel: int, scale: str = "max_rel", cutoff: int
+    codes: list[int],
+    judged: list[int],
+    *,
+    p: float = 0.8,
+    max_rel: int,
+    min_rel: int = 0,
+    scale: str = "max_rel",
+    cutoff: int,
 ) -> float:
     """Keep the first k."""
-    return rbp_graded(codes[:cutoff], judged, p=p, max_rel=max_rel, scale=scale)
+    return rbp_graded(codes[:cutoff], judged, p=p, max_rel=max_rel, min_rel=min_rel, scale=scale)
 
 
 def rbp_residual(codes: list[int], judged: list[int], *, p: float = 0.8) -> float:

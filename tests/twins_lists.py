@@ -143,7 +143,7 @@ LISTS: dict[str, Callable[..., Any]] = {
     "dcg_cut": dcg_at,
     "average_gain": average_gain,
     "arp": arp,
-    "F1": f1,
+    "F1_cut": f1,
     "hits": hits,
     "hits_cut": hits_at,
     "set_success": success,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Sequence
 from importlib import import_module
-from typing import cast
+from typing import Any, cast
 
 import click
 
-from treceval_py.cli.printing import lost, say
-from treceval_py.errors import TrecevalError, visible
+from treceval_py.cli.printing import lost, note, say
+from treceval_py.errors import TrecevalError, TrecevalWarning, visible
 
 __all__ = ["COMMANDS", "DefaultGroup", "PrefixCommand", "run", "treceval"]
 
@@ -98,9 +99,25 @@ treceval = DefaultGroup("treceval", (DefaultGroup.default, *COMMANDS))
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return the exit status: 0 done, 1 bad data, 2 usage."""
+    said: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *others: Any) -> None:
+        """Write a warning of this package as a note, once."""
+        if not issubclass(category, TrecevalWarning):
+            usual(message, category, *others)
+        elif str(message) not in said:
+            said.add(str(message))
+            note(str(message))
+
+    usual = warnings.showwarning
     try:
         # Not click's own `main`, which prints a line of its own when the program is interrupted.
-        with treceval.make_context("treceval", list(arguments), obj=tuple(arguments)) as context:
+        with (
+            warnings.catch_warnings(),
+            treceval.make_context("treceval", list(arguments), obj=tuple(arguments)) as context,
+        ):
+            warnings.simplefilter("always", TrecevalWarning)
+            warnings.showwarning = show
             treceval.invoke(context)
     except click.exceptions.Exit as ended:
         return ended.exit_code

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from itertools import accumulate
 
 import click
 
 from treceval_py.cli.options import format_option, output_option
 from treceval_py.cli.printing import put_list
+from treceval_py.errors import MeasureError, UnknownMeasureError
 from treceval_py.measures import NICKNAMES, Family, by_section, parse_measures
 from treceval_py.measures.documentation import documentation
+from treceval_py.measures.spelling import spellings_of
 from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.tables import Column, Document, Table
 
@@ -75,10 +78,22 @@ def _written(family: Family) -> str:
 def _explained(name: str) -> str:
     if name in NICKNAMES:
         return f"{name}: {', '.join(NICKNAMES[name])}\n"
-    family = parse_measures(name)[0].family
+    family = _family_of(name)
     head = [family.name, *(f"{each}@k" if family.at else each for each in family.notation)]
     lines = [" = ".join(dict.fromkeys(head)), *_usage(family), "", documentation(family), ""]
     return "\n".join(lines)
+
+
+def _family_of(name: str) -> Family:
+    """Return the family of a name, which may lack its cutoff."""
+    try:
+        return parse_measures(name)[0].family
+    except UnknownMeasureError:
+        raise
+    except MeasureError:
+        with contextlib.suppress(MeasureError):
+            return parse_measures(f"{name}@1")[0].family
+        raise
 
 
 def _usage(family: Family) -> list[str]:
@@ -86,6 +101,10 @@ def _usage(family: Family) -> list[str]:
     named = [f"{each.key}= {each.range}" for each in family.parameters if each.key != "@"]
     if named:
         lines.append(f"parameters in parentheses: {'; '.join(named)}")
+    written = spellings_of(family)
+    if written:
+        shown = (name + (f" (with {given})" if given else "") for name, given in written.items())
+        lines.append(f"also written: {'; '.join(shown)}")
     if family.cutoffs:
         lines.append(f"cutoffs unless given: {', '.join(map(str, family.cutoffs))}")
     return lines

@@ -87,15 +87,16 @@ def normalized_area_under_abstention(run: JudgedRun, *, of: Measure | None = Non
 
     Examples
     --------
-    Of two queries the one with the higher score is answered worse. Down to r = 0.2 none is dropped, and from 0.3 on the
-    better one: A = 0.25 · 0.5 + 0.65 · 0, O = 0.25 · 0.5 + 0.65 · 1 but for the step between, F = 0.9 · 0.5.
+    Of two queries the one with the higher score is answered worse. None is dropped up to r = 0.2 and the better one from
+    0.3 on: A = 0.2 · 0.5 + 0.1 · 0.25 + 0.6 · 0, O = 0.2 · 0.5 + 0.1 · 0.75 + 0.6 · 1 and F = 0.9 · 0.5, so that nAUC =
+    -0.325 / 0.325.
 
     >>> from treceval_py import Qrels, judge, parse_measures
     >>> qrels, run = Qrels({"1": {"a": 1}, "2": {"a": 1}}), Run({"1": {"a": 0.5}, "2": {"b": 0.9}})
     >>> judged = judge(qrels, run, confidence=True)
     >>> normalized_area_under_abstention(judged, of=parse_measures("RR")[0], by="max")
     array([1., 0.])
-    >>> ABSTENTION.over(np.array([1.0, 0.0]), judged, {"by": "max"})
+    >>> round(ABSTENTION.over(np.array([1.0, 0.0]), judged, {"by": "max"}), 9)
     -1.0
     """
     return np.asarray((of or default_measure())(run), dtype=np.float64)

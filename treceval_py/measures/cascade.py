@@ -316,12 +316,20 @@ def rank_biased_precision_binary_at(run: JudgedRun, *, p: float = 0.8, level: in
     return rank_biased_precision_binary(cut_at(run, cutoff), p=p, level=level)
 
 
-def rank_biased_precision_graded(run: JudgedRun, *, p: float = 0.8, max_rel: int, scale: str = "max_rel") -> FloatArray:
+def rank_biased_precision_graded(
+    run: JudgedRun, *, p: float = 0.8, max_rel: int, min_rel: int = 0, scale: str = "max_rel"
+) -> FloatArray:
     """Rank-biased precision of graded judgments, as shares of the top of the scale.
 
     Formula
     -------
-    RBP = (1 - p) · sum over ranks i of (g_i / max_rel) · p^(i-1), or of g_i · p^(i-1) (``scale=none``).
+    RBP = (1 - p) · sum over ranks i of (g_i / max_rel) · p^(i-1), or of g_i · p^(i-1) (``scale=none``), over documents
+    judged above min_rel.
+
+    Parameters
+    ----------
+    min_rel : int
+        Judgments up to this one count as 0; those above it keep their g.
 
     Returns
     -------
@@ -345,7 +353,7 @@ def rank_biased_precision_graded(run: JudgedRun, *, p: float = 0.8, max_rel: int
     >>> rank_biased_precision_graded(ranked_labels("1 0 2"), p=0.5, max_rel=2, scale="none")
     array([0.75])
     """
-    query, rank, rel = run.hits.where(run.hits.rel > 0)
+    query, rank, rel = run.hits.where(run.hits.rel > min_rel)
     if scale == "none":
         return (1.0 - p) * run.sum(query, rel * powers(p, rank))
     check_scale(run, max_rel)
@@ -353,13 +361,19 @@ def rank_biased_precision_graded(run: JudgedRun, *, p: float = 0.8, max_rel: int
 
 
 def rank_biased_precision_graded_at(
-    run: JudgedRun, *, p: float = 0.8, max_rel: int, scale: str = "max_rel", cutoff: int
+    run: JudgedRun, *, p: float = 0.8, max_rel: int, min_rel: int = 0, scale: str = "max_rel", cutoff: int
 ) -> FloatArray:
     """Rank-biased precision of the graded judgments of the first k documents.
 
     Formula
     -------
-    RBP@k = (1 - p) · sum over ranks i ≤ k of (g_i / max_rel) · p^(i-1), or of g_i · p^(i-1) (``scale=none``).
+    RBP@k = (1 - p) · sum over ranks i ≤ k of (g_i / max_rel) · p^(i-1), or of g_i · p^(i-1) (``scale=none``), over
+    documents judged above min_rel.
+
+    Parameters
+    ----------
+    min_rel : int
+        Judgments up to this one count as 0; those above it keep their g.
 
     Returns
     -------
@@ -377,7 +391,7 @@ def rank_biased_precision_graded_at(
     >>> rank_biased_precision_graded_at(ranked_labels("1 0 2"), p=0.5, max_rel=2, cutoff=2)
     array([0.25])
     """
-    return rank_biased_precision_graded(cut_at(run, cutoff), p=p, max_rel=max_rel, scale=scale)
+    return rank_biased_precision_graded(cut_at(run, cutoff), p=p, max_rel=max_rel, min_rel=min_rel, scale=scale)
 
 
 def rank_biased_residual(run: JudgedRun, *, p: float = 0.8) -> FloatArray:

@@ -53,9 +53,9 @@ declare(precision.r_precision, "Rprec", notation=["Rprec", "RPrec"], promotes="r
 declare(incomplete.binary_preference, "bpref", notation=["Bpref", "BPref"], promotes="preference", sums="judged above", labels="unknown")
 declare(precision.reciprocal_rank, "recip_rank", notation=["RR", "MRR"], promotes="relevance", sums="first", labels="alike", written=["reciprocal_rank", "mean_reciprocal_rank"])
 declare(precision.interpolated_precision, "iprec_at_recall", notation=["IPrec"], at="recall", cutoffs=RECALLS, promotes="relevance", sums="unknown", labels="unknown")
-declare(precision.precision, "P", notation=["P", "Precision"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="share of cutoff", labels="alike", kin={"relative_P": "divided by min(k, R)"})
+declare(precision.precision, "P", notation=["P", "Precision"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="share of cutoff", labels="alike", kin={"relative_P": "divided by min(k, R)"}, written={"pre": "norm=retrieved", "precision_at:": "norm=retrieved", "retrieval_precision(adaptive_k=True)": "norm=retrieved", "metric/precision": "norm=retrieved"})
 declare(counts.relevance_string, "relstring", kind=TEXT, average=NO_AVERAGE, summary=False, tail=whole("length"))
-declare(precision.recall, "recall", notation=["R", "Recall"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="share of relevant", labels="above cutoff", kin={"recall_cap": "divided by min(k, R)"})
+declare(precision.recall, "recall", notation=["R", "Recall"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="share of relevant", labels="above cutoff", kin={"recall_cap": "divided by min(k, R)"}, written=["recall_at:"])
 declare(incomplete.inferred_average_precision, "infAP", notation=["infAP"], promotes="unknown", sums="unknown", labels="unknown")
 declare(incomplete.binary_preference, "gm_bpref", average=GEOMETRIC, per_query=False, promotes="preference", sums="judged above", labels="unknown")
 declare(precision.r_precision_multiple, "Rprec_mult", at="multiple", cutoffs=MULTIPLES, promotes="relevance", sums="each within", labels="unknown")
@@ -65,16 +65,16 @@ declare(gains.binary_g, "binG", promotes="relevance", sums="others above", label
 declare(gains.normalized_g, "G", tail=GAINS, promotes="unknown", sums="unknown", labels="unknown")
 declare(gains.discounted_cumulated_gain, "dcg", notation=["DCG"], tail=GAINS, promotes="gain", sums="gains", labels="alike", written={"dcg_burges": "gain=exp", "metric/dcg": "gain=exp"})
 declare(gains.ideal_discounted_cumulated_gain, "ideal_dcg", notation=["IDCG"], tail=GAINS, promotes="nothing", sums="unknown", labels="unknown")
-declare(gains.normalized_discounted_cumulated_gain, "ndcg", notation=["nDCG", "NDCG"], tail=GAINS, promotes="gain", sums="gains of ideal", labels="gains of ideal", written={"normalized_dcg": "", "ndcg_burges": "gain=exp", "cosine_ndcg": "gain=binary", "ndcg_rendle2020": "gain=binary", "retrieval_normalized_dcg": "ideal=retrieved,ties=average", "lambdarank": "gain=exp,ideal=retrieved", "ndcg:": "ideal=retrieved", "ndcg-": "gain=exp,ideal=retrieved", "metric/ndcg": "gain=exp,ideal=retrieved", "ndcg(top_k)": "gain=exp,ideal=retrieved"})
+declare(gains.normalized_discounted_cumulated_gain, "ndcg", notation=["nDCG", "NDCG"], tail=GAINS, promotes="gain", sums="gains of ideal", labels="gains of ideal", written={"normalized_dcg": "", "ndcg_burges": "gain=exp", "cosine_ndcg": "gain=binary", "ndcg_rendle2020": "gain=binary", "retrieval_normalized_dcg": "ideal=retrieved,ties=average", "lambdarank": "gain=exp,ideal=retrieved", "ndcg:": "ideal=retrieved", "ndcg-": "gain=exp,ideal=retrieved", "metric/ndcg": "gain=exp,ideal=retrieved", "ndcg(top_k)": "gain=exp,ideal=retrieved", "ncrr": "discount=position,gain=binary"})
 declare(gains.ndcg_averaged_over_relevant, "ndcg_rel", tail=GAINS, promotes="gain", sums="unknown", labels="unknown")
 declare(gains.ndcg_averaged_over_levels, "Rndcg", tail=GAINS, promotes="gain", sums="unknown", labels="unknown")
 declare(gains.normalized_discounted_cumulated_gain_at, "ndcg_cut", notation=["nDCG", "NDCG"], at="cutoff", cutoffs=CUTOFFS, promotes="gain", sums="gains of ideal", labels="gains of ideal")
 declare(precision.average_precision_at, "map_cut", notation=["AP", "MAP"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="precisions", labels="precisions")
 declare(precision.relative_precision, "relative_P", notation=["RelP"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="share of best", labels="above cutoff")
 declare(precision.success, "success", notation=["Success"], at="cutoff", cutoffs=(1, 5, 10), promotes="relevance", sums="any", labels="alike", written=["hit_rate", "hit_ratio", "hit", "hr", "cosine_accuracy", "metric/hits"])
-declare(sets.set_precision, "set_P", notation=["SetP"], promotes="relevance", sums="each", labels="alike", written=["precision"])
+declare(sets.set_precision, "set_P", notation=["SetP"], promotes="relevance", sums="each", labels="alike", written=["precision", "precision_at"])
 declare(sets.set_relative_precision, "set_relative_P", notation=["SetRelP"], promotes="relevance", sums="each", labels="alike", written=["SetP(relative=True)"])
-declare(sets.set_recall, "set_recall", notation=["SetR"], promotes="relevance", sums="share of relevant", labels="alike", written=["retrieval_recall"])
+declare(sets.set_recall, "set_recall", notation=["SetR"], promotes="relevance", sums="share of relevant", labels="alike", written=["retrieval_recall", "recall_at"])
 declare(sets.set_average_precision, "set_map", notation=["SetAP"], promotes="relevance", sums="square", labels="alike")
 declare(sets.set_f, "set_F", notation=["SetF"], tail=whole("beta_squared"), promotes="relevance", sums="each", labels="alike", written=["f1"])
 declare(counts.number_nonrelevant_judged_retrieved, "num_nonrel_judged_ret", kind=COUNT, average=SUM, promotes="preference", sums="each", labels="unknown")
@@ -104,13 +104,13 @@ declare(precision.reciprocal_rank_at, "recip_rank_cut", notation=["RR", "MRR"], 
 declare(counts.share_judged, "judged", notation=["Judged"], at="cutoff", cutoffs=(10,), promotes="judgment", sums="each", labels="unknown")
 # Graded and user-model measures.
 declare(precision.capped_recall, "recall_cap", notation=["R_cap", "RCap"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="share of best", labels="above cutoff", kin={"recall": "divided by R"})
-declare(cascade.expected_reciprocal_rank, "err", notation=["ERR"], promotes="gain", sums="cascade", labels="alike", kin={"nerr": "divided by the ideal's"})
+declare(cascade.expected_reciprocal_rank, "err", notation=["ERR"], promotes="gain", sums="cascade", labels="alike", kin={"nerr": "divided by the ideal's"}, written={"err:": "stop=label"})
 declare(cascade.expected_reciprocal_rank_at, "err_cut", notation=["ERR"], at="cutoff", cutoffs=(20,), promotes="gain", sums="cascade", labels="alike", kin={"nerr_cut": "divided by the ideal's"})
 declare(cascade.normalized_expected_reciprocal_rank, "nerr", notation=["nERR"], promotes="gain", sums="cascade of ideal", labels="unknown")
 declare(cascade.normalized_expected_reciprocal_rank_at, "nerr_cut", notation=["nERR"], at="cutoff", cutoffs=(20,), promotes="gain", sums="cascade of ideal", labels="unknown")
 declare(cascade.rank_biased_precision_binary, "rbp_binary", notation=["RBP"], promotes="relevance", sums="powers", labels="alike")
 declare(cascade.rank_biased_precision_binary_at, "rbp_binary_cut", notation=["RBP"], at="cutoff", cutoffs=(10,), promotes="relevance", sums="powers", labels="alike")
-declare(cascade.rank_biased_precision_graded, "rbp_graded", notation=["gRBP", "RBP"], promotes="gain", sums="each", labels="alike")
+declare(cascade.rank_biased_precision_graded, "rbp_graded", notation=["gRBP", "RBP"], promotes="gain", sums="each", labels="alike", written={"rbp.": "p={},scale=none", "rbp@": "p={},scale=none"})
 declare(cascade.rank_biased_precision_graded_at, "rbp_graded_cut", notation=["gRBP", "RBP"], at="cutoff", cutoffs=(10,), promotes="gain", sums="each", labels="alike")
 declare(cascade.rank_biased_residual, "rbp_residual", notation=["RBPResidual"], promotes="judgment", sums="each", labels="unknown")
 declare(graded.graded_average_precision, "gap", notation=["GAP"], promotes="gain", sums="graded precisions", labels="unknown")
@@ -130,19 +130,19 @@ declare(agreement.accuracy_at, "accuracy_cut", notation=["Accuracy"], at="cutoff
 # Lists as learning to rank and recommendation score them.
 declare(gains.discounted_cumulated_gain_at, "dcg_cut", notation=["DCG"], at="cutoff", cutoffs=CUTOFFS, promotes="gain", sums="gains", labels="alike")
 declare(gains.average_gain, "average_gain", notation=["AverageGain"], at="cutoff", cutoffs=(10,), promotes="gain", sums="each", labels="alike", written=["query_average"])
-declare(gains.average_relevance_position, "arp", notation=["ARP"], promotes="unknown", sums="unknown", labels="unknown")
-declare(precision.f1, "F1", notation=["F1"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="each", labels="above cutoff")
-declare(precision.hits, "hits", notation=["Hits"], promotes="relevance", sums="each", labels="alike")
-declare(precision.hits_at, "hits_cut", notation=["Hits"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="each", labels="alike")
+declare(gains.average_relevance_position, "arp", notation=["ARP"], promotes="unknown", sums="unknown", labels="unknown", written=["average_relevance_position"])
+declare(precision.f1, "F1_cut", notation=["F1"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="each", labels="above cutoff")
+declare(precision.hits, "hits", notation=["Hits"], promotes="relevance", sums="each", labels="alike", elsewhere={"hits": "the number of relevant documents found; in TF-Ranking it is Success@k"})
+declare(precision.hits_at, "hits_cut", notation=["Hits"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="each", labels="alike", elsewhere={"hits": "the number of relevant documents found; in TF-Ranking it is Success@k"})
 declare(sets.set_success, "set_success", notation=["Success"], promotes="relevance", sums="any", labels="alike")
 declare(sets.set_judged, "set_judged", notation=["Judged"], promotes="judgment", sums="each", labels="unknown")
 declare(counts.holes, "hole", notation=["Hole"], at="cutoff", cutoffs=(10,), promotes="label", sums="each", labels="unknown", needs="pooled")
 declare(precision.mean_precision, "mean_P", notation=["MeanP"], at="cutoff", cutoffs=(10,), promotes="relevance", sums="each", labels="alike")
 declare(precision.fallout, "fallout", notation=["Fallout"], promotes="preference", sums="unknown", labels="alike")
 declare(precision.fallout_at, "fallout_cut", notation=["Fallout"], at="cutoff", cutoffs=CUTOFFS, promotes="unknown", sums="unknown", labels="above cutoff")
-declare(agreement.area_under_curve, "auc", notation=["AUC"], promotes="unknown", sums="unknown", labels="unknown", needs="tied")
+declare(agreement.area_under_curve, "auc", notation=["AUC"], promotes="unknown", sums="unknown", labels="unknown", needs="tied", written=["auroc", "query_auc", "query_auc(type=Classic)"])
 declare(agreement.area_under_curve_at, "auc_cut", notation=["AUC"], at="cutoff", cutoffs=(10,), promotes="unknown", sums="unknown", labels="unknown", needs="tied")
-declare(agreement.ordered_pair_accuracy, "opa", notation=["OPA"], promotes="unknown", sums="unknown", labels="unknown", needs="tied")
+declare(agreement.ordered_pair_accuracy, "opa", notation=["OPA"], promotes="unknown", sums="unknown", labels="unknown", needs="tied", written={"ordered_pair_accuracy": "", "query_auc(type=Ranking)": "ties=half"})
 declare(cascade.pfound, "pfound", notation=["PFound"], promotes="unknown", sums="unknown", labels="unknown")
 declare(cascade.pfound_at, "pfound_cut", notation=["PFound"], at="cutoff", cutoffs=(10,), promotes="unknown", sums="unknown", labels="unknown")
 declare(abstention.normalized_area_under_abstention, "nauc", notation=["nAUC"], tail=abstention.key, average=abstention.ABSTENTION, per_query=False, promotes="unknown", sums="unknown", labels="unknown", needs="confidence")
@@ -168,9 +168,7 @@ NOT_COMPUTED.update(
         "retrieval_precision_recall_curve": "it is a curve, not one value for each query",
         "retrieval_recall_at_fixed_precision": "it is a point of a curve over all cutoffs",
         "pwa": "only TF-Ranking defines it",
-        "query_average": "it is the mean label of the first k documents, whether they are relevant or not",
-        "average_gain": "it is the mean label of the first k documents, whether they are relevant or not",
-        "filtered_dcg": "it needs scores with a sign",
+                "filtered_dcg": "it needs scores with a sign",
         "gauc": "it needs the scores of all items for each user",
         "item_coverage": "it describes the items that are recommended, not whether they are relevant",
         "average_popularity": "it describes the items that are recommended, not whether they are relevant",

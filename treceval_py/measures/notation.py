@@ -124,7 +124,7 @@ def _members(nickname: str, leaves_out: frozenset[str]) -> list[Measure]:
 def _parse_name(text: str) -> _Parsed | None:
     """Read a name of trec_eval or of ir_measures; None if it is neither."""
     if text in FAMILIES:
-        return list(FAMILIES[text].measures()), True, False
+        return _noted(FAMILIES[text].measures(), text), True, False
     name, dot, rest = text.partition(".")
     if dot and name in FAMILIES:
         return _with_trec_parameters(FAMILIES[name], rest), False, True
@@ -150,7 +150,7 @@ def _with_trec_parameters(family: Family, text: str) -> list[Measure]:
         return found
     if family.tail is not None:
         return [Measure(family, tuple(family.tail(text).items()), asked=f"{family.name}_{text}")]
-    raise MeasureError(f"{family.name} takes no parameters")
+    raise MeasureError(f"{family.name} takes no parameters", f"See 'treceval measures {family.name}'.")
 
 
 def _parse_printed(text: str) -> list[Measure] | None:
@@ -237,7 +237,14 @@ def _noted(measures: Sequence[Measure], name: str) -> list[Measure]:
 def _suggestion(text: str) -> str:
     from treceval_py.measures.spelling import suggestion
 
-    meant = suggestion(text, parse_measures)
-    return (
-        f"Did you mean {meant}? 'treceval measures' lists them all." if meant else "'treceval measures' lists them all."
-    )
+    def read(meant: str) -> object:
+        if meant in NICKNAMES:
+            return NICKNAMES[meant]
+        try:
+            found = _parse_name(meant) or _parse_spelling(meant)
+        except MeasureError:
+            found = _other_reading(meant)
+        return None if found is None else found[0]
+
+    meant = suggestion(text, read)
+    return (f"Did you mean {meant}? " if meant else "") + "'treceval measures' lists them all."

@@ -249,7 +249,7 @@ JUDGED_ONLY = PARAMETERS["judged_only"]
 
 
 def arguments_of(inside: str | None) -> dict[str, str]:
-    """Split ``rel=2, gains={1:3,2:9}`` at the commas outside of braces.
+    """Split ``rel=2, gains={1:3,2:9}`` at the commas outside of braces and parentheses.
 
     Raises
     ------
@@ -278,7 +278,7 @@ _ELSEWHERE: Mapping[str, Callable[[str], str] | Mapping[str, str]] = {
     **dict.fromkeys(("cutoff", "top_k", "topn", "top", "k"), "@={}".format),
     "dcg": {"log2": "gain=linear", "exp-log2": "gain=exp"},
     "gain_function": {"linear_rank": "gain=linear", "exp_rank": "gain=exp"},
-    "type": {"Base": "gain=linear", "Exp": "gain=exp"},
+    "type": {"Base": "gain=linear", "Exp": "gain=exp", "Classic": "type=Classic", "Ranking": "type=Ranking"},
     "denominator": {"LogPosition": "discount=log2", "Position": "discount=position"},
     "normalize": {"True": "normalised=yes", "False": "normalised=no"},
     "border": _above,

@@ -1,22 +1,9 @@
 """How other programs write measures: ``ndcg_at_10``, ``cosine_map@100``, ``NDCG:top=10;type=Exp``, ``map@100-l2``.
 
-The names are declared beside the measures (``written=`` of `registry.declare`); here is the grammar around them, which
-reduces every text to a name, arguments, cutoffs and a level. A declared spelling may carry the mark of a program, and
-then means this only when it is written as that program does:
-
-=================  ==============================================================================================
-``cosine_X``       sentence-transformers' ``[NAME_]cosine_X@10``, with any of its similarity functions
-``retrieval_X``    torchmetrics' class ``RetrievalX`` or function ``retrieval_x``
-``metric/X``       TF-Ranking's ``metric/x_10``
-``X:``             CatBoost's ``X:top=10;type=Exp``
-``X-``             XGBoost's ``x@10-``
-``X.``, ``X@``     ranx' ``rbp.95`` or ``rbp@95``: digits that are no cutoff; ``{}`` in the parameters stands for them
-``X(key)``         an argument must be given, as in ignite's ``NDCG(top_k=10)``
-``X(key=value)``   an argument must have this value
-=================  ==============================================================================================
-
-A spelling with a mark that is not declared means what it does without the mark. Case, ``_`` and ``-`` do not matter,
-unless two measures differ by case.
+The names are declared beside the measures (``written=`` of `registry.declare`), maybe with the mark of a program
+(`MARKS`); here is the grammar around them, which reduces every text to a name, arguments, cutoffs and a level. A name
+with a mark that is not declared means what it does without the mark. Case, ``_`` and ``-`` do not matter, unless two
+measures differ by case, or a name of trec_eval's stands alone.
 """
 
 from __future__ import annotations
@@ -30,7 +17,20 @@ from treceval_py.errors import MeasureError, UnknownMeasureError
 from treceval_py.measures.parameters import arguments_of, translated
 from treceval_py.measures.registry import FAMILIES, NICKNAMES, NOT_COMPUTED, Family
 
-__all__ = ["Meaning", "folded", "meaning_of", "suggestion"]
+__all__ = ["MARKS", "Meaning", "folded", "meaning_here", "meaning_of", "spellings_of", "suggestion"]
+
+MARKS: Mapping[str, str] = {
+    "cosine_X": "sentence-transformers' ``[NAME_]cosine_X@10``, with any of its similarity functions",
+    "retrieval_X": "torchmetrics' class ``RetrievalX`` and its function ``retrieval_x``",
+    "metric/X": "TF-Ranking's ``metric/X_10``",
+    "X:": "CatBoost's ``X:top=10;type=Exp``",
+    "X-": "XGBoost's ``X@10-``",
+    "X.": "ranx' ``X.95``, where digits are no cutoff; ``{}`` in the parameters is 0.95",
+    "X@": "the same, written ``X@95``, in small letters",
+    "X(key)": "``X(key=10)``: this argument must be given, as in ignite's ``NDCG(top_k=10)``",
+    "X(key=value)": "``X(key=value)``: this argument must have this value",
+}
+"""How the name X is marked in a declared spelling as that of one program, and what is written with that mark."""
 
 
 class Meaning(NamedTuple):
@@ -164,6 +164,16 @@ def _index(families: tuple[Family, ...]) -> dict[str, _Entries]:
     return found
 
 
+def spellings_of(family: Family) -> dict[str, str]:
+    """Return how other programs write a family, with or without a cutoff, and the parameters that come with that."""
+    alike = (
+        [each for each in FAMILIES.values() if each.notation[:1] == family.notation[:1]]
+        if family.notation
+        else [family]
+    )
+    return {spelling: parameters for each in alike for spelling, parameters in each.written}
+
+
 def meaning_of(text: str) -> Meaning | None:
     """Return what a text means; None if it does not name a measure.
 
@@ -175,13 +185,19 @@ def meaning_of(text: str) -> Meaning | None:
         Its arguments are malformed, a cutoff is missing or too much, or measures differ by case.
     """
     written = _taken_apart(text)
-    if written is None:
+    # trec_eval refuses Map: its own names stand alone only as it writes them.
+    if written is None or text.strip().lower() in FAMILIES:
         return None
     index, known = _index(tuple(FAMILIES.values())), False
     for key, argument in written.keys:
         if key not in index:
             continue
         known = True
+        if key.endswith("@") and not written.name.islower():
+            if written.name in index[key[:-1]]:
+                continue
+            both = " and ".join(index[key[:-1]])
+            raise MeasureError(f"{both} are different measures", "Write one of them, in these letters.")
         asked = written.under(key, argument)
         if (chosen := _chosen(asked, index[key])) is not None:
             return _completed(asked, *chosen)
@@ -189,7 +205,7 @@ def meaning_of(text: str) -> Meaning | None:
         if (why := _not_computed().get(key)) is not None:
             raise UnknownMeasureError(f"measure '{text}' cannot be computed here: {why}")
     if known and written.cutoffs:
-        raise MeasureError(f"{written.name} takes no cutoff")
+        raise MeasureError(f"{written.name} takes no cutoff", f"See 'treceval measures {written.name}'.")
     if known:
         raise MeasureError(f"{written.name} needs a cutoff", f"Write {written.name}@10, for example.")
     return None
@@ -288,6 +304,8 @@ def _from_level(written: _Written, family: Family, arguments: Mapping[str, str])
         return {"rel": written.level}
     if level <= 1:  # labels below 1 have no gain anyway
         return {}
+    if family.takes("min_rel"):
+        return {"min_rel": str(level - 1)}
     if not family.takes("gains") or arguments.get("gain", "linear") != "linear":
         raise MeasureError(f"{written.name} has no level", "Give a gain for each label, as gains={1:0,2:3}.")
     return {"gains": "{" + ",".join(f"{label}:0" for label in range(1, level)) + "}"}
@@ -315,7 +333,7 @@ def suggestion(text: str, parse: Callable[[str], object]) -> str:
     text : str
         A text that names no measure.
     parse : callable
-        Text to the measures that it names; raises `MeasureError` if it names none.
+        Text to what it names; None if that is nothing.
     """
     try:
         written = _taken_apart(text)
@@ -324,20 +342,19 @@ def suggestion(text: str, parse: Callable[[str], object]) -> str:
     if written is None:
         return ""
     index = _index(tuple(FAMILIES.values()))
-    plain = folded(written.name)
-    reach = 1 if len(plain) < SHORT else 2
+    name_there = written.name.removeprefix(_SCOPE)
+    plain = folded(name_there)
     names = {key: tuple(entries) for key, entries in index.items() if key.isidentifier() or key[0].isdigit()}
     names |= {folded(name): (name,) for name in NICKNAMES}
+    reach = 0 if plain in names else 1 if len(plain) < SHORT else 2
     near = [name for key, spelled in names.items() if _distance(plain, key, reach) <= reach for name in spelled]
     if any(_distance(plain, key, reach) <= reach for key in _not_computed()):
         return ""
     found: dict[str, object] = {}
     for name in near:
-        meant = text.replace(written.name, name, 1)
-        try:
-            found[meant] = parse(meant)
-        except MeasureError:
-            continue
+        meant = text.replace(name_there, name, 1)
+        if (meaning := parse(meant)) is not None:
+            found[meant] = meaning
     meanings = list(found.values())
     if not meanings or any(each != meanings[0] for each in meanings):
         return ""

@@ -295,6 +295,10 @@ class Checked(NamedTuple):
             resolved = Measure(measure.family, tuple({**dict(measure.parameters), "of": inner.resolved}.items()))
             return Task(measure, replace(resolved, asked=measure.name), inner.conventions, profile.name)
         given = dict(measure.parameters)
+        if measure.family.average.over is not None:
+            inner = self.task(given.get("of") or default_measure(), max_rel)
+            resolved = replace(measure, parameters=tuple({**given, "of": inner.resolved}.items()), asked=measure.name)
+            return Task(measure, resolved, inner.conventions, profile.name)
         if JUDGED_ONLY.name in given:  # what concerns the ranking is a convention, whoever asks for it
             changes = {**changes, "judged_only": given.pop(JUDGED_ONLY.name)}
             plain = replace(measure, parameters=tuple(given.items()), asked=measure.name)

@@ -239,6 +239,7 @@ _ALL = (
             }
         ),
         meanings=_mapping({"err_cut": "ERR(max_rel=4)"}),
+        names=_mapping({"accuracy": "Accuracy"}),
         defaults=_UP,
         remarks=("each measure is ranked as the package that it is handed to ranks: RR and RR@10 differ for ties",),
     ),
