@@ -231,8 +231,6 @@ REFUSED = {
     ("board", "signatures"): "boards are scored by a profile, not by signatures. Give measures and a profile.",
     ("explain", "signatures"): "an explanation starts from a profile, not from a signature. With a signature, "
     "explain one query (--query).",
-    ("score --unjudged", "collection_size"): "--unjudged does not support utility_1,-1,0,1. Choose another "
-    "measure, such as map, P_10, ndcg_cut_10 or rbp_binary.",
 }
 """Where an option, or the only measure that has it, is refused."""
 

@@ -113,9 +113,7 @@ def fallout(codes: list[int], judged: list[int], *, level: int = 1, collection_s
     return fallout_at(codes, judged, level=level, cutoff=len(codes), collection_size=collection_size)
 
 
-def fallout_at(
-    codes: list[int], judged: list[int], *, level: int = 1, cutoff: int, collection_size: int = 0
-) -> float:
+def fallout_at(codes: list[int], judged: list[int], *, level: int = 1, cutoff: int, collection_size: int = 0) -> float:
     """Fallout@k."""
     known = _known(codes, judged, level, collection_size)
     found = sum(not (code >= 0 and code >= level) for code in codes[:cutoff])
@@ -160,9 +158,7 @@ LISTS: dict[str, Callable[..., Any]] = {
 # Pairs of documents -------------------------------------------------------------------------------
 
 
-def auc(
-    codes: list[int], scores: list[float], *, level: int = 1, credit: str = "half", max_fpr: float = 1.0
-) -> float:
+def auc(codes: list[int], scores: list[float], *, level: int = 1, credit: str = "half", max_fpr: float = 1.0) -> float:
     """AUC: the area under the curve that goes down the scores, its corners joined by lines (or by steps)."""
     positive = [code >= max(level, 0) for code in codes]
     if all(positive) or not any(positive):

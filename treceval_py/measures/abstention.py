@@ -8,6 +8,7 @@ measure; a single query has none.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -65,9 +66,9 @@ def normalized_area_under_abstention(run: JudgedRun, *, of: Measure | None = Non
     Formula
     -------
     nAUC = (A - F) / (O - F). A is the area, by trapezoids, under the means of a measure over the queries that are left
-    when round(r·n) of all n, but not all, are dropped, those of least confidence first, for r = 0, 0.1, …, 0.9. O is that
-    area if the queries of least value are dropped first, and F = 0.9 · the mean over all queries. Queries of equal
-    confidence have their mean value. The confidence in a query is what ``by`` says.
+    when round(r·n) of all n, but not all, are dropped, those of least confidence first, for r = 0, 0.1, …, 0.9. O is
+    that area if the queries of least value are dropped first, and F = 0.9 · the mean over all queries. Queries of equal
+    confidence count with their mean value.
 
     Parameters
     ----------
@@ -77,19 +78,19 @@ def normalized_area_under_abstention(run: JudgedRun, *, of: Measure | None = Non
     Returns
     -------
     (Q,) float array
-        The values of the measure; only their nAUC is shown. It is at most 1, 0 if the order is as good as chance, and not
-        a number if all queries have the same value. Empty case: the confidence is 0.
+        The values of the measure; only their nAUC is shown. It is at most 1, about 0 if confidences say nothing, and
+        not a number if all queries have the same value. Empty case: the confidence is 0.
 
     References
     ----------
-    Gisserot-Boukhlef, H., Faysse, M., Malherbe, E., Hudelot, C., Colombo, P. Towards Trustworthy Reranking: A Simple yet
-    Effective Abstention Mechanism. TMLR 2024. MTEB 2.26.24, ``nauc_ndcg_at_10_max`` and the like.
+    Gisserot-Boukhlef, H., Faysse, M., Malherbe, E., Hudelot, C., Colombo, P. Towards Trustworthy Reranking: A Simple
+    yet Effective Abstention Mechanism. TMLR 2024. MTEB 2.26.24, ``nauc_ndcg_at_10_max`` and the like.
 
     Examples
     --------
-    Of two queries the one with the higher score is answered worse. None is dropped up to r = 0.2 and the better one from
-    0.3 on: A = 0.2 · 0.5 + 0.1 · 0.25 + 0.6 · 0, O = 0.2 · 0.5 + 0.1 · 0.75 + 0.6 · 1 and F = 0.9 · 0.5, so that nAUC =
-    -0.325 / 0.325.
+    Of two queries the one with the higher score is answered worse. None is dropped up to r = 0.2 and the better one
+    from 0.3 on: A = 0.2 · 0.5 + 0.1 · 0.25 + 0.6 · 0, O = 0.2 · 0.5 + 0.1 · 0.75 + 0.6 · 1 and F = 0.9 · 0.5. So nAUC
+    is -0.325 / 0.325.
 
     >>> from treceval_py import Qrels, judge, parse_measures
     >>> qrels, run = Qrels({"1": {"a": 1}, "2": {"a": 1}}), Run({"1": {"a": 0.5}, "2": {"b": 0.9}})
@@ -113,15 +114,15 @@ def _area(values: FloatArray, order: FloatArray) -> float:
     means: FloatArray = np.bincount(group, weights=values) / sizes
     ascending = np.repeat(means, sizes)
     number = len(values)
-    left = [ascending[_dropped(rate, number) :].mean() for rate in RATES.tolist()]
-    return float(np.trapezoid(left, RATES)) if hasattr(np, "trapezoid") else float(np.trapz(left, RATES))
+    left = np.array([ascending[_dropped(rate, number) :].mean() for rate in RATES.tolist()])
+    return float((np.diff(RATES) * (left[1:] + left[:-1]) / 2.0).sum())
 
 
 def _dropped(rate: float, number: int) -> int:
     return min(round(rate * number), number - 1)
 
 
-def _over(values: FloatArray, run: JudgedRun, parameters: dict[str, Any]) -> float:
+def _over(values: FloatArray, run: JudgedRun, parameters: Mapping[str, Any]) -> float:
     """Return the nAUC of the values of a judged run (Q,); NaN if all are equal."""
     if run.confidence is None:
         raise EvaluationError("nAUC needs the scores of the run", "Judge the run with confidence=True.")

@@ -197,7 +197,7 @@ class _Below(NamedTuple):
 
 
 def _below(run: JudgedRun, alike: BoolArray, rows: BoolArray) -> _Below:
-    """Compare documents with all others retrieved: ``alike`` (H,) marks those that are none, ``rows`` (H,) are compared.
+    """Compare documents with the others retrieved: those of ``rows`` (H,) with all that ``alike`` (H,) does not mark.
 
     Raises
     ------
@@ -225,8 +225,8 @@ def _below(run: JudgedRun, alike: BoolArray, rows: BoolArray) -> _Below:
 
 def _credited(below: _Below, credit: str) -> FloatArray:
     """Count the others that each document is rightly above, pairs of equal scores as half right or wrong. (N,)."""
-    right: FloatArray = below.others - below.above - below.tied + (below.tied / 2.0 if credit == "half" else 0.0)
-    return right
+    right = (below.others - below.above - below.tied).astype(np.float64)
+    return right + below.tied / 2.0 if credit == "half" else right
 
 
 def area_under_curve(run: JudgedRun, *, level: int = 1, credit: str = "half", max_fpr: float = 1.0) -> FloatArray:
@@ -247,8 +247,8 @@ def area_under_curve(run: JudgedRun, *, level: int = 1, credit: str = "half", ma
     References
     ----------
     Fawcett, T. An Introduction to ROC Analysis. Pattern Recognition Letters 27(8), 2006. McClish, D. K. Analyzing a
-    Portion of the ROC Curve. Medical Decision Making 9(3), 1989. scikit-learn 1.9, ``roc_auc_score`` of the documents of
-    each query; torchmetrics 1.9.0, RetrievalAUROC, for scores from 0 to 1; CatBoost 1.2.10, ``QueryAUC``.
+    Portion of the ROC Curve. Medical Decision Making 9(3), 1989. scikit-learn 1.9, ``roc_auc_score`` of the documents
+    of each query; torchmetrics 1.9.0, RetrievalAUROC, for scores from 0 to 1; CatBoost 1.2.10, ``QueryAUC``.
 
     Examples
     --------
@@ -275,7 +275,7 @@ def area_under_curve(run: JudgedRun, *, level: int = 1, credit: str = "half", ma
     end = max_fpr * others
     beyond = np.maximum(end - above - tied, 0.0)
     rising = np.clip(end - above, 0.0, tied)
-    half = ratio(rising * rising, 2.0 * tied) if credit == "half" else 0.0
+    half = ratio((rising * rising).astype(np.float64), 2 * tied if credit == "half" else 0 * tied)
     area, chance = ratio(run.sum(query, beyond + half), pairs), max_fpr * max_fpr / 2.0
     return np.where(pairs > 0, (1.0 + (area - chance) / (max_fpr - chance)) / 2.0, 0.0)
 

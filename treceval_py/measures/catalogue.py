@@ -168,7 +168,7 @@ NOT_COMPUTED.update(
         "retrieval_precision_recall_curve": "it is a curve, not one value for each query",
         "retrieval_recall_at_fixed_precision": "it is a point of a curve over all cutoffs",
         "pwa": "only TF-Ranking defines it",
-                "filtered_dcg": "it needs scores with a sign",
+        "filtered_dcg": "it needs scores with a sign",
         "gauc": "it needs the scores of all items for each user",
         "item_coverage": "it describes the items that are recommended, not whether they are relevant",
         "average_popularity": "it describes the items that are recommended, not whether they are relevant",

@@ -269,8 +269,8 @@ def holes(run: JudgedRun, *, cutoff: int) -> FloatArray:
 
     References
     ----------
-    MTEB 2.26.24 and BEIR 2.2.0, ``Hole@k``: Thakur, N. et al. BEIR: A Heterogeneous Benchmark for Zero-shot Evaluation of
-    Information Retrieval Models. NeurIPS Datasets and Benchmarks 2021.
+    MTEB 2.26.24 and BEIR 2.2.0, ``Hole@k``: Thakur, N. et al. BEIR: A Heterogeneous Benchmark for Zero-shot Evaluation
+    of Information Retrieval Models. NeurIPS Datasets and Benchmarks 2021.
 
     Examples
     --------

@@ -203,7 +203,7 @@ def f1(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
 
 
 def hits(run: JudgedRun, *, level: int = 1) -> FloatArray:
-    """Number of relevant documents retrieved, averaged over queries.
+    """Hits: number of relevant documents retrieved, averaged over queries.
 
     Formula
     -------
@@ -227,7 +227,7 @@ def hits(run: JudgedRun, *, level: int = 1) -> FloatArray:
 
 
 def hits_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Number of relevant documents among the first k, averaged over queries.
+    """Hits: number of relevant documents among the first k, averaged over queries.
 
     Formula
     -------
@@ -283,7 +283,7 @@ def mean_precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray
 
 
 def _known_nonrelevant(run: JudgedRun, level: int, collection_size: int) -> IntArray:
-    """Count the documents that are not relevant: those judged so or retrieved without a judgment, or all others. (Q,)."""
+    """Count the documents that are not relevant: judged so or retrieved without a judgment, or all others. (Q,)."""
     if collection_size:
         return np.maximum(collection_size - run.num_rel(level), 0)
     judged = run.count(run.hits.query[run.hits.rel >= 0])

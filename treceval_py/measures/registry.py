@@ -61,7 +61,7 @@ class Average(NamedTuple):
     name: str
     store: Callable[[FloatArray], FloatArray]
     finish: Callable[[float, int], float]
-    over: Callable[[FloatArray, JudgedRun, Mapping[str, Any]], float] | None = None
+    over: Callable[[FloatArray, Any, Mapping[str, Any]], float] | None = None
 
     def __call__(self, values: FloatArray, num_queries: int) -> float:
         """Average values (Q,) over ``num_queries`` queries, adding them one after the other."""
@@ -138,7 +138,7 @@ class Family:
     of_judgments : bool
         Whether a query keeps its value if the run lacks it, also where other measures count 0 for such a query.
     needs : str
-        The attribute of `Ranking` with which a run must be judged for it; empty if ranks of judged documents are enough.
+        The attribute of `Ranking` with which a run must be judged for it; empty if ranks of judged documents will do.
     """
 
     name: str

@@ -204,8 +204,9 @@ def _check(measure: Measure, depth: int | None) -> None:
     """Check that it is known which orders give the extremes."""
     family = measure.family
     if family.promotes in (None, Promotes.UNKNOWN):
+        alike = ", which counts tied documents alike whatever their order" if family.needs == "tied" else ""
         raise MeasureError(
-            f"--ties does not support {measure.name}",
+            f"--ties does not support {measure.name}{alike}",
             family.or_declare(family.promotes, "Choose another measure, such as map, P_10, recip_rank or ndcg_cut_10."),
         )
     if parameter(measure, "stop") == "label":

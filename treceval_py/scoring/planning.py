@@ -49,9 +49,9 @@ class Task(NamedTuple):
     def ranking(self) -> Ranking:
         """How documents are ranked for it."""
         needed = {("ties", "average"), ("steps", "together")} & set(self.resolved.parameters)
-        ranking = self.conventions.ranking(tied=bool(needed))
         needs = self.resolved.family.needs
-        return ranking._replace(**{needs: True}) if needs else ranking
+        ranking = self.conventions.ranking(tied=bool(needed) or needs == "tied")
+        return ranking._replace(pooled=needs == "pooled", confidence=needs == "confidence") if needs else ranking
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,473 @@
+"""Measures of learning to rank, recommendation and MTEB: what those programs print, twins, and arithmetic in sight.
+
+`ml_stack.jsonl.gz` has inputs and what the programs made of them, with their versions. Learning to rank knows only the
+lists: there the judgments are those of the documents retrieved, all others being judged 0.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import math
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import twins_lists
+from random_runs import random_pair
+from test_measures import CHOICES
+
+import treceval_py as te
+from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.judging.judged import ranked_labels
+from treceval_py.judging.locating import judge
+from treceval_py.measures import FAMILIES, parse_measures
+
+with gzip.open(Path(__file__).with_name("ml_stack.jsonl.gz"), "rt", encoding="utf-8") as lines:
+    ROWS = [json.loads(line) for line in lines]
+INPUTS = {row["input"]: row for row in ROWS if row["kind"] == "input"}
+
+Labels = dict[str, dict[str, int]]
+Scores = dict[str, dict[str, float]]
+
+
+def golden(tool: str, call: str = "") -> Iterator[tuple[Labels, Scores, dict[str, Any]]]:
+    for row in ROWS:
+        if row["kind"] == "golden" and row["tool"] == tool and call in row["call"] and "error" not in row["values"]:
+            yield INPUTS[row["input"]]["qrels"], INPUTS[row["input"]]["run"], row
+
+
+def of_list(qrels: Labels, run: Scores, *, binary: bool) -> Labels:
+    """Return the judgments that a program has which knows only lists."""
+    labels = {qid: {docid: max(qrels.get(qid, {}).get(docid, 0), 0) for docid in scores} for qid, scores in run.items()}
+    return {
+        qid: {docid: min(label, 1) if binary else label for docid, label in row.items()} for qid, row in labels.items()
+    }
+
+
+def untied(scores: dict[str, float]) -> bool:
+    return len(set(scores.values())) == len(scores)
+
+
+def compared(
+    metrics: dict[str, str],
+    rows: Iterator[tuple[Labels, Scores, dict[str, Any]]],
+    takes: Callable[[dict[str, int], dict[str, float]], bool],
+    *,
+    lists: bool = True,
+    binary: bool = False,
+    error: float = 1e-9,
+) -> int:
+    """Compare the values of queries under the names that a program has for measures, and ours; return how many."""
+    count = 0
+    for qrels, run, row in rows:
+        judgments = of_list(qrels, run, binary=binary) if lists else qrels
+        wanted = {
+            qid: values for qid, values in row["per_query"].items() if qid in run and takes(judgments[qid], run[qid])
+        }
+        if not wanted:
+            continue
+        for metric, ours in metrics.items():
+            for name in (metric, ours):
+                found = te.evaluate(judgments, run, name, complete=True)
+                for qid, values in wanted.items():
+                    assert found[qid][name] == pytest.approx(values[metric], abs=error), (row["input"], qid, name)
+                    count += 1
+    return count
+
+
+# What other programs print ---------------------------------------------------------------------------
+
+
+def test_ranx_counts_hits_and_has_f1_and_dcg_with_a_cutoff_and_rbp_of_labels() -> None:
+    metrics = {
+        "hits@3": "Hits@3",
+        "hit_rate@3": "Success@3",
+        "f1@3": "F1@3",
+        "dcg@3": "DCG@3",
+        "dcg_burges@3": "DCG(gain=exp)@3",
+        "rbp.80": "gRBP(p=0.8,scale=none)",
+        "rbp.80-l2": "gRBP(p=0.8,scale=none,min_rel=1)",
+    }
+    assert compared(metrics, golden("ranx", "Qrels and Run"), lambda _, scores: untied(scores), lists=False) >= 250
+
+
+def test_bpref_of_ranx_takes_negative_judgments_as_not_relevant() -> None:
+    negative, count = "Bpref(negative=nonrelevant)", 0
+    for qrels, run, row in golden("ranx", "Qrels and Run"):
+        # It has no value where nothing is judged non-relevant, and one query without relevant documents spoils others.
+        if all(max(labels.values()) > 0 >= min(labels.values()) for labels in qrels.values()):
+            found = te.evaluate(qrels, run, negative, complete=True)
+            for qid in filter(untied_in(run), row["per_query"]):
+                assert found[qid][negative] == pytest.approx(row["per_query"][qid]["bpref"], abs=1e-12)
+                count += 1
+    assert count >= 5
+
+
+def untied_in(run: Scores) -> Callable[[str], bool]:
+    return lambda qid: qid in run and untied(run[qid])
+
+
+def test_catboost_has_precision_of_short_lists_another_discount_and_labels_as_probabilities() -> None:
+    metrics = {
+        "PrecisionAt:top=3": "P(norm=retrieved)@3",
+        "PrecisionAt:top=10": "P(norm=retrieved)@10",
+        "DCG:top=10": "DCG@10",
+        "NDCG:top=10;denominator=Position": "nDCG(ideal=retrieved,discount=position)@10",
+        "ERR:top=3": "ERR(stop=label)@3",
+    }
+    takes = lambda labels, scores: untied(scores) and any(labels.values())  # noqa: E731
+    rows = (row for row in golden("catboost") if min(min(each.values()) for each in row[0].values()) >= 0)
+    assert compared(metrics, rows, takes) >= 150
+
+
+def test_xgboost_divides_precision_by_what_was_retrieved() -> None:
+    metrics = {"pre@3": "P(norm=retrieved)@3", "pre@10": "P(norm=retrieved)@10"}
+    rows = golden("xgboost", "labels made 1")
+    assert compared(metrics, rows, lambda _, scores: untied(scores), binary=True) >= 300
+
+
+def test_torchmetrics_has_fall_out_and_adaptive_precision() -> None:
+    rows = list(golden("torchmetrics", "binary labels ("))
+    metrics = {"RetrievalFallOut": "Fallout", "RetrievalFallOut(top_k=3)": "Fallout@3"}
+    # Without a document that is not relevant its fall-out is 1.
+    takes = lambda labels, scores: untied(scores) and not all(labels.values())  # noqa: E731
+    assert compared(metrics, iter(rows), takes, binary=True, error=2e-6) >= 70
+    metrics = {"RetrievalPrecision(top_k=10,adaptive_k=True)": "P(norm=retrieved)@10"}
+    # In its precision a document with a score of 0 or less is not relevant.
+    takes = lambda _, scores: untied(scores) and min(scores.values()) > 0  # noqa: E731
+    assert compared(metrics, iter(rows), takes, binary=True, error=2e-6) >= 30
+
+
+def test_torchmetrics_has_auc_with_ties_half_right() -> None:
+    takes = lambda _, scores: all(0 <= score <= 1 for score in scores.values())  # noqa: E731
+    metrics = {"RetrievalAUROC": "AUC"}
+    assert compared(metrics, golden("torchmetrics", "binary labels ("), takes, binary=True, error=2e-6) >= 10
+
+
+def test_mteb_has_nauc() -> None:
+    count = 0
+    for qrels, run, row in golden("mteb", "calculate"):
+        for name, wanted in row["values"].items():
+            if name.startswith("nauc_"):
+                (measure,) = parse_measures(name)
+                of = dict(measure.parameters)["of"].notation
+                by = dict(measure.parameters)["by"]
+                assert name == f"nauc_{of.lower().replace('@', '_at_')}_{by}".replace("_p_", "_precision_").replace(
+                    "_ap_", "_map_"
+                ).replace("_rr_", "_mrr_")
+                found = te.evaluate(qrels, run, name, profile="pytrec_eval").mean[name]
+                assert math.isnan(found) if wanted == "nan" else found == pytest.approx(wanted, abs=1e-9)
+                count += 1
+    assert count >= 600
+
+
+def test_mteb_counts_what_no_query_judges() -> None:
+    count = 0
+    for qrels, run, row in golden("mteb", "hole"):
+        for name, values in row["values"].items():
+            if name.startswith("Hole"):
+                found = te.evaluate(qrels, run, name)
+                there = {
+                    qid: value for qid, value in zip(run, values, strict=True) if untied(run[qid]) and qid in qrels
+                }
+                assert {qid: found[qid][name] for qid in there} == pytest.approx(there)
+                count += len(there)
+    assert count >= 60
+
+
+# Values of CatBoost 1.2.10, utils.eval_metric(labels, scores, metric, group_id=[0] * n), scores falling.
+CATBOOST = [
+    ("PFound", [0, 1, 0, 1, 1, 0], 0.85),
+    ("PFound:decay=0.5", [0, 1, 0, 1, 1, 0], 0.5),
+    ("PFound", [0, 2, 1, 3, 0, 1], 0.9775),
+    ("PFound:top=3;decay=0.5", [0, 2, 1, 3, 0, 1], 0.75),
+    ("QueryAUC", [0, 1, 0, 1, 1, 0], 0.4444444444444444),
+    ("QueryAUC:type=Ranking", [0, 2, 1, 3, 0, 1], 0.46153846153846156),
+    ("AverageGain:top=3", [0, 2, 1, 3, 0, 1], 1.0),
+    ("QueryAverage:top=10", [0, 2, 1, 3, 0, 1], 1.1666666666666667),
+]
+
+
+@pytest.mark.parametrize(("name", "labels", "value"), CATBOOST)
+def test_catboosts_other_metrics(name: str, labels: list[int], value: float) -> None:
+    docids = [f"d{number}" for number in range(len(labels))]
+    qrels = {"1": dict(zip(docids, labels, strict=True))}
+    run = {"1": {docid: -float(rank) for rank, docid in enumerate(docids)}}
+    assert te.evaluate(qrels, run, name).mean[name] == pytest.approx(value, abs=1e-9)
+
+
+def test_catboosts_auc_of_ties() -> None:
+    # CatBoost 1.2.10: labels 1 0 1 0 1 with scores 3 1 2 2 1.
+    qrels, run = (
+        {"1": {"a": 1, "b": 0, "c": 1, "d": 0, "e": 1}},
+        {"1": {"a": 3.0, "b": 1.0, "c": 2.0, "d": 2.0, "e": 1.0}},
+    )
+    assert te.evaluate(qrels, run, "QueryAUC").mean["QueryAUC"] == pytest.approx(0.6666666666666666)
+
+
+def test_cornac_calls_ndcg_of_reciprocal_ranks_ncrr() -> None:
+    # Relevant at ranks 2 and 4 of three: (1/2 + 1/4) / (1 + 1/2 + 1/3)
+    run = {"1": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}
+    found = te.evaluate({"1": {"b": 2, "d": 1, "x": 1}}, run, "NCRR@10")
+    assert found.mean["nDCG(discount=position,gain=binary)@10"] == pytest.approx(0.75 / (11 / 6))
+
+
+# Pairs of documents, with ties -----------------------------------------------------------------------
+
+
+def lists_of(rng: random.Random) -> tuple[Labels, Scores]:
+    qrels, run = random_pair(rng)
+    return qrels, {qid: {docid: round(score) for docid, score in scores.items()} for qid, scores in run.items()}
+
+
+def of_scores(labels: dict[str, int], scores: dict[str, float]) -> tuple[list[int], list[float]]:
+    order = sorted(scores, key=lambda docid: (scores[docid], docid.encode()), reverse=True)
+    return [max(labels.get(docid, -1), -1) for docid in order], [scores[docid] for docid in order]
+
+
+@pytest.mark.parametrize("name", list(twins_lists.SCORED))
+def test_a_measure_of_pairs_equals_its_twin(name: str) -> None:
+    rng, family = random.Random(name), FAMILIES[name]
+    for _ in range(200):
+        qrels, run = lists_of(rng)
+        judged = judge(te.Qrels(qrels), te.Run(run), tied=True)
+        given = {parameter.name: rng.choice(CHOICES[parameter.name]) for parameter in family.parameters}
+        wanted = [twins_lists.SCORED[name](*of_scores(qrels[qid], run.get(qid, {})), **given) for qid in judged.qids]
+        assert family.function(judged, **given).tolist() == pytest.approx(wanted, abs=1e-12), (given, qrels, run)
+
+
+def test_auc_is_that_of_scikit_learn() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    rng, count = random.Random(1), 0
+    for _ in range(100):
+        qrels, run = lists_of(rng)
+        for most in (1.0, 0.25):
+            name = f"AUC(max_fpr={most})"
+            found = te.evaluate(qrels, run, name)
+            for qid in found:
+                codes, scores = of_scores(qrels[qid], run[qid])
+                relevant = [code >= 1 for code in codes]
+                if len(set(relevant)) == 2:
+                    wanted = metrics.roc_auc_score(relevant, scores, max_fpr=most if most < 1 else None)
+                    assert found[qid][name] == pytest.approx(wanted, abs=1e-12)
+                    count += 1
+    assert count > 100
+
+
+def test_pairs_need_to_know_ties() -> None:
+    with pytest.raises(EvaluationError, match=r"a measure of pairs needs to know ties. Judge the run with tied=True."):
+        FAMILIES["auc"].function(ranked_labels("1 0"))
+
+
+def test_of_documents_with_equal_scores_half_the_pairs_are_right_whatever_the_ids() -> None:
+    for first, second in (("a", "b"), ("b", "a")):
+        found = te.evaluate({"1": {first: 1}}, {"1": {first: 1.0, second: 1.0}}, ["AUC", "AUC(ties=wrong)", "OPA"])
+        assert dict(found.mean) == {"AUC": 0.5, "AUC(ties=wrong)": 0.0, "OPA": 0.0}
+
+
+# Fall-out --------------------------------------------------------------------------------------------
+
+FALLOUT_QRELS: Labels = {"1": {"a": 1, "b": 0, "m": 0, "n": 1}}
+FALLOUT_RUN: Scores = {"1": {"a": 3.0, "b": 2.0, "x": 1.0}}
+
+
+def test_fall_out_knows_what_is_judged_and_what_was_retrieved_or_the_size_of_the_collection() -> None:
+    # Non-relevant are b, m and x; of a collection of 102 documents, all but two.
+    found = te.evaluate(FALLOUT_QRELS, FALLOUT_RUN, ["Fallout", "Fallout@2"])
+    assert dict(found.mean) == {"Fallout": 2 / 3, "Fallout@2": 1 / 3}
+    found = te.evaluate(FALLOUT_QRELS, FALLOUT_RUN, ["Fallout", "Fallout@2", "Fallout(docs=12)"], collection_size=102)
+    assert dict(found.mean) == {"Fallout": 0.02, "Fallout@2": 0.01, "Fallout(docs=12)": 0.2}
+
+
+def test_fall_out_has_ranges() -> None:
+    found = te.assess(FALLOUT_QRELS, {"1": {"a": 3.0, "b": 2.0, "x": 2.0}}, ["Fallout"], depth=2)
+    # At depth 2 b or x: (b) / (b, m) or (x) / (b, m, x).
+    assert (found.ties["Fallout"].lowest[0], found.ties["Fallout"].highest[0]) == pytest.approx((1 / 3, 1 / 2))
+    found = te.assess(FALLOUT_QRELS, FALLOUT_RUN, ["Fallout@2", "Fallout"], ties=False)
+    # If x is relevant, b is one of b and m.
+    assert (found.unjudged["Fallout"].lowest[0], found.unjudged["Fallout"].highest[0]) == (0.5, 2 / 3)
+    assert (found.unjudged["Fallout@2"].lowest[0], found.unjudged["Fallout@2"].highest[0]) == (1 / 3, 0.5)
+
+
+# Holes -----------------------------------------------------------------------------------------------
+
+
+def hole_by_hand(qrels: Labels, run: Scores, cutoff: int) -> dict[str, float]:
+    pool = {docid for labels in qrels.values() for docid in labels}
+    values = {}
+    for qid in sorted(set(qrels) & set(run)):
+        order = sorted(run[qid], key=lambda docid: (run[qid][docid], docid.encode()), reverse=True)
+        values[qid] = sum(docid not in pool for docid in order[:cutoff]) / cutoff
+    return values
+
+
+def as_file(run: Scores) -> bytes:
+    rows = ((qid, docid, repr(score)) for qid, scores in run.items() for docid, score in scores.items())
+    return "".join(f"{qid} Q0 {docid} 1 {score} t\n" for qid, docid, score in rows).encode()
+
+
+def test_holes_are_the_same_for_dictionaries_tables_and_files(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    for number in range(40):
+        qrels, run = random_pair(rng)
+        # Few documents are judged, so that some are judged for other queries only and some for none.
+        qrels = {qid: dict(list(labels.items())[:3]) for qid, labels in qrels.items()}
+        if not set(qrels) & set(run):
+            continue
+        (tmp_path / f"{number}").write_bytes(as_file(run))
+        wanted = hole_by_hand(qrels, run, 5)
+        for given in (run, te.Run(run), tmp_path / f"{number}", io.BytesIO(as_file(run))):
+            found = te.evaluate(qrels, given, ["Hole@5", "map"])
+            assert {qid: found[qid]["Hole@5"] for qid in found} == pytest.approx(wanted)
+
+
+def test_holes_under_a_rank_column_a_depth_and_judged_documents_only(tmp_path: Path) -> None:
+    qrels = {"1": {"a": 1}, "2": {"b": 0}}
+    path = tmp_path / "run"
+    path.write_text("1 Q0 x 1 9 t\n1 Q0 b 2 8 t\n1 Q0 a 3 7 t\n1 Q0 y 4 6 t\n2 Q0 y 1 1 t\n")
+    for options, value in (({"profile": "msmarco"}, 2 / 4), ({"depth": 3}, 1 / 4), ({"judged_only": True}, 0.0)):
+        assert te.evaluate(qrels, path, "Hole@4", **options)["1"]["Hole@4"] == value
+    assert te.evaluate(qrels, path, "Hole@4").mean["Hole@4"] == (2 / 4 + 1 / 4) / 2
+
+
+def test_other_measures_do_not_see_what_other_queries_judge() -> None:
+    qrels, run = {"1": {"a": 1}, "2": {"b": 0}}, {"1": {"b": 2.0, "a": 1.0}}
+    both = te.evaluate(qrels, run, ["Hole@2", "bpref", "num_nonrel_judged_ret", "judged.2", "relstring"])
+    assert list(both["1"].values()) == [0.0, 1.0, 0.0, 0.5]
+    assert both.text("relstring") == {"1": "-1"}
+
+
+def test_holes_have_a_range_over_ties_and_an_arithmetic() -> None:
+    qrels = {"1": {"a": 1}, "2": {"b": 0}}
+    found = te.assess(qrels, {"1": {"a": 1.0, "b": 1.0, "x": 1.0}}, ["Hole@2"], unjudged=False).ties["Hole@2"]
+    # x is among the first two in two of three orders.
+    assert (found.lowest[0], found.expected[0], found.highest[0]) == pytest.approx((0, 1 / 3, 1 / 2))
+    assert te.arithmetic(qrels, {"1": {"x": 2.0, "b": 1.0}}, "Hole@2", "1").value == 0.5
+
+
+# nAUC ------------------------------------------------------------------------------------------------
+
+
+def confidences(scores: dict[str, float]) -> dict[str, float]:
+    down = sorted(scores.values(), reverse=True)
+    if not down:
+        return {"max": 0.0, "std": 0.0, "diff1": 0.0}
+    return {"max": down[0], "std": float(np.std(down)), "diff1": down[0] - down[1] if len(down) > 1 else 0.0}
+
+
+@pytest.mark.parametrize("by", ["max", "std", "diff1"])
+def test_nauc_equals_its_twin(by: str, tmp_path: Path) -> None:
+    rng = random.Random(by)
+    for number in range(30):
+        pairs = [random_pair(rng) for _ in range(6)]
+        qrels = {f"{at}-{qid}": labels for at, (table, _) in enumerate(pairs) for qid, labels in table.items()}
+        run = {f"{at}-{qid}": row for at, (_, table) in enumerate(pairs) for qid, row in table.items()}
+        name = f"nAUC(of=AP,by={by})"
+        values = te.evaluate(qrels, run, "AP", complete=True)
+        sure = [confidences(run.get(qid, {}))[by] for qid in values]
+        wanted = twins_lists.nauc([values[qid]["AP"] for qid in values], sure)
+        (tmp_path / f"{number}").write_bytes(as_file(run))
+        for given in (run, te.Run(run), tmp_path / f"{number}"):
+            found = te.evaluate(qrels, given, [name, "P_5"], complete=True).mean[name]
+            assert found == pytest.approx(wanted, abs=1e-9, nan_ok=True)
+
+
+NAUC_QRELS: Labels = {"1": {"a": 1}, "2": {"a": 1}, "3": {"a": 1}}
+NAUC_RUN: Scores = {"1": {"a": 0.9, "b": 0.5}, "2": {"b": 0.8, "a": 0.1}, "3": {"b": 0.7}}
+
+
+def test_a_system_that_knows_what_it_answers_well_has_a_nauc_of_1() -> None:
+    # RR is 1, 1/2 and 0, and so fall the highest scores; the differences of the first two are 0.4, 0.7 and 0.
+    found = te.evaluate(NAUC_QRELS, NAUC_RUN, ["nAUC(of=RR,by=max)", "nAUC(of=RR,by=diff1)"])
+    assert found.mean["nAUC(of=RR,by=max)"] == pytest.approx(1)
+    # Of three queries none is dropped up to 0.1, one from 0.2 to 0.4 and at 0.5 two: round(1.5) is 2, as from 0.6 on.
+    area = 0.1 * (0.5 + 0.625 + 0.75 + 0.75 + 0.625 + 0.5 * 4)
+    best = 0.1 * (0.5 + 0.625 + 0.75 + 0.75 + 0.875 + 1 * 4)
+    assert found.mean["nAUC(of=RR,by=diff1)"] == pytest.approx((area - 0.45) / (best - 0.45))
+
+
+def test_nauc_has_no_value_of_a_query(tmp_path: Path) -> None:
+    found = te.evaluate(NAUC_QRELS, NAUC_RUN, ["nAUC(of=RR,by=max)", "RR"])
+    assert list(found["1"]) == ["RR"]
+    assert list(found.to_pandas().columns) == ["RR"]
+    with pytest.raises(MeasureError, match="measure nAUC has no value to explain"):
+        te.arithmetic(NAUC_QRELS, NAUC_RUN, "nAUC", "1")
+    with pytest.raises(MeasureError, match="--ties does not support nAUC"):
+        te.assess(NAUC_QRELS, NAUC_RUN, "nAUC", unjudged=False)
+    with pytest.raises(MeasureError, match="measure nAUC has no value per query"):
+        te.compare(NAUC_QRELS, [NAUC_RUN, NAUC_RUN], measures="nAUC")
+
+
+def test_nauc_alone_is_that_of_ndcg_at_10_and_takes_the_level_and_the_conventions_of_its_measure() -> None:
+    alone = te.evaluate(NAUC_QRELS, NAUC_RUN, ["nAUC", "nauc_ndcg_cut_10_max"])
+    assert alone.mean["nAUC"] == alone.mean["nauc_ndcg_cut_10_max"]
+    assert alone.signatures["nAUC"].short.startswith("nAUC(of=nDCG@10)|p:trec_eval-10|#:3|")
+    graded = {"1": {"a": 1}, "2": {"a": 2}, "3": {"a": 2}}
+    two = te.evaluate(graded, NAUC_RUN, ["nAUC(of=AP)", "nAUC(of=AP(rel=1))", "nAUC(of=AP(rel=2))"], level=2)
+    values = [*two.mean.values()]
+    assert values[0] == values[2] != values[1]
+    judged_only = te.evaluate(NAUC_QRELS, NAUC_RUN, ["nAUC(of=RR(judged_only=True),by=max)"])
+    assert judged_only.conventions[0].judged_only
+    # Without b, RR is 1, 1 and 0, with the highest scores 0.9, 0.1 and none, 0.
+    assert judged_only.mean["nAUC(of=RR(judged_only=True),by=max)"] == pytest.approx(1)
+
+
+def test_a_nauc_of_equal_values_is_not_a_number_in_any_format() -> None:
+    qrels, run = {"1": {"a": 1}, "2": {"a": 1}}, {"1": {"a": 1.0}, "2": {"a": 2.0}}
+    assert math.isnan(te.evaluate(qrels, run, "nAUC").mean["nAUC"])
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nAUC(of=runid)", "of must be one measure with a value for each query, not runid"),
+        ("nAUC(of=P)", "of must be one measure with a value for each query, not several"),
+        ("nAUC(of=nAUC)", "of must be one measure with a value for each query, not nAUC"),
+        ("nAUC(of=RR,by=mean)", "by must be max or std or diff1, not mean"),
+    ],
+)
+def test_a_nauc_that_cannot_be_is_refused(name: str, message: str) -> None:
+    with pytest.raises(MeasureError) as refused:
+        parse_measures(name)
+    assert message in str(refused.value)
+
+
+# One parameter more ----------------------------------------------------------------------------------
+
+WORKED = [
+    # (2^1 - 1) / (2^2 - 1) at rank 1 and 1 at rank 2, discounted, of two best documents.
+    ("SDCG(gain=exp,max_rel=2)@2", "1 2", (1 / 3 + 1 / math.log2(3)) / (1 + 1 / math.log2(3))),
+    ("P(norm=retrieved)@10", "1 0 1 -", 2 / 4),
+    ("DCG(discount=position,gain=exp)@3", "2 0 1", 3 / 1 + 1 / 3),
+    ("nDCG(discount=position)@2", "0 2 1", (2 / 2) / (2 / 1 + 1 / 2)),
+    ("ERR(stop=label)", "0 1 1", 1 / 2),
+    ("Bpref(negative=nonrelevant)", "-1 1 0 1", ((1 - 1 / 2) + (1 - 2 / 2)) / 2),
+    ("gRBP(p=0.5,scale=none)", "2 0 1", 0.5 * (2 + 0.25)),
+    ("MeanP@3", "0 1 1", (0 + 1 / 2 + 2 / 3) / 3),
+    ("ARP", "0 1 2", (2 * 1 + 3 * 2) / 3),
+    ("PFound(decay=0.5,gains={1:0.5})", "1 1", 0.5 + 0.5 * 0.5 * 0.5),
+]
+
+
+@pytest.mark.parametrize(("name", "labels", "value"), WORKED, ids=[name for name, _, _ in WORKED])
+def test_arithmetic_in_sight(name: str, labels: str, value: float) -> None:
+    (measure,) = parse_measures(name)
+    assert float(measure.with_defaults({"max_rel": 2})(ranked_labels(labels))[0]) == pytest.approx(value)
+
+
+def test_labels_as_probabilities_have_no_ranges() -> None:
+    for options, what in (({"unjudged": False}, "--ties"), ({"ties": False}, "--unjudged")):
+        with pytest.raises(MeasureError, match=f"{what} does not support ERR"):
+            te.assess({"1": {"a": 2}}, {"1": {"a": 1.0}}, "ERR(stop=label)", **options)
+
+
+@pytest.mark.parametrize(("one", "other"), [("Success@1000", "Success"), ("hit_rate", "SUCCESS")])
+def test_a_hit_rate_without_a_cutoff_is_that_of_the_whole_list(one: str, other: str) -> None:
+    qrels, run = {"1": {"a": 1}, "2": {"a": 1}}, {"1": {"b": 2.0, "a": 1.0}, "2": {"b": 1.0}}
+    found = te.evaluate(qrels, run, [one, other])
+    assert found.mean[one] == found.mean[other] == 0.5
