@@ -174,8 +174,22 @@ PREFERENCES = te.read_preferences(io.BytesIO(b"1 g s a 2\n1 g s b 1.5\n1 g t c 1
 TIED = {"1": {"b": 2.0, "a": 2.0, "x": 1.5, "c": 1.0}, "2": {"e": 1.0, "d": 1.0}, "9": {"a": 1.0}}
 
 
+def needs_qrels(profile: str) -> bool:
+    """Tell whether a profile has conventions that are of relevance judgments."""
+    of = PROFILES[profile].conventions
+    return (of.unrelevant, of.known, of.extra) != ("in", "all", "out")
+
+
 @pytest.mark.parametrize("judged", [JudgedGroups, JudgedPreferences])
-@pytest.mark.parametrize("profile", [name for name in PROFILES if name != "gdeval"])
+@pytest.mark.parametrize("profile", [name for name in PROFILES if needs_qrels(name)])
+def test_a_profile_that_needs_relevance_judgments_refuses_others(profile: str, judged: object) -> None:
+    judgments, measure = (GROUPS, "alpha_nDCG@10") if judged is JudgedGroups else (PREFERENCES, "prefs_simp")
+    with pytest.raises(te.EvaluationError, match="need relevance judgments"):
+        te.evaluate(judgments, with_ranks(TIED), [measure], profile=profile)
+
+
+@pytest.mark.parametrize("judged", [JudgedGroups, JudgedPreferences])
+@pytest.mark.parametrize("profile", [name for name in PROFILES if not needs_qrels(name)])
 def test_a_signature_over_groups_or_preferences_gives_the_same_bits_again(profile: str, judged: object) -> None:
     judgments = GROUPS if judged is JudgedGroups else PREFERENCES
     rng = random.Random(profile)
@@ -593,7 +607,7 @@ def results_of(qrels: Any = QRELS, measure: str = "nDCG@10", **options: Any) -> 
 
 DIFFERENT: list[tuple[str, te.Results, te.Results, str]] = [
     ("level", results_of(measure="map"), results_of(measure="map", level=2), "AP(rel=1,norm=relevant,ties=ordered) and AP(rel=2,norm=relevant,ties=ordered)"),
-    ("profile", results_of(), results_of(profile="ranx"), "ties docid-desc and line; dup refuse and last; missing out and empty"),
+    ("profile", results_of(), results_of(profile="ranx"), "ties docid-desc and ranx; dup refuse and last; missing out and empty"),
     ("width", results_of(), results_of(profile="trec_eval-9"), "width 64 and 32"),
     ("depth", results_of(depth=5), results_of(), "depth 5 and all"),
     ("qrels", results_of(), results_of({**QRELS, "3": {"z": 2}}), f"judgments {HASH} and {sha('1 a 1', '1 b 0', '1 c 2', '2 a 1', '3 z 2')}"),
@@ -620,7 +634,7 @@ def test_what_was_made_differently_is_not_compared(what: str, one: te.Results, o
 @pytest.mark.parametrize("name", [name for name in RESULT_FORMATS if name not in ("trec", "coursework", "json")])
 def test_no_format_sets_side_by_side_what_was_made_differently(name: str) -> None:
     runs = [te.evaluate(QRELS, RUN, "nDCG@10"), te.evaluate(QRELS, RUN, "nDCG@10", profile="ranx")]
-    with pytest.raises(te.EvaluationError, match="were made differently: ties docid-desc and line"):
+    with pytest.raises(te.EvaluationError, match="were made differently: ties docid-desc and ranx"):
         results_text(runs, name, Options(), Style())
     forced = results_text(runs, name, Options(force=True), Style(digits=4))
     assert [f"{run.mean['nDCG@10']:.4f}" in forced for run in runs] == [True, True]

@@ -56,7 +56,9 @@ def binary(qrels: Qrels) -> Qrels:
 def without_ties(run: Run, rng: random.Random, least: float) -> Run:
     """Return a run with other scores from `least` on, in steps of 1/64."""
     return {
-        qid: {docid: least + place / 64 for docid, place in zip(scores, rng.sample(range(40), len(scores)), strict=True)}
+        qid: {
+            docid: least + place / 64 for docid, place in zip(scores, rng.sample(range(40), len(scores)), strict=True)
+        }
         for qid, scores in run.items()
     }
 
@@ -100,7 +102,13 @@ def xgboost(qrels: Qrels, run: Run, _: random.Random) -> Found:
     yield from values(binary(qrels), at("map", "AP", "AP", "-"))
 
 
-TORCH = {"MAP": "AP", "MRR": "RR", "Precision": "P", "Recall": "R", "HitRate": "Success", }
+TORCH = {
+    "MAP": "AP",
+    "MRR": "RR",
+    "Precision": "P",
+    "Recall": "R",
+    "HitRate": "Success",
+}
 TORCH_WHOLE = {"Precision": "SetP", "Recall": "SetR"}
 
 
@@ -117,7 +125,8 @@ def torchmetrics(qrels: Qrels, run: Run, rng: random.Random) -> Found:
         found = []
         for k in (None, rng.choice(CUTOFFS)):
             for name, measure in metrics.items():
-                if name == "HitRate" and k is None: continue
+                if name == "HitRate" and k is None:
+                    continue
                 given: dict[str, Any] = {"empty_target_action": action, "top_k": k}
                 if name == "RPrecision":
                     del given["top_k"]
@@ -133,7 +142,7 @@ def torchmetrics(qrels: Qrels, run: Run, rng: random.Random) -> Found:
     yield from values(qrels, run, {"NormalizedDCG": "nDCG"})
     yield from values(binary(qrels), without_ties(run, rng, -0.25), {**TORCH, "RPrecision": "Rprec"})
     # Scores from 0 to 1 are taken as they are.
-    #yield from values(binary(qrels), without_ties(run, rng, 0.125), {"AUROC": "AUC"})
+    # yield from values(binary(qrels), without_ties(run, rng, 0.125), {"AUROC": "AUC"})
 
 
 def sentence_transformers(qrels: Qrels, run: Run, _: random.Random) -> Found:
@@ -146,9 +155,13 @@ def sentence_transformers(qrels: Qrels, run: Run, _: random.Random) -> Found:
     options = {f"{name}_at_k": list(CUTOFFS) for name in ("mrr", "ndcg", "accuracy", "precision_recall", "map")}
     evaluator = InformationRetrievalEvaluator(dict.fromkeys(relevant, ""), {"": ""}, relevant, **options)
     ranked = [run.get(qid, {}).items() for qid in evaluator.queries_ids]
-    said = evaluator.compute_metrics([[{"corpus_id": docid, "score": score} for docid, score in each] for each in ranked])
+    said = evaluator.compute_metrics(
+        [[{"corpus_id": docid, "score": score} for docid, score in each] for each in ranked]
+    )
     names = {"accuracy": "Success", "precision": "P", "recall": "R", "ndcg": "nDCG", "mrr": "RR", "map": "AP"}
-    found = [(f"{name}@{k}", said[f"{name}@k"][k], f"{measure}@{k}") for name, measure in names.items() for k in CUTOFFS]
+    found = [
+        (f"{name}@{k}", said[f"{name}@k"][k], f"{measure}@{k}") for name, measure in names.items() for k in CUTOFFS
+    ]
     yield qrels, run, [Value(name, float(value), "sentence-transformers", measure) for name, value, measure in found]
 
 
@@ -161,7 +174,10 @@ def mteb(qrels: Qrels, run: Run, _: random.Random) -> Found:
     run = {qid: scores for qid, scores in run.items() if qid in qrels}  # MRR refuses other queries
     said = calculate_retrieval_scores(run, qrels, CUTOFFS)
     means = {**said.ndcg, **said.map, **said.recall, **said.precision, **said.mrr, **said.hit_rate}
-    found = [Value(name, value, "mteb", "@".join((MTEB[name.split("@")[0]], name.split("@")[1]))) for name, value in means.items()]
+    found = [
+        Value(name, value, "mteb", "@".join((MTEB[name.split("@")[0]], name.split("@")[1])))
+        for name, value in means.items()
+    ]
     yield qrels, run, found
 
 
@@ -189,7 +205,9 @@ def differences(package: str, inputs: int = INPUTS) -> tuple[int, list[str]]:
         for qrels, run, values in PACKAGES[package](*random_pair(rng, negatives=False), rng):
             for profile in dict.fromkeys(each.profile for each in values):
                 here = [each for each in values if each.profile == profile]
-                means = te.evaluate(qrels, run, list(dict.fromkeys(each.measure for each in here)), profile=profile).mean
+                means = te.evaluate(
+                    qrels, run, list(dict.fromkeys(each.measure for each in here)), profile=profile
+                ).mean
                 compared += len(here)
                 found += [
                     f"{package} {seed}: {each.metric} {each.value!r}, {profile} {each.measure} {means[each.measure]!r}"

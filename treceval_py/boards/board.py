@@ -436,13 +436,13 @@ def _tied_queries(judging: JudgedOnce, run: Run, results: Results) -> int | None
     measure, conventions = results.resolved[0], results.conventions[0]
     if conventions.order != "score":
         return None
-    if conventions.judged_only and conventions.depth is not None:
+    if conventions.depth is not None and (conventions.judged_only or conventions.known == "retrieved"):
         return None
     if not _has_equal_scores(run, conventions.score_type):
         return 0
     # Over all orders of a tie it is of no account which one it has; that of the lines takes no time.
     ranking = conventions.ranking(tied=True)._replace(depth=None, ties="line")
-    part, _ = judging.part(conventions._replace(missing="out"), ranking)
+    part, _ = judging.part(conventions._replace(missing="out"), ranking, measure)
     if not isinstance(part, JudgedRun) or not part.num_queries:
         return 0
     try:

@@ -72,14 +72,14 @@ class Ranking(NamedTuple):
         Whether to keep the ranks that documents could have if ties were broken differently.
     drop_self : bool
         Whether documents whose id is that of the query are taken out.
-    known : {"all", "retrieved"}
-        Which judgments of a query are known: all, or only those of the documents that were retrieved.
-    positive : bool
-        Whether only documents with a score above 0 can be relevant; the others keep their ranks.
     pooled : bool
         Whether to keep the documents that are judged for other queries only, as if they were judged negative.
     confidence : bool
         Whether to keep what the scores of a query say of how sure the system was.
+    positive : bool
+        Whether only documents with a score above 0 can be relevant; the others keep their ranks.
+    known : {"all", "retrieved"}
+        Which judgments of a query are known: all, or only those of the documents that were retrieved.
     """
 
     depth: int | None = None
@@ -89,15 +89,15 @@ class Ranking(NamedTuple):
     ties: str = "docid-desc"
     tied: bool = False
     drop_self: bool = False
-    known: str = "all"
-    positive: bool = False
     pooled: bool = False
     confidence: bool = False
+    positive: bool = False
+    known: str = "all"
 
     @property
     def plain(self) -> bool:
         """Whether documents are ranked by score and ties by descending id, and no more is asked of their ranks."""
-        return self._replace(known=PLAIN.known)[3:] == PLAIN[3:]
+        return self[3:-1] == PLAIN[3:-1]
 
 
 PLAIN = Ranking()

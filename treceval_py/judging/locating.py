@@ -66,10 +66,10 @@ class Located(NamedTuple):
         A row of the run whose document occurred in the query before, if repetitions were looked for and found.
     tied : Tied or None
         The ranks that hits could have, if the ranking asks for them.
-    known : Hits or None
-        All judged documents that were retrieved, if some of them are not among the hits.
     confidence : (Q, 3) float array or None
         As of `JudgedRun`, by query of the run, if the ranking asks for it.
+    known : Hits or None
+        All judged documents that were retrieved, if some of them are not among the hits.
     """
 
     rows: IntArray
@@ -77,8 +77,8 @@ class Located(NamedTuple):
     num_ret: IntArray
     twice: int | None = None
     tied: Tied | None = None
-    known: Hits | None = None
     confidence: FloatArray | None = None
+    known: Hits | None = None
 
 
 def judge(
@@ -291,7 +291,7 @@ def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
         return _located(qrels, run, rows, ranking)
     if ranking.drop_self:
         run, ranking = without_self(run), ranking._replace(drop_self=False)
-    if ranking.judged_only and (ranking.tied or ranking.positive or ranking.confidence):
+    if ranking.judged_only and (ranking.tied or ranking.confidence or ranking.positive):
         # The ranks that tied documents can have depend on which of them are left, and so do the highest scores.
         run, ranking = _judged_part(qrels, run, rows, ranking), ranking._replace(depth=None)
     ordered = arrange(run, ranking, _labels(qrels, run, rows, ranking))

@@ -138,7 +138,10 @@ class Family:
     of_judgments : bool
         Whether a query keeps its value if the run lacks it, also where other measures count 0 for such a query.
     needs : str
-        The attribute of `Ranking` with which a run must be judged for it; empty if ranks of judged documents will do.
+        The attribute of `Ranking` with which a run must be judged for it; empty if ranks of judged documents are enough.
+    undefined_without : {"relevant", "found", "nonrelevant"}
+        The documents without which it has no value: relevant ones, relevant ones retrieved (within the cutoff), or
+        retrieved ones that are not relevant. What such a query counts is a convention.
     """
 
     name: str
@@ -161,6 +164,7 @@ class Family:
     kin: tuple[tuple[str, str], ...] = field(repr=False)
     of_judgments: bool = field(repr=False)
     needs: str = field(repr=False, default="")
+    undefined_without: str = field(repr=False, default="relevant")
 
     @property
     def uncut(self) -> Family | None:
@@ -353,6 +357,7 @@ def declare(
     kin: Mapping[str, str] | None = None,
     of_judgments: bool = False,
     needs: str = "",
+    undefined_without: str = "relevant",
 ) -> Family:
     """Declare a measure, so that it can be named, parsed, computed, listed and explained.
 
@@ -402,6 +407,9 @@ def declare(
     needs : {"", "tied", "pooled", "confidence"}
         What a run must be judged with, as of `treceval_py.judge`: ranks that tied documents could have, documents that
         are judged for other queries, or what scores say of how sure the system was.
+    undefined_without : {"relevant", "found", "nonrelevant"}
+        The documents without which it has no value: relevant ones, relevant ones retrieved (within the cutoff), or
+        retrieved ones that are not relevant. What such a query counts is a convention of the profile.
 
     Returns
     -------
@@ -446,6 +454,7 @@ def declare(
         kin=tuple((kin or {}).items()),
         of_judgments=of_judgments,
         needs=needs,
+        undefined_without=undefined_without,
     )
     FAMILIES[name] = family
     return family

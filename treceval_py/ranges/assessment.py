@@ -16,6 +16,8 @@ from treceval_py.measures.registry import TEXT
 from treceval_py.ranges.ties import TieRange, tie_ranges
 from treceval_py.ranges.unjudged import UnjudgedRange, unjudged_ranges
 from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator, Judged
+from treceval_py.scoring.conventions import Conventions
+from treceval_py.scoring.evaluation import AnyRun, Evaluator, Judged
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile
 from treceval_py.scoring.results import Results
@@ -118,37 +120,18 @@ def ranges_of(evaluator: Evaluator, run: AnyRun, *, ties: bool, unjudged: bool) 
         if measure.family.kind == TEXT:
             continue
         name, conventions = results.measures[number].name, results.conventions[number]
+        profile = results.profiles[number]
         if ties:
-            if conventions.order == "rank":
-                raise EvaluationError(
-                    f"the profile {results.profiles[number]} ranks documents by the rank column, which has no ties",
-                    "Use another profile.",
-                )
-            if conventions.judged_only and conventions.depth is not None:
-                raise EvaluationError(
-                    "with a depth, the order of ties decides which unjudged documents are removed",
-                    "Remove the depth (-M) or -J (judged_only).",
-                )
-            if conventions.known == "retrieved" and conventions.depth is not None:
-                raise EvaluationError(
-                    "with a depth, the order of ties decides which judgments are known",
-                    "Remove the depth (-M), or use another profile.",
-                )
+            _check_ties(conventions, profile)
             ranking = conventions.ranking(tied=True)._replace(depth=None, pooled=measure.family.needs == "pooled")
-            part, fixed = judging.part(conventions, ranking)
+            part, fixed = judging.part(conventions, ranking, measure)
             found.qids[name] = part.qids
             (found.ties[name],) = tie_ranges(_of_qrels(part), [measure], conventions.depth)
             if not np.isnan(fixed).all():
                 found.ties[name] = _ties_with_fixed(found.ties[name], fixed)
         if unjudged:
-            for convention, value, why in _BY_LABELS:
-                if getattr(conventions, convention) == value:
-                    raise EvaluationError(
-                        f"--unjudged does not support the profile {results.profiles[number]}: the labels of unjudged "
-                        f"documents would decide {why}",
-                        "Use another profile.",
-                    )
-            part, fixed = judging.part(conventions, conventions.ranking())
+            _check_unjudged(conventions, profile)
+            part, fixed = judging.part(conventions, conventions.ranking(), measure)
             found.qids[name] = part.qids
             top = dict(measure.parameters).get("max_rel", judgments.max_rel)
             (found.unjudged[name],) = unjudged_ranges(_of_qrels(part), [measure], int(top))
@@ -157,12 +140,43 @@ def ranges_of(evaluator: Evaluator, run: AnyRun, *, ties: bool, unjudged: bool) 
     return found
 
 
+def _check_ties(conventions: Conventions, profile: str) -> None:
+    """Check that the order of ties decides nothing but their ranks."""
+    if conventions.order == "rank":
+        raise EvaluationError(
+            f"the profile {profile} ranks documents by the rank column, which has no ties",
+            "Use another profile.",
+        )
+    if conventions.depth is None:
+        return
+    if conventions.judged_only:
+        raise EvaluationError(
+            "with a depth, the order of ties decides which unjudged documents are removed",
+            "Remove the depth (-M) or -J (judged_only).",
+        )
+    if conventions.known == "retrieved":
+        raise EvaluationError(
+            "with a depth, the order of ties decides which judgments are known",
+            "Remove the depth (-M), or use another profile.",
+        )
+
+
 _BY_LABELS = (
     ("ties", "worst", "the order of ties"),
     ("unrelevant", "one", "which queries count 1"),
-    ("not_positive", "miss", "what is missed with a score of 0 or less"),
+    ("not_positive", "miss", "more than documents with a score of 0 or less can add"),
 )
-"""Conventions under which the extremes over labels are not those of the measure, and why."""
+"""Values of conventions under which labels of unjudged documents decide more than values of measures, and what."""
+
+
+def _check_unjudged(conventions: Conventions, profile: str) -> None:
+    """Check that the labels of unjudged documents decide nothing but the values of a measure."""
+    for convention, value, what in _BY_LABELS:
+        if getattr(conventions, convention) == value:
+            raise EvaluationError(
+                f"--unjudged does not support the profile {profile}: labels of unjudged documents would decide {what}",
+                "Use another profile.",
+            )
 
 
 def _of_qrels(judged: Judged) -> JudgedRun:

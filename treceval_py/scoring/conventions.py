@@ -68,8 +68,8 @@ class Conventions(NamedTuple):
     def ranking(self, *, tied: bool = False) -> Ranking:
         """Return what concerns the ranking of documents."""
         drop, positive = self.self_hits == "drop", self.not_positive == "miss"
-        what = self.depth, self.judged_only, self.score_type, self.order, self.ties, tied, drop, self.known, positive
-        return Ranking(*what)
+        what = self.depth, self.judged_only, self.score_type, self.order, self.ties, tied, drop
+        return Ranking(*what, positive=positive, known=self.known)
 
     def texts(self) -> dict[str, str]:
         """Return each convention as it stands in a signature, by its key there."""

@@ -438,8 +438,10 @@ class JudgedOnce:
             return None
         return judged
 
-    def part(self, conventions: Conventions, ranking: Ranking) -> tuple[Judged, BoolArray]:
-        """Judge the run by a ranking.
+    def part(
+        self, conventions: Conventions, ranking: Ranking, measure: Measure | None = None
+    ) -> tuple[Judged, FloatArray]:
+        """Judge the run by a ranking, for a measure or one that has no value without relevant documents.
 
         Returns
         -------
@@ -450,10 +452,12 @@ class JudgedOnce:
         """
         extra = conventions.extra == "in"
         judged = self.judged(ranking, complete=conventions.missing != "out", extra=extra)
-        part, kept, fixed = self._selected(judged, conventions)
+        part, kept, fixed = self._selected(judged, conventions, measure)
         return part, fixed[kept]
 
-    def _selected(self, judged: Judged, conventions: Conventions) -> tuple[Judged, BoolArray, FloatArray]:
+    def _selected(
+        self, judged: Judged, conventions: Conventions, measure: Measure | None
+    ) -> tuple[Judged, BoolArray, FloatArray]:
         """Return the queries that conventions count, which these are, and what they count (NaN: their value).
 
         A query that counts 0 is not listed.
@@ -470,11 +474,11 @@ class JudgedOnce:
         if not isinstance(judged, JudgedRun) and any(getattr(conventions, key) in _OF_QRELS[key] for key in _OF_QRELS):
             raise _needs_qrels()
         if conventions.unrelevant != "in":
-            relevant = judged.num_rel(1) > 0
+            defined = _defined(measure, judged)
             if conventions.unrelevant == "out":
-                kept &= relevant
+                kept &= defined
             else:
-                fixed[~relevant & np.isnan(fixed)] = 1.0
+                fixed[~defined & np.isnan(fixed)] = 1.0
         if kept.all():
             return judged, kept, fixed
         if not isinstance(judged, JudgedRun):
@@ -550,14 +554,15 @@ class JudgedOnce:
 
     def _fill(self, columns: _Columns, plan: Plan, numbers: Sequence[int], judged: Judged) -> None:
         """Compute the measures of some tasks and write their columns."""
-        selections: dict[tuple[str, ...], tuple[Judged, BoolArray, FloatArray]] = {}
+        selections: dict[tuple[object, ...], tuple[Judged, BoolArray, FloatArray]] = {}
         for number in numbers:
             task = plan.tasks[number]
-            key = (task.conventions.missing, task.conventions.unrelevant, task.conventions.extra)
+            measure, conventions = task.resolved, task.conventions
+            usual = conventions.unrelevant == "in" or measure.family.undefined_without == "relevant"
+            key = (conventions.missing, conventions.unrelevant, conventions.extra, usual or number)
             if key not in selections:
-                selections[key] = self._selected(judged, task.conventions)
+                selections[key] = self._selected(judged, conventions, measure)
             part, kept, fixed = selections[key]
-            measure = task.resolved
             own = str(measure.family.function.__module__).startswith("treceval_py.")
             found = measure(part) if own else _from_outside(measure, part)
             columns.counted[kept, number] = True
@@ -580,6 +585,19 @@ class JudgedOnce:
                 if average.over is None
                 else average.over(column, part, dict(measure.parameters))
             )
+
+
+def _defined(measure: Measure | None, judged: JudgedRun) -> BoolArray:
+    """Tell for which queries a measure has a value. (Q,)."""
+    without = "relevant" if measure is None else measure.family.undefined_without
+    if measure is None or without == "relevant":
+        return judged.num_rel(1) > 0
+    given = dict(measure.parameters)
+    level = int(given.get("level", 1))
+    if without == "nonrelevant":
+        return judged.num_ret > judged.num_rel_ret(level)
+    found = judged.found(level)
+    return judged.count(found.query[found.rank <= given.get("cutoff", np.inf)]) > 0
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ import numpy as np
 from treceval_py.data.ids import shown
 from treceval_py.data.ranking import Ranking
 from treceval_py.errors import EvaluationError, MeasureError, brief, warn
+from treceval_py.errors import EvaluationError, MeasureError, warn
 from treceval_py.measures import Measure
 from treceval_py.measures.abstention import default_measure
 from treceval_py.measures.parameters import JUDGED_ONLY, PARAMETERS
@@ -290,10 +291,6 @@ class Checked(NamedTuple):
     def task(self, measure: Measure, max_rel: int) -> Task:
         """Return how a measure is computed; one that is made of another's values is ranked and averaged as that is."""
         profile, changes, plain = self.profile, self.changes, measure
-        if measure.family.average.over is not None:
-            inner = self.task(dict(measure.parameters).get("of") or default_measure(), max_rel)
-            resolved = Measure(measure.family, tuple({**dict(measure.parameters), "of": inner.resolved}.items()))
-            return Task(measure, replace(resolved, asked=measure.name), inner.conventions, profile.name)
         given = dict(measure.parameters)
         if measure.family.average.over is not None:
             inner = self.task(given.get("of") or default_measure(), max_rel)

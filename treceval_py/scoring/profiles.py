@@ -140,6 +140,10 @@ def _for(families: str, **changes: Any) -> dict[str, Mapping[str, Any]]:
     return dict.fromkeys(families.split(), MappingProxyType(changes))
 
 
+def _set(families: str) -> frozenset[str]:
+    return frozenset(families.split())
+
+
 def _mapping(pairs: Mapping[str, Any]) -> Mapping[str, Any]:
     return MappingProxyType(dict(pairs))
 
@@ -175,9 +179,9 @@ _TORCHMETRICS = Profile(
         }
     ),
     measures=("AP", "RR", "nDCG", "nDCG@10"),
-    computes=frozenset(
+    computes=_set(
         "map map_cut recip_rank recip_rank_cut P set_P recall set_recall success Rprec fallout fallout_cut auc auc_cut "
-        "ndcg ndcg_cut".split()
+        "ndcg ndcg_cut"
     ),
     remarks=(
         _ITS_LISTS,
@@ -247,13 +251,15 @@ _ALL = (
         "ranx",
         "ranx 0.3, after make_comparable",
         Conventions(ties="ranx", missing="empty", duplicates="last"),
+        meanings=_mapping({"bpref": "Bpref(negative=nonrelevant)"}),
+        names=_mapping({"hits": "Hits"}),
         remarks=(
             "ranx refuses different sets of queries until make_comparable gives the run the judged ones",
-            "of more than 15 documents its sort does not leave equal scores in their order, and make_comparable sorts a "
-            "second time; every further call sorts again, which is not repeated here",
+            "its sort moves equal scores among more than 15 documents, and make_comparable sorts a second time",
+            "every further call of make_comparable sorts once more there, which is not repeated here",
             "plain dictionaries in place of Qrels and Run are sorted otherwise there, and paired by place, not by id",
-            "Bpref: a query without relevant documents makes those after it 0 there, as many as share its thread; one "
-            "without documents judged not relevant is NaN",
+            "a query without relevant documents makes the Bpref of later ones 0 there, depending on threads",
+            "Bpref is NaN there for a query without documents judged not relevant",
         ),
     ),
     Profile(
@@ -263,6 +269,7 @@ _ALL = (
         exceptions=_mapping(_for(_OWN_ORDER, score_type="float64", ties="line", missing="empty")),
         when_complete="zero",
         defaults=_UP,
+        names=_mapping({"accuracy": "Success"}),
         leaves_out=_NOT_IN_9,
         remarks=("an extra query in the run, or a query without relevant documents, stops BEIR's own measures",),
     ),
@@ -273,6 +280,7 @@ _ALL = (
         exceptions=_mapping(_for(_OWN_ORDER, score_type="float64", ties="line", missing="empty")),
         when_complete="zero",
         defaults=_UP,
+        names=_mapping({"accuracy": "Success"}),
         leaves_out=_NOT_IN_9,
         remarks=("relevant is whatever is judged above 0, also for TREC Deep Learning",),
     ),
@@ -317,6 +325,31 @@ _ALL = (
         ),
         measures=("nDCG", "nDCG@10", "AP"),
         computes=frozenset({"ndcg", "ndcg_cut", "dcg", "map"}),
+    ),
+    Profile(
+        "gdeval",
+        "TREC Web track's gdeval.pl",
+        Conventions(unrelevant="out"),
+        meanings=_mapping(
+            {
+                "ndcg": "nDCG(gain=exp)",
+                "ndcg_cut": "nDCG(gain=exp)",
+                "err": "ERR(max_rel=4)",
+                "err_cut": "ERR(max_rel=4)",
+            }
+        ),
+        measures=("nDCG@20", "ERR@20"),
+        computes=frozenset({"ndcg_cut", "err_cut"}),
+        remarks=("grades above 4 are no part of its scale",),
+    ),
+    Profile(
+        "coursework",
+        "a coursework scorer: ranks are the order of lines, and one file is ranking and judgments",
+        Conventions(order="line", missing="empty"),
+        meanings=_mapping({"ndcg": "nDCG(discount=jk,base=2)", "ndcg_cut": "nDCG(discount=jk,base=2)"}),
+        measures=("MAP", "MRR", "NDCG"),
+        computes=frozenset({"map", "recip_rank", "ndcg"}),
+        remarks=("such a file is read by --judged-ranking",),
     ),
     Profile(
         "lightgbm",
@@ -385,13 +418,13 @@ _ALL = (
             }
         ),
         measures=("nDCG", "nDCG@10"),
-        computes=frozenset(
+        computes=_set(
             "ndcg ndcg_cut dcg dcg_cut map map_cut recip_rank recip_rank_cut P set_P recall set_recall err err_cut "
-            "pfound auc".split()
+            "pfound auc"
         ),
         remarks=(
             _ITS_LISTS,
-            "type=Exp is gain=exp, denominator=Position is discount=position, border=b is rel= of the next label above b",
+            "type=Exp is gain=exp, denominator=Position is discount=position, border=0.5 is rel=1",
             "negative labels are negative gains there, 0 here",
         ),
         names=_mapping({"precisionat": "P(norm=retrieved)", "recallat": "R"}),
@@ -441,7 +474,7 @@ _ALL = (
         computes=frozenset({"success", "P", "recall", "recip_rank_cut", "ndcg_cut", "map_cut"}),
         remarks=(
             "relevant documents are a set: all documents judged 1 or more count alike",
-            "scores are the model's, 32-bit; those of a run file are compared as 64-bit floats, as compute_metrics does",
+            "scores of a model are 32-bit floats; those of a run are compared as 64-bit floats",
         ),
         names=_mapping({"accuracy": "Success"}),
     ),
@@ -486,31 +519,6 @@ _ALL = (
             "MAP at a cutoff below the largest one, and with more relevant documents, is divided by that largest one",
         ),
         names=_mapping({"hit": "Success"}),
-    ),
-    Profile(
-        "gdeval",
-        "TREC Web track's gdeval.pl",
-        Conventions(unrelevant="out"),
-        meanings=_mapping(
-            {
-                "ndcg": "nDCG(gain=exp)",
-                "ndcg_cut": "nDCG(gain=exp)",
-                "err": "ERR(max_rel=4)",
-                "err_cut": "ERR(max_rel=4)",
-            }
-        ),
-        measures=("nDCG@20", "ERR@20"),
-        computes=frozenset({"ndcg_cut", "err_cut"}),
-        remarks=("grades above 4 are no part of its scale",),
-    ),
-    Profile(
-        "coursework",
-        "a coursework scorer: ranks are the order of lines, and one file is ranking and judgments",
-        Conventions(order="line", missing="empty"),
-        meanings=_mapping({"ndcg": "nDCG(discount=jk,base=2)", "ndcg_cut": "nDCG(discount=jk,base=2)"}),
-        measures=("MAP", "MRR", "NDCG"),
-        computes=frozenset({"map", "recip_rank", "ndcg"}),
-        remarks=("such a file is read by --judged-ranking",),
     ),
 )
 
