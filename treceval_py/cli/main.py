@@ -24,9 +24,14 @@ def main() -> NoReturn:
             # A closed pipe (`treceval … | head`) ends the program as it ends every other one.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         _import_numpy()
-        from treceval_py.cli.commands import run
+        if "_TRECEVAL_COMPLETE" in os.environ:
+            from treceval_py.cli.completion import complete
 
-        status = run(sys.argv[1:])
+            status = complete(os.environ["_TRECEVAL_COMPLETE"])
+        else:
+            from treceval_py.cli.commands import run
+
+            status = run(sys.argv[1:])
     except KeyboardInterrupt:
         _die_of(signal.SIGINT)
     except BrokenPipeError:  # where there is no SIGPIPE
