@@ -39,6 +39,7 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError, TrecevalWarning
 from treceval_py.measures import Measure
+from treceval_py.measures.notation import several
 from treceval_py.scoring.evaluation import AnyJudgments
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile
@@ -162,9 +163,7 @@ def compare(
     2
     """
     qrels, given = _in_order(qrels, runs)
-    tests = [tests] if isinstance(tests, str) else tests
-    if not isinstance(tests, Iterable):
-        raise MeasureError(f"tests must be names, not {shown(tests)}", f"There are {', '.join(TESTS)}.")
+    tests = several(tests, (str,), "tests must be names", f"There are {', '.join(TESTS)}.")
     every = (test, *(each for each in dict.fromkeys(tests) if each != test))
     settings = Settings(
         test, every, correction, alpha, confidence, interval, groups, resamples, bootstrap, seed, margin, power
@@ -189,7 +188,7 @@ def _in_order(qrels: Any, runs: Any) -> tuple[Any, Any]:
     """
     if runs is None:
         qrels, runs = None, qrels
-    elif _are_judgments(runs) and (isinstance(qrels, (list, tuple)) or not _are_judgments(qrels)):
+    elif _are_judgments(runs) and isinstance(qrels, (list, tuple, Mapping)) and not _are_judgments(qrels):
         warnings.warn(
             "compare takes the judgments first, then the runs: compare(qrels, runs). Change the order, which will be "
             "refused in the next version.",
@@ -209,7 +208,7 @@ def _in_order(qrels: Any, runs: Any) -> tuple[Any, Any]:
 def _are_judgments(given: Any) -> bool:
     """Tell whether an object is judgments in a form that version 0.1 took, and not several runs."""
     if isinstance(given, Mapping) and not isinstance(given, (Qrels, Run)):
-        first = next((each for each in given.values() if not isinstance(each, Mapping) or each), None)
+        first: Any = next((each for each in given.values() if not isinstance(each, Mapping) or each), None)
         numbers = isinstance(first, Mapping) and not isinstance(first, (Qrels, Run, Results))
         return numbers and all(isinstance(each, Real) for each in first.values())
     kinds = (str, os.PathLike, Qrels, JudgmentGroups, Preferences)

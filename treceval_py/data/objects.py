@@ -142,7 +142,11 @@ def could_be(given: object) -> frozenset[Literal["run", "qrels"]]:
 def flat_columns(qids: Sequence[Any], docids: Sequence[Any], values: Any, what: str) -> Grouped:
     """Return the columns of ``judgments`` or of a ``run`` given as three of them, (D,) each; errors as above."""
     read: Any = judgments_of if what == "judgments" else scores_of
-    return _grouped(_listed(qids), _listed(docids), _listed(values), read, what)
+    columns = [_listed(column) for column in (qids, docids, values)]
+    if len(set(map(len, columns))) > 1:
+        sizes = "{} qids, {} docids and {} rels".format(*map(len, columns))
+        raise DataError(f"{sizes} do not fit", "Give three equal lengths.")
+    return _grouped(columns[0], columns[1], columns[2], read, what)
 
 
 def is_array(given: object) -> bool:

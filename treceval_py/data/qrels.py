@@ -12,7 +12,6 @@ from treceval_py._types import AnyArray, Data, Frame, IntArray
 from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY
 from treceval_py.data.ids import Ids, decode, encode
 from treceval_py.data.table import Table, from_nested, judgments_of, place_in
-from treceval_py.errors import DataError
 
 __all__ = [
     "QRELS_NAME",
@@ -158,10 +157,6 @@ class Qrels(Table[int]):
             Lengths differ, an id is neither text nor a whole number, a judgment is not a whole number, a document is
             judged twice for a query.
         """
-        if not len(qids) == len(docids) == len(rels):
-            raise DataError(
-                f"{len(qids)} qids, {len(docids)} docids and {len(rels)} rels do not fit", "Give three equal lengths."
-            )
         from treceval_py.data.objects import flat_columns
 
         names, offsets, column, values, _ = flat_columns(qids, docids, rels, "judgments")

@@ -187,7 +187,10 @@ class Run(Table[float]):
         >>> run["q1"]
         {'c': 0.9, 'a': 0.5}
         """
-        ids, scores = np.asarray(ids), np.asarray(scores)
+        try:
+            qids, ids, scores = list(qids), np.asarray(ids), np.asarray(scores)
+        except (TypeError, ValueError):
+            raise DataError("these are not a list and two arrays", "Give Q queries and two arrays.") from None
         if ids.ndim not in (1, 2) or ids.shape != scores.shape or len(qids) != len(ids):
             raise DataError(
                 f"{len(qids)} queries, ids of shape {ids.shape} and scores of shape {scores.shape} do not fit",
@@ -195,7 +198,7 @@ class Run(Table[float]):
             )
         if ids.dtype.kind not in "iuUO":
             raise DataError(f"ids of type {ids.dtype}", "Give integers or text.")
-        names = ids_of(list(qids), "query", lambda row: f" in row {row + 1}")
+        names = ids_of(qids, "query", lambda row: f" in row {row + 1}")
         positions = ids.dtype.kind in "iu"
         there = ids >= 0 if positions else ids != ""
         found = ids[there]

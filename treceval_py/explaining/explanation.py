@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from treceval_py.data.ids import shown
 from treceval_py.errors import EvaluationError, MeasureError, brief, listed
 from treceval_py.explaining.scoring import Outcome, Scorer, qrels_of
 from treceval_py.explaining.variants import (
@@ -24,6 +23,7 @@ from treceval_py.explaining.variants import (
 )
 from treceval_py.explaining.walking import Step, walk
 from treceval_py.measures import Measure, parse_measures
+from treceval_py.measures.notation import several
 from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile, profile_of
@@ -201,8 +201,6 @@ def read_claim(text: str, names_here: Mapping[str, str] = MappingProxyType({})) 
     MeasureError
         It is none, or of an unknown measure.
     """
-    if not isinstance(text, str):
-        raise MeasureError(f"a claim is text, not {shown(text)}", "Write nDCG@10=0.3498, for example.")
     name, equals, number = text.rpartition("=")
     written = number.strip()
     if not equals or not name.strip() or not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)%?", written, re.ASCII):
@@ -274,13 +272,9 @@ def explain(
     >>> found.measures[0].matches[0].variant.name
     'ir_measures'
     """
-    asked = None if isinstance(measures, Sized) and not len(measures) else measures
-    claims = [claims] if isinstance(claims, (str, Claim)) else claims
-    if not isinstance(claims, Iterable):
-        raise MeasureError(f"claims must be texts, not {shown(claims)}", "Write nDCG@10=0.3498, for example.")
-    against = [against] if isinstance(against, (str, Profile)) else against
-    if not isinstance(against, Iterable):
-        raise MeasureError(f"against must be profiles, not {shown(against)}", "Name one, such as ranx.")
+    asked = measures if measures is None else parse_measures(measures) or None
+    claims = several(claims, (str, Claim), "a claim is text", "Write nDCG@10=0.3498, for example.")
+    against = several(against, (str, Profile), "against must be profiles", "Name one, such as ranx.")
     options = Scoring(asked, profile, level, complete or None, depth, judged_only, collection_size, signature)
     options = options.beside(scoring)
     if options.signatures is not None:

@@ -167,9 +167,9 @@ def _having(format: str, runs: Mapping[str, Any], judgments: Mapping[str, Any]) 
         None has.
     """
     kinds: set[Kind] = set()
-    if format in runs:
+    if isinstance(format, str) and format in runs:
         kinds.add("run")
-    if format in judgments:
+    if isinstance(format, str) and format in judgments:
         kinds.add("qrels")
     if not kinds:
         raise DataError(

@@ -319,7 +319,7 @@ def _opened(source: Source, name: str) -> Iterator[Any]:
         try:
             raw: Any = open(path, "rb", buffering=0)  # noqa: SIM115 - closed below
         except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
-            if isinstance(error, ValueError) or "\n" in name:
+            if isinstance(error, ValueError) or ("\n" in name and len(name.split()) >= 3):
                 what = f"{shown(name)} is not a path"
                 raise InputError(what, "If it is the text of a file, give it as te.read_run(text=…).") from None
             raise _refused(error, name, "opened") from None

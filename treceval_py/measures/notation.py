@@ -61,7 +61,9 @@ def parse_measures(
     >>> [measure.notation for measure in parse_measures(["ndcg_at_10", "hit_rate@5", "map@100-l2"])]
     ['nDCG@10', 'Success@5', 'AP(rel=2)@100']
     """
-    if isinstance(names, str) or not isinstance(names, Iterable):
+    try:
+        names = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
+    except TypeError:  # an array without dimensions
         names = [names]
     parsed = [
         (([name], False, False) if isinstance(name, Measure) else _parse(name, leaves_out, names_here))
@@ -74,6 +76,24 @@ def parse_measures(
             if not (whole and measure.family in replaced):
                 wanted.setdefault(measure)
     return list(wanted)
+
+
+def several(given: Any, kinds: tuple[type, ...], wanted: str, todo: str) -> list[Any]:
+    """Return one value or several of some types as a list.
+
+    Raises
+    ------
+    MeasureError
+        It is something else; ``wanted`` and ``todo`` say what it must be.
+    """
+    try:
+        found = [given] if isinstance(given, kinds) else list(given)
+    except TypeError:
+        found = [given]
+    wrong = [each for each in found if not isinstance(each, kinds)]
+    if wrong:
+        raise MeasureError(f"{wanted}, not {shown(wrong[0])}", todo)
+    return found
 
 
 def in_print_order(chosen: Iterable[Measure]) -> list[Measure]:

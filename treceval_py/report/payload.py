@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treceval_py.data.ids import shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import limit_of
 from treceval_py.data.run import Run
@@ -16,6 +17,7 @@ from treceval_py.io.target import written_whole
 from treceval_py.rendering.envelope import plain
 from treceval_py.report.curves import Basis, basis_of, curves_of
 from treceval_py.report.warnings import warnings_of
+from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, load_judgments, load_run
 from treceval_py.scoring.profiles import PROFILES
 from treceval_py.scoring.signatures import concise
 
@@ -37,8 +39,8 @@ PERSISTENCE = 0.9
 def report_payload(
     comparison: Comparison,
     *,
-    qrels: Qrels | None = None,
-    runs: Sequence[Run] | None = None,
+    qrels: AnyJudgments | None = None,
+    runs: Iterable[AnyRun] | Mapping[str, AnyRun] | None = None,
     texts: Mapping[str, str] | None = None,
     title: str = "Comparison of runs",
     command: str = "",
@@ -49,11 +51,11 @@ def report_payload(
     ----------
     comparison : Comparison
         The comparison.
-    qrels : Qrels, optional
-        The judgments, for curves and warnings.
-    runs : sequence of Run, length S, optional
-        The runs in the order of the comparison, for curves, warnings and overlap; without them, as where results were
-        saved, these are left out.
+    qrels : judgments, optional
+        The judgments in any form that `evaluate` accepts, for curves and warnings.
+    runs : sequence or mapping of runs, length S, optional
+        The runs in any form that `evaluate` accepts and in the order of the comparison, for curves, warnings and
+        overlap; without them, as where results were saved, these are left out.
     texts : mapping of str to str, optional
         The texts of queries; those that were not compared are left out.
     title : str
@@ -79,19 +81,22 @@ def report_payload(
     DataError
         A run is to be ranked by ranks that it has not.
     """
+    from treceval_py.comparing.comparison import Comparison
     from treceval_py.comparing.show.figures import measure_payload
     from treceval_py.comparing.show.sentences import methods, notes
     from treceval_py.comparing.show.tables import differences_html
 
+    if not isinstance(comparison, Comparison):
+        raise EvaluationError(f"{shown(comparison)} is not a comparison", "Give what te.compare returned.")
+    given_runs: Any = runs.values() if isinstance(runs, Mapping) and not isinstance(runs, Run) else runs
+    runs, qrels = _tables(given_runs), None if qrels is None else load_judgments(qrels)
     if runs is not None and len(runs) != len(comparison.runs):
         raise EvaluationError(
             f"there are {len(runs)} tables for {len(comparison.runs)} compared runs",
             "Give one table per run, in the same order.",
         )
-    if runs is not None and not all(isinstance(run, Run) for run in runs):
-        raise EvaluationError("the runs of a report must be tables", "Read them with read_run.")
     if qrels is not None and not isinstance(qrels, Qrels):
-        raise EvaluationError("the judgments of a report must be a table", "Read them with read_qrels.")
+        raise EvaluationError("the judgments of a report must be relevance judgments (qrels)", "Leave them out.")
     given = () if runs is None else tuple(run.name for run in runs)
     if given != comparison.files and sorted(given) == sorted(comparison.files):
         raise EvaluationError("the runs are not in the order of the comparison", "Give them in that order.")
@@ -117,6 +122,15 @@ def report_payload(
     }
     safe: dict[str, Any] = plain(payload)
     return safe
+
+
+def _tables(runs: Any) -> list[Run] | None:
+    """Return the runs of a report as tables."""
+    if runs is None:
+        return None
+    if isinstance(runs, (str, os.PathLike, Run)) or hasattr(type(runs), "columns") or not isinstance(runs, Iterable):
+        raise EvaluationError(f"the runs of a report must be a list, not {shown(runs)}", "Give one for each name.")
+    return [load_run(run) for run in runs]
 
 
 def write_report(path: str | os.PathLike[str], payload: Mapping[str, Any]) -> None:

@@ -221,7 +221,7 @@ class Evaluator:
         if not isinstance(scoring, Scoring):
             what = f"scoring must be a te.Scoring, not {shown(scoring)}"
             raise MeasureError(what, "Put the measures and options into one: te.Scoring(['map']).")
-        if reading != AS_IT_IS:
+        if not isinstance(reading, Reading) or any(each is not None for each in reading):
             reading = Reading.checked(reading)
         checked = scoring.checked()
         table = isinstance(qrels, (Qrels, JudgmentGroups, Preferences, Mapping))
@@ -356,7 +356,7 @@ class JudgedOnce:
             self._open(reading.run_format, duplicates, again=again)
         elif isinstance(run, Run):
             self._take(run)
-        elif isinstance(judgments, Qrels) and is_nested(run):
+        elif isinstance(judgments, Qrels) and not isinstance(run, Results) and is_nested(run):
             self.retrieved = Retrieved(tuple(self._run), RUN_NAME, DEFAULT_TAG, RankContradictions())
         else:
             self._take(load_run(run))
@@ -735,8 +735,8 @@ def load_run(run: AnyRun, format: str | None = None, *, duplicates: str = "refus
     if isinstance(run, Run):
         return run
     if not isinstance(run, (str, os.PathLike)) and not hasattr(run, "read"):
-        if run is None:
-            raise DataError("no run", FORMS["run"])
+        if run is None or isinstance(run, Results):
+            raise DataError("no run" if run is None else "these are results, not a run", FORMS["run"])
         return Run(run)
     source: Any = run
     name, source = recognised(source, "run") if format is None else (format, source)
@@ -766,8 +766,8 @@ def check_kinds(measures: Sequence[Measure], judgments: Judgments) -> None:
 
 def _judgments_from(given: Any, format: str | None) -> Judgments:
     """Return judgments of a Python object."""
-    if given is None:
-        raise DataError("no judgments", FORMS["judgments"])
+    if given is None or isinstance(given, Run):
+        raise DataError("no judgments" if given is None else "this is a run, not judgments", FORMS["judgments"])
     if format == "qrels_jg" and not isinstance(given, Mapping):
         from treceval_py.data.objects import nested_groups
 

@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from treceval_py.data.groups import JudgmentGroups
-from treceval_py.data.ids import encode, shown
+from treceval_py.data.ids import encode
 from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import MeasureError, brief
 from treceval_py.measures import Measure, parse_measures
+from treceval_py.measures.notation import several
 from treceval_py.scoring.conventions import CONVENTIONS, Conventions
 from treceval_py.scoring.profiles import PROFILES, profile_named
 
@@ -188,10 +189,7 @@ def read_signatures(given: str | Signature | Iterable[str | Signature]) -> list[
     MeasureError
         One is not a signature.
     """
-    each_given: Any = [given] if isinstance(given, (str, Signature)) else given
-    each_given = list(each_given) if isinstance(each_given, Iterable) else [each_given]
-    if not all(isinstance(each, (str, Signature)) for each in each_given):
-        raise MeasureError(f"a signature is text or a te.Signature, not {shown(given)}", "Use one that was printed.")
+    each_given = several(given, (str, Signature), "a signature is text or a te.Signature", "Use one that was printed.")
     return [Signature.parse(each) if isinstance(each, str) else each for each in each_given]
 
 
