@@ -12,13 +12,14 @@ from treceval_py import JudgmentGroups, Run
 from treceval_py.judging.judged import ranked_labels
 from treceval_py.judging.locating import judge_groups
 from treceval_py.judging.preferences import preferred
+from treceval_py.measures import FAMILIES
 
 # Importing it imports sentence-transformers, which takes seconds, if it is installed at all.
 collect_ignore = ["treceval_py/integrations/sentence_transformers.py"]
 
 
 @pytest.fixture(autouse=True)
-def _names_of_examples(doctest_namespace: dict[str, Any]) -> None:
+def _names_of_examples(doctest_namespace: dict[str, Any], request: pytest.FixtureRequest) -> Iterator[None]:
     doctest_namespace.update(
         ranked_labels=ranked_labels,
         preferred=preferred,
@@ -26,6 +27,11 @@ def _names_of_examples(doctest_namespace: dict[str, Any]) -> None:
         JudgmentGroups=JudgmentGroups,
         Run=Run,
     )
+    before = dict(FAMILIES)
+    yield
+    if isinstance(request.node, pytest.DoctestItem):  # an example may declare a measure
+        FAMILIES.clear()
+        FAMILIES.update(before)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

@@ -6,7 +6,6 @@ import dataclasses
 import math
 import random
 import re
-import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -258,7 +257,9 @@ class TestForAllMeasures:
             qid: {docid: float(sorted(set(scores.values())).index(score)) for docid, score in scores.items()}
             for qid, scores in run.items()
         }
-        assert scored(family, seen(family, Qrels(qrels), Run(ranks))) == scored(family, seen(family, Qrels(qrels), Run(run)))
+        assert scored(family, seen(family, Qrels(qrels), Run(ranks))) == scored(
+            family, seen(family, Qrels(qrels), Run(run))
+        )
 
     @few
     @given(pair=pairs)
@@ -286,7 +287,10 @@ class TestForAllMeasures:
     def test_parts_of_a_run_put_together_are_the_run(self, family: Family, pair: Any) -> None:
         qrels, run = pair
         judgments = Qrels(qrels)
-        parts = [locate(judgments, Run({qid: run[qid]}), Ranking(tied=family.needs == "tied")) for qid in sorted(run, reverse=True)]
+        parts = [
+            locate(judgments, Run({qid: run[qid]}), Ranking(tied=family.needs == "tied"))
+            for qid in sorted(run, reverse=True)
+        ]
         together = assemble(judgments, parts, complete=True, tag="run")
         assert scored(family, together) == scored(family, seen(family, judgments, Run(run)))
 
@@ -324,7 +328,9 @@ TAIL_COUNTS = {"num_ret", "set_P", "set_relative_P", "set_map", "set_F", "utilit
 def test_unjudged_documents_at_the_end_change_nothing(family: Family, pair: Any) -> None:
     qrels, run = pair
     longer = {qid: {**scores, "zz1": -9.0, "zz2": -10.0} for qid, scores in run.items()}
-    assert scored(family, seen(family, Qrels(qrels), Run(longer))) == scored(family, seen(family, Qrels(qrels), Run(run)))
+    assert scored(family, seen(family, Qrels(qrels), Run(longer))) == scored(
+        family, seen(family, Qrels(qrels), Run(run))
+    )
 
 
 def shuffled(table: Any, seed: int) -> Any:

@@ -16,8 +16,8 @@ from command import treceval
 
 import treceval_py as te
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.report.page import page
 from treceval_py.rendering.plots import PLOTS, THEMES, image, specs
+from treceval_py.report.page import page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="opens pages, which needs playwright: .[dev] has it")
 pytest.importorskip("jinja2", reason="a report needs jinja2: .[report] has it")

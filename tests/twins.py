@@ -141,9 +141,7 @@ def relstring(codes: list[int], judged: list[int], *, length: int = 10) -> str:
 # Cutoffs ------------------------------------------------------------------------------------------
 
 
-def precision(
-    codes: list[int], judged: list[int], *, level: int = 1, cutoff: int, divisor: str = "cutoff"
-) -> float:
+def precision(codes: list[int], judged: list[int], *, level: int = 1, cutoff: int, divisor: str = "cutoff") -> float:
     """P_k: a ranking shorter than k is filled with documents that are not relevant."""
     if divisor == "retrieved":
         return count_hits(codes, cutoff, level) / min(cutoff, len(codes)) if codes else 0.0

@@ -6,6 +6,7 @@ from treceval_py.checking import Finding as Finding
 from treceval_py.checking import check as check
 from treceval_py.comparing import Comparison as Comparison
 from treceval_py.comparing import compare as compare
+from treceval_py.comparing.saved.results import read_results as read_results
 from treceval_py.data.groups import JudgmentGroups as JudgmentGroups
 from treceval_py.data.preferences import Preference as Preference
 from treceval_py.data.preferences import Preferences as Preferences
@@ -38,10 +39,12 @@ from treceval_py.io.writing import write_qrels as write_qrels
 from treceval_py.io.writing import write_run as write_run
 from treceval_py.judging.judged import Hits as Hits
 from treceval_py.judging.judged import JudgedRun as JudgedRun
+from treceval_py.judging.judged import RankedQuery as RankedQuery
 from treceval_py.judging.locating import judge as judge
 from treceval_py.measures import Measure as Measure
 from treceval_py.measures import declare as declare
 from treceval_py.measures import parse_measures as parse_measures
+from treceval_py.measures.by_query import measure_by_query as measure_by_query
 from treceval_py.measures.plugins import load_plugin as load_plugin
 from treceval_py.ranges import Sensitivity as Sensitivity
 from treceval_py.ranges import assess as assess

@@ -380,9 +380,7 @@ class _Scorer:
     @property
     def own(self) -> list[str]:
         """The measures that are not of this package, whose code may change from one time to the next."""
-        return [
-            each.name for each in self.measures if not str(each.family.function.__module__).startswith("treceval_py.")
-        ]
+        return [each.name for each in self.measures if each.family.from_outside]
 
     def entry(self, file: str, digest: str) -> Entry:
         """Score a run.

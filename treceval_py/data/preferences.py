@@ -22,6 +22,10 @@ class Preference(NamedTuple):
     level: float
     line: int = 0
 
+    def __repr__(self) -> str:
+        names = "/".join(brief(each.decode("utf-8", "surrogateescape")) for each in self[:3])
+        return f"<Preference {names}: {self.level:g}>"
+
 
 class Preferences:
     """Preference judgments: within a sub-group a document of a higher level is preferred to one of a lower level.

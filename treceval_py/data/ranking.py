@@ -76,6 +76,8 @@ class Ranking(NamedTuple):
         Whether to keep the documents that are judged for other queries only, as if they were judged negative.
     confidence : bool
         Whether to keep what the scores of a query say of how sure the system was.
+    documents : bool
+        Whether to keep all documents with their ids and scores, not only the ranks of judged ones.
     positive : bool
         Whether only documents with a score above 0 can be relevant; the others keep their ranks.
     known : {"all", "retrieved"}
@@ -91,6 +93,7 @@ class Ranking(NamedTuple):
     drop_self: bool = False
     pooled: bool = False
     confidence: bool = False
+    documents: bool = False
     positive: bool = False
     known: str = "all"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ __all__ = [
     "Hits",
     "JudgedGroups",
     "JudgedRun",
+    "RankedQuery",
     "Tied",
     "ranked_labels",
     "ratio",
@@ -121,6 +123,8 @@ class JudgedRun:
     confidence : (Q, 3) float array or None
         How sure the scores of each query are, if that was asked for: the highest one, their standard deviation, and by
         how much the highest one exceeds the second; 0 where there are no such documents.
+    documents : tuple of RankedQuery, length Q, or None
+        All documents of each query, if they were asked for.
     """
 
     qids: tuple[str, ...]
@@ -130,6 +134,7 @@ class JudgedRun:
     tag: str = ""
     tied: Tied | None = None
     confidence: FloatArray | None = None
+    documents: tuple[RankedQuery, ...] | None = None
     _made: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
     _known: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -223,8 +228,46 @@ class JudgedRun:
 
         qids = tuple(qid for qid, kept in zip(self.qids, keep.tolist(), strict=True) if kept)
         tied = None if self.tied is None else self.tied.where(keep[self.hits.query])
+        documents = None if self.documents is None else tuple(compress(self.documents, keep.tolist()))
         sure = None if self.confidence is None else self.confidence[keep]
-        return JudgedRun(qids, of(self.hits), of(self.ideal), self.num_ret[keep], self.tag, tied, sure)
+        return JudgedRun(qids, of(self.hits), of(self.ideal), self.num_ret[keep], self.tag, tied, sure, documents)
+
+
+class RankedQuery(NamedTuple):
+    """One query as a run ranked it, with all its documents: what a measure by query is computed from.
+
+    Attributes
+    ----------
+    qid : str
+        The query.
+    docids : tuple of str, length N
+        The documents that were retrieved, best first; none for a query that the run lacks.
+    scores : (N,) float array
+        Their scores.
+    ranks : (N,) int array
+        Their ranks, from 1.
+    labels : tuple of int or None, length N
+        Their judgments; None for a document that is not judged.
+    judgments : dict of str to int
+        All judgments of the query, by document, as they were given.
+    """
+
+    qid: str
+    docids: tuple[str, ...]
+    scores: FloatArray
+    ranks: IntArray
+    labels: tuple[int | None, ...]
+    judgments: dict[str, int]
+
+    def __repr__(self) -> str:
+        return f"<RankedQuery {brief(self.qid)!r}: {len(self.docids):,} documents, {len(self.judgments):,} judgments>"
+
+    def first(self, cutoff: int) -> RankedQuery:
+        """Return the query with the documents up to a rank only."""
+        size = int((self.ranks <= cutoff).sum())
+        return self._replace(
+            docids=self.docids[:size], scores=self.scores[:size], ranks=self.ranks[:size], labels=self.labels[:size]
+        )
 
 
 class GroupJudgments(NamedTuple):

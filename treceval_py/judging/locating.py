@@ -37,7 +37,7 @@ from treceval_py.data.ranking import (
 from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.data.table import is_nested
 from treceval_py.errors import DataError
-from treceval_py.judging.judged import GroupJudgments, Hits, JudgedGroups, JudgedRun, Tied
+from treceval_py.judging.judged import GroupJudgments, Hits, JudgedGroups, JudgedRun, RankedQuery, Tied
 from treceval_py.scan import scanner
 
 __all__ = [
@@ -70,6 +70,8 @@ class Located(NamedTuple):
         As of `JudgedRun`, by query of the run, if the ranking asks for it.
     known : Hits or None
         All judged documents that were retrieved, if some of them are not among the hits.
+    documents : dict of int to RankedQuery, or None
+        All documents by the query's row in the judgments, if the ranking asks for them.
     """
 
     rows: IntArray
@@ -79,6 +81,7 @@ class Located(NamedTuple):
     tied: Tied | None = None
     confidence: FloatArray | None = None
     known: Hits | None = None
+    documents: dict[int, RankedQuery] | None = None
 
 
 def judge(
@@ -94,6 +97,7 @@ def judge(
     tied: bool = False,
     pooled: bool = False,
     confidence: bool = False,
+    documents: bool = False,
 ) -> JudgedRun:
     """Find the judged documents of a run.
 
@@ -124,6 +128,8 @@ def judge(
         -1. ``Hole`` needs it.
     confidence : bool
         Whether to fill `JudgedRun.confidence`.
+    documents : bool
+        Whether to fill `JudgedRun.documents`.
 
     Returns
     -------
@@ -146,7 +152,8 @@ def judge(
             raise DataError(f"{name} must be {' or '.join(known)}, not {shown(value)}")
     qrels = qrels if isinstance(qrels, Qrels) else Qrels(qrels)
     table: Any = run if isinstance(run, Run) or is_nested(run) else Run(run)
-    ranking = Ranking(depth, judged_only, score_type, order, ties, tied, pooled=pooled, confidence=confidence)
+    more = {"pooled": pooled, "confidence": confidence, "documents": documents}
+    ranking = Ranking(depth, judged_only, score_type, order, ties, tied, **more)
     return judge_by(qrels, table, ranking, complete=complete)
 
 
@@ -197,7 +204,7 @@ def in_order(
         if num_ret.min(initial=0) >= 0:
             ideal = qrels.ideal
             best = Hits(ideal.place, ideal.rank, ideal.rel)
-            return JudgedRun(ideal.qids, Hits(*hits), best, num_ret, DEFAULT_TAG, None, None, {}, qrels.known)
+            return JudgedRun(ideal.qids, Hits(*hits), best, num_ret, DEFAULT_TAG, None, None, None, {}, qrels.known)
     rows = qrels.ideal.rows
     found = Located(np.where(num_ret >= 0, rows, -1), Hits(rows[hits[0]], hits[1], hits[2]), num_ret)
     parts = [found] if rest is None else [found, rest]
@@ -244,16 +251,21 @@ def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str
         tied = None if tied is None else tied.where(order)
     hits = Hits(query, hits.rank, hits.rel)
     sure = None if sure is None else sure[rows]
+    documents = None
+    if parts and parts[0].documents is not None:
+        from treceval_py.judging.documents import of_queries
+
+        documents = of_queries(qrels, rows.tolist(), [part.documents or {} for part in parts])
     if len(rows) == queries and known == "all":
         best = Hits(ideal.place, ideal.rank, ideal.rel)
-        return JudgedRun(ideal.qids, hits, best, num_ret[rows], tag, tied, sure, {}, qrels.known)
+        return JudgedRun(ideal.qids, hits, best, num_ret[rows], tag, tied, sure, documents, {}, qrels.known)
     if known == "retrieved":
         best = _best_of_retrieved(parts, place)
     else:
         kept = there[ideal.query]
         best = Hits(place[ideal.query[kept]], ideal.rank[kept], ideal.rel[kept])
     qids = tuple([qrels.qids[row] for row in rows.tolist()])
-    return JudgedRun(qids, hits, best, num_ret[rows], tag, tied, sure)
+    return JudgedRun(qids, hits, best, num_ret[rows], tag, tied, sure, documents)
 
 
 def _confidence_of(parts: Sequence[Located], queries: int) -> FloatArray | None:
@@ -286,6 +298,11 @@ def _tied_of(parts: Sequence[Located]) -> Tied | None:
 
 def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
     """Find the ranks of the judged documents of a run."""
+    if ranking.documents:
+        from treceval_py.judging.documents import ranked_documents
+
+        found = locate(qrels, run, ranking._replace(documents=False))
+        return found._replace(documents=ranked_documents(qrels, run, found.rows, ranking))
     rows = np.array([-1 if (row := qrels.row_of(qid)) is None else row for qid in run.qids], dtype=np.int64)
     if _limit_if_plain(ranking) is not None:
         return _located(qrels, run, rows, ranking)

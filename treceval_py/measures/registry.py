@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 import operator
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -35,6 +36,7 @@ __all__ = [
     "Family",
     "Measure",
     "declare",
+    "place_of",
 ]
 
 Function = Callable[..., "FloatArray | IntArray | list[str]"]
@@ -167,6 +169,11 @@ class Family:
     undefined_without: str = field(repr=False, default="relevant")
 
     @property
+    def from_outside(self) -> bool:
+        """Whether it was declared by somebody else's code."""
+        return not str(self.function.__module__).startswith("treceval_py.")
+
+    @property
     def uncut(self) -> Family | None:
         """The family of the same notation without a cutoff, as nDCG is that of nDCG@k."""
         if self.at is None or not self.notation:
@@ -177,7 +184,7 @@ class Family:
     @property
     def title(self) -> str:
         """The first line of its docstring."""
-        return inspect.getdoc(self.function).split("\n")[0]  # type: ignore[union-attr]
+        return (inspect.getdoc(self.function) or self.name).split("\n")[0]
 
     @property
     def from_relevance(self) -> bool:
@@ -358,6 +365,7 @@ def declare(
     of_judgments: bool = False,
     needs: str = "",
     undefined_without: str = "relevant",
+    replace: bool = False,
 ) -> Family:
     """Declare a measure, so that it can be named, parsed, computed, listed and explained.
 
@@ -404,12 +412,15 @@ def declare(
         Other families that go by the same name, and what they do otherwise, for ``explain``.
     of_judgments : bool
         Whether a query keeps its value if the run lacks it, also where other measures count 0 for such a query.
-    needs : {"", "tied", "pooled", "confidence"}
+    needs : {"", "tied", "pooled", "confidence", "documents"}
         What a run must be judged with, as of `treceval_py.judge`: ranks that tied documents could have, documents that
-        are judged for other queries, or what scores say of how sure the system was.
+        are judged for other queries, what scores say of how sure the system was, or all documents with ids and scores.
     undefined_without : {"relevant", "found", "nonrelevant"}
         The documents without which it has no value: relevant ones, relevant ones retrieved (within the cutoff), or
         retrieved ones that are not relevant. What such a query counts is a convention of the profile.
+    replace : bool
+        Replace a measure of your own that has this name. A cell or a file that is run again, with the same function at
+        the same place, replaces its measure without it. Results that have the earlier measure keep their values.
 
     Returns
     -------
@@ -419,11 +430,10 @@ def declare(
     Raises
     ------
     MeasureError
-        The name is taken, the function has a parameter that no declaration of `PARAMETERS` describes, or a fact is not
-        known or needs a parameter that the function has not.
+        The name is taken by another function, the function has a parameter that no declaration of `PARAMETERS`
+        describes, or a fact is not known or needs a parameter that the function has not.
     """
-    if name in FAMILIES or name in NICKNAMES:
-        raise MeasureError(f"there is already a measure called '{name}'", "Choose another name.")
+    _check_free(name, function, replace=replace)
     for each in (name, *notation):
         if not re.fullmatch(r"[^\s()@.,:|=#]+", each):
             raise MeasureError(f"'{each}' cannot be the name of a measure", "Use letters, digits and underscores.")
@@ -458,3 +468,44 @@ def declare(
     )
     FAMILIES[name] = family
     return family
+
+
+def _check_free(name: str, function: Function, *, replace: bool) -> None:
+    """Refuse a name that is taken, unless the same function is declared again or its measure is to be replaced."""
+    earlier = FAMILIES.get(name)
+    if earlier is None and name not in NICKNAMES:
+        return
+    taken = f"there is already a measure called '{name}'"
+    if earlier is None or not earlier.from_outside:
+        raise MeasureError(taken, "Choose another name.")
+    if not replace and not _same_source(earlier.function, function):
+        todo = "Choose another name, or replace that measure: declare(…, replace=True)."
+        raise MeasureError(f"{taken}, defined by {place_of(earlier.function)}", todo)
+
+
+_CELL = re.compile(r"<ipython-input-|<python-input-|<stdin>|ipykernel_")
+"""What stands in place of a file for the cells of notebooks and consoles, another one each time."""
+
+
+def _same_source(one: Function, other: Function) -> bool:
+    """Tell whether two functions are one piece of source, run twice: at one place of a file, or by name of a cell."""
+    first, second = (getattr(inspect.unwrap(each), "__code__", None) for each in (one, other))
+    if first is None or second is None or _home(one) != _home(other):
+        return one is other
+    if all(_CELL.search(each.co_filename) for each in (first, second)) and one.__module__ == "__main__":
+        # Whoever runs a changed cell again wants what it says now. Only names tell cells apart; a lambda has none.
+        return "<" not in first.co_qualname or first.co_code == second.co_code
+    return (first.co_filename, first.co_firstlineno) == (second.co_filename, second.co_firstlineno)
+
+
+def _home(function: Function) -> tuple[str, str]:
+    function = inspect.unwrap(function)
+    return str(function.__module__), str(function.__qualname__)
+
+
+def place_of(function: Callable[..., Any]) -> str:
+    """Return where a function stands, for a message."""
+    function = inspect.unwrap(function)
+    code = getattr(function, "__code__", None)
+    name = getattr(function, "__name__", "a function")
+    return name if code is None else f"{name} in {os.path.basename(code.co_filename)}:{code.co_firstlineno}"

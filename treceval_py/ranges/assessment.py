@@ -15,9 +15,8 @@ from treceval_py.measures import Measure
 from treceval_py.measures.registry import TEXT
 from treceval_py.ranges.ties import TieRange, tie_ranges
 from treceval_py.ranges.unjudged import UnjudgedRange, unjudged_ranges
-from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator, Judged
 from treceval_py.scoring.conventions import Conventions
-from treceval_py.scoring.evaluation import AnyRun, Evaluator, Judged
+from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator, Judged
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile
 from treceval_py.scoring.results import Results

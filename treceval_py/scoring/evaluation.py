@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -38,7 +38,7 @@ from treceval_py.judging.locating import judge_by, judge_groups, missing_queries
 from treceval_py.judging.preferences import JudgedPreferences, judge_preferences
 from treceval_py.judging.streaming import Retrieved, judge_file
 from treceval_py.measures import FAMILIES, NICKNAMES, Measure
-from treceval_py.measures.registry import REAL, TEXT
+from treceval_py.measures.registry import REAL, TEXT, place_of
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.planning import AS_IT_IS, AS_USUAL, Plan, Reading, Scoring
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile
@@ -563,8 +563,7 @@ class JudgedOnce:
             if key not in selections:
                 selections[key] = self._selected(judged, conventions, measure)
             part, kept, fixed = selections[key]
-            own = str(measure.family.function.__module__).startswith("treceval_py.")
-            found = measure(part) if own else _from_outside(measure, part)
+            found = _from_outside(measure, part) if measure.family.from_outside else measure(part)
             columns.counted[kept, number] = True
             columns.as_zero[:, number] = fixed == 0
             if measure.family.kind == TEXT:
@@ -638,7 +637,7 @@ def _from_outside(measure: Measure, judged: Judged) -> Any:
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise EvaluationError(
-            f"measure {measure.name}, defined by {_place_of(measure.family.function)}, failed: {reason}",
+            f"measure {measure.name}, defined by {place_of(measure.family.function)}, failed: {reason}",
             "Fix the function.",
         ) from error
     shape = np.shape(found)
@@ -648,13 +647,6 @@ def _from_outside(measure: Measure, judged: Judged) -> Any:
             "Return one value per query.",
         )
     return found
-
-
-def _place_of(function: Callable[..., Any]) -> str:
-    """Return where a function stands, for a message."""
-    code = getattr(function, "__code__", None)
-    name = getattr(function, "__name__", "a function")
-    return name if code is None else f"{name} in {os.path.basename(code.co_filename)}:{code.co_firstlineno}"
 
 
 def format_for(measures: Sequence[Measure]) -> str | None:

@@ -14,7 +14,6 @@ import numpy as np
 from treceval_py.data.ids import shown
 from treceval_py.data.ranking import Ranking
 from treceval_py.errors import EvaluationError, MeasureError, brief, warn
-from treceval_py.errors import EvaluationError, MeasureError, warn
 from treceval_py.measures import Measure
 from treceval_py.measures.abstention import default_measure
 from treceval_py.measures.parameters import JUDGED_ONLY, PARAMETERS
@@ -52,7 +51,7 @@ class Task(NamedTuple):
         needed = {("ties", "average"), ("steps", "together")} & set(self.resolved.parameters)
         needs = self.resolved.family.needs
         ranking = self.conventions.ranking(tied=bool(needed) or needs == "tied")
-        return ranking._replace(pooled=needs == "pooled", confidence=needs == "confidence") if needs else ranking
+        return ranking._replace(**{needs: True}) if needs else ranking  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -321,6 +320,9 @@ class Reading(NamedTuple):
     run_format: str | None = None
     judgment_format: str | None = None
     threads: int | None = None
+
+    def __repr__(self) -> str:
+        return f"Reading({', '.join(f'{name}={brief(repr(value))}' for name, value in self._asdict().items())})"
 
     def checked(self) -> Reading:
         """Return this, if the number of threads is valid and formats are text.

@@ -21,7 +21,7 @@ from treceval_py.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
-    import polars as pl
+    import polars as pl  # type: ignore[import-not-found,unused-ignore]
 
 __all__ = ["ByMeasure", "Results", "check_comparable", "place_of"]
 
@@ -65,12 +65,12 @@ class ByMeasure(dict[str, float]):
     def _named(self, name: object) -> str | None:
         """Return the name under which a measure in another notation was asked for."""
         try:
-            (wanted,) = parse_measures(name) if isinstance(name, str) else ()
-        except ValueError:  # no measure, or several
+            found = parse_measures(name) if isinstance(name, str) else []
+        except MeasureError:
             return None
         # By the family's name, as a family may have been declared anew since.
-        key = (wanted.family.name, wanted.parameters)
-        alike = (each.name for each in self._measures if (each.family.name, each.parameters) == key)
+        keys = [(each.family.name, each.parameters) for each in found]
+        alike = (each.name for each in self._measures if [(each.family.name, each.parameters)] == keys)
         return next((each for each in alike if super(ByMeasure, self).__contains__(each)), None)
 
 

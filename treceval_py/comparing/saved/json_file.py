@@ -12,7 +12,7 @@ from treceval_py.comparing.scores import Scored
 from treceval_py.errors import InputError
 from treceval_py.io.dictionaries import decoded, utf8_text
 
-__all__ = ["read_json_results"]
+__all__ = ["Fields", "Reader", "read_document", "read_json_results"]
 
 Fields = dict[str, Any]
 
@@ -27,23 +27,35 @@ def read_json_results(file: str, raw: bytes) -> list[Scored]:
     InputError
         The file is not JSON of this form, a value is not a number, or a run has no values per query.
     """
+    reader, document = read_document(file, raw)
+    order = list(reader.fields(document.get("measures", ()), "'measures'"))
+    blocks = [reader.block(run, f"run {number}", order) for number, run in enumerate(document["runs"], 1)]
+    return finished(blocks, stem(file))
+
+
+def read_document(file: str, raw: bytes) -> tuple[Reader, Fields]:
+    """Return a reader and the parts of a file, of which ``runs`` is a list with at least one run.
+
+    Raises
+    ------
+    InputError
+        The file is not JSON of this form.
+    """
     text = utf8_text(raw, file, 1)
     found, end = _decoded(text, file)
     if text[end:].strip():
         line = text.count("\n", 0, len(text) - len(text[end:].lstrip())) + 1
         raise InputError("text follows the end of the JSON object", "Remove it.", file=file, line=line)
-    reader = _Reader(file)
+    reader = Reader(file)
     document = reader.fields(found, "the file")
     if other := kind_of_document(document):
         raise refusal(other, file)
-    order = list(reader.fields(document.get("measures", ()), "'measures'"))
     runs = document.get("runs")
     if "treceval_py" not in document or not isinstance(runs, list) or not runs:
         raise InputError(
             "this JSON does not hold results of treceval_py", "Save them with treceval -q --format json.", file=file
         )
-    blocks = [reader.block(run, f"run {number}", order) for number, run in enumerate(runs, 1)]
-    return finished(blocks, stem(file))
+    return reader, document
 
 
 def _decoded(text: str, file: str) -> tuple[Any, int]:
@@ -56,7 +68,7 @@ def _decoded(text: str, file: str) -> tuple[Any, int]:
         raise
 
 
-class _Reader:
+class Reader:
     """Reads the parts of a document, of which each must be of the type that it ought to be."""
 
     def __init__(self, file: str) -> None:
@@ -66,7 +78,7 @@ class _Reader:
     def fields(self, found: object, where: str) -> Fields:
         """Return an object as a dictionary; the decoder gives a tuple of pairs."""
         if not isinstance(found, tuple):
-            self._refuse(f"{where} is not an object")
+            self.refuse(f"{where} is not an object")
         named = dict(found)
         if len(named) < len(found):
             keys = [key for key, _ in found]
@@ -78,13 +90,13 @@ class _Reader:
         """Return the values of a run; ``order`` is that of the measures."""
         run = self.fields(found, where)
         block = Block(self._file, self._names, shortest=True)
-        block.name, block.tag = self._word(run, "name", where), self._word(run, "tag", where)
+        block.name, block.tag = self.word(run, "name", where), self.word(run, "tag", where)
         where = f"run {shown(block.name)}" if block.name else where
         if "per_query" not in run:
             raise averages_only(self._file)
         missing = run.get("missing", [])
         if not isinstance(missing, list) or not all(isinstance(qid, str) for qid in missing):
-            self._refuse(f"{where} has 'missing' that is not a list of query ids")
+            self.refuse(f"{where} has 'missing' that is not a list of query ids")
         block.missing = tuple(missing)
         averages = self.fields(run.get("mean", ()), f"'mean' of {where}")
         block.order = order
@@ -95,13 +107,14 @@ class _Reader:
                 block.add(measure, qid, self._value(value, f"query {shown(qid)} of {where}"))
         for measure, forms in self.fields(run.get("signatures", ()), f"'signatures' of {where}").items():
             written = self.fields(forms, f"the signature of {shown(measure)} of {where}")
-            block.sign(measure, self._word(written, "long" if "long" in written else "short", where))
+            block.sign(measure, self.word(written, "long" if "long" in written else "short", where))
         return block
 
-    def _word(self, fields: Fields, key: str, where: str) -> str:
+    def word(self, fields: Fields, key: str, where: str) -> str:
+        """Return a text; empty if it is not there."""
         found = fields.get(key, "")
         if not isinstance(found, str):
-            self._refuse(f"{where} has '{key}' that is not text")
+            self.refuse(f"{where} has '{key}' that is not text")
         return found
 
     def _value(self, found: object, where: str) -> str:
@@ -111,11 +124,12 @@ class _Reader:
         if isinstance(found, float) and not math.isfinite(found):
             return "nan" if math.isnan(found) else "inf"
         if type(found) not in (int, float):
-            self._refuse(f"{where} has a value that is not a number")
+            self.refuse(f"{where} has a value that is not a number")
         try:
             return repr(found)
         except ValueError:  # Python writes no integer of more than some thousands of digits
-            self._refuse(f"{where} has a number with thousands of digits")
+            self.refuse(f"{where} has a number with thousands of digits")
 
-    def _refuse(self, what: str) -> NoReturn:
+    def refuse(self, what: str) -> NoReturn:
+        """Raise for what the file has."""
         raise InputError(what, SAVE_AGAIN, file=self._file)

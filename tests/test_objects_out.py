@@ -1,0 +1,479 @@
+"""What comes out: dictionaries, frames, saved results, warnings, and objects that show themselves."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import pickle
+import re
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import treceval
+
+import treceval_py as te
+from treceval_py.rendering.plots import Plot, specs
+
+DATA = Path(__file__).parent.parent / "data"
+QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1}, "3": {"z": 1}}
+RUN = {"1": {"b": 3.0, "a": 2.0, "x": 1.0}, "2": {"a": 1.0}, "3": {"y": 1.0, "z": 0.5}}
+SHORT = {qid: RUN[qid] for qid in ("1", "2")}
+
+FILES = {
+    "qrels": "1 0 a 1\n1 0 b 0\n1 0 c 2\n2 0 a 1\n3 0 z 1\n",
+    "run": "1 Q0 b 1 3.0 tag\n1 Q0 a 2 2.0 tag\n1 Q0 x 3 1.0 tag\n2 Q0 a 1 1.0 tag\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def quietly(qrels: Any = QRELS, run: Any = SHORT, measures: Any = ("map", "nDCG@10"), **options: Any) -> te.Results:
+    return te.Evaluator(qrels, te.Scoring(measures, **options)).scored(run)
+
+
+# Dictionaries and frames ----------------------------------------------------------------------------
+
+
+def test_averages_and_values_of_a_query_are_dictionaries() -> None:
+    results = te.evaluate(QRELS, RUN, ["map", "P@2"])
+    assert json.loads(json.dumps(results.mean)) == {"map": pytest.approx((0.25 + 1 + 0.5) / 3), "P@2": 0.5}
+    assert json.dumps(results["1"]) == '{"map": 0.25, "P@2": 0.5}'
+    assert results["1"] == {"map": 0.25, "P@2": 0.5}
+    assert {**results.mean} == dict(results.mean.items())
+
+
+def test_a_frame_of_averages_has_numbers_in_its_cells() -> None:
+    results = te.evaluate(QRELS, RUN, ["map", "nDCG@10"])
+    frame = pd.DataFrame({"bm25": results.mean, "again": results.mean})
+    assert list(frame.index) == ["map", "nDCG@10"]
+    assert frame.dtypes.tolist() == [np.float64, np.float64]
+    assert frame.loc["map", "bm25"] == results.mean["map"]
+
+
+def test_a_value_is_found_under_every_notation_of_its_measure() -> None:
+    mean = te.evaluate(QRELS, RUN, ["nDCG@10"]).mean
+    for name in ("nDCG@10", "ndcg_cut.10", "ndcg_cut_10"):
+        assert name in mean
+        assert mean[name] == mean.get(name) == mean["nDCG@10"]
+    for name in ("map", "nDCG@5", "no such measure", "P", 5, None):
+        assert name not in mean
+        assert mean.get(name) is None
+        assert mean.get(name, 0.5) == 0.5
+        with pytest.raises(KeyError):
+            mean[name]  # type: ignore[index]
+    assert list(mean) == ["nDCG@10"]
+
+
+def test_averages_can_be_pickled_with_their_notations() -> None:
+    mean = pickle.loads(pickle.dumps(te.evaluate(QRELS, RUN, ["nDCG@10"]).mean))
+    assert mean["ndcg_cut_10"] == mean["nDCG@10"]
+
+
+def test_results_become_plain_dictionaries() -> None:
+    found = te.evaluate(QRELS, RUN, ["map", "num_q", "relstring"]).to_dict()
+    assert found == {"1": {"map": 0.25}, "2": {"map": 1.0}, "3": {"map": 0.5}}
+    assert {type(each) for each in found.values()} == {dict}
+
+
+def test_results_become_a_polars_frame() -> None:
+    polars = pytest.importorskip("polars", reason="makes a frame of polars")
+    frame = te.evaluate(QRELS, RUN, ["map", "P.1,2", "num_q", "relstring"]).to_polars()
+    assert isinstance(frame, polars.DataFrame)
+    assert frame.columns == ["query", "map", "P_1", "P_2", "relstring"]
+    assert frame["map"].to_list() == [0.25, 1.0, 0.5]
+
+
+def test_a_frame_of_a_package_that_is_not_there_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(te.OutputError) as caught:
+        te.evaluate(QRELS, RUN, "map").to_polars()
+    said = "this needs the package polars, which is not installed. pip install polars, or use to_pandas."
+    assert str(caught.value) == said
+
+
+# Saved results --------------------------------------------------------------------------------------
+
+
+def test_results_are_saved_as_the_command_prints_them(folder: Path) -> None:
+    quietly("qrels", "run", ["map", "relstring", "ndcg_cut.10"]).save("saved.json")
+    command = ["-q", "--format", "json", "-m", "map", "-m", "ndcg_cut.10", "-m", "relstring", "qrels", "run"]
+    assert (folder / "saved.json").read_bytes() == treceval(command, folder=folder).out
+
+
+@pytest.mark.parametrize("complete", [False, True])
+@pytest.mark.parametrize("profile", te.PROFILES)
+def test_saved_results_come_back_bit_for_bit(profile: str, complete: bool, tmp_path: Path) -> None:
+    names = ["official", "nDCG@10", "AP(rel=2)", "relstring", "runid"]
+    files = DATA / "messy" / "qrels.txt", DATA / "messy" / "run.txt"
+    results = quietly(*map(str, files), names, profile=profile, complete=complete)
+    results.save(tmp_path / "saved.json")
+    again = te.read_results(tmp_path / "saved.json")
+    assert again.mean == results.mean
+    assert again.to_dict() == results.to_dict()
+    assert again.signatures == results.signatures
+    for name in ("qids", "measures", "names", "resolved", "missing", "unjudged", "complete", "profile", "tag"):
+        assert getattr(again, name) == getattr(results, name)
+    assert again.text("relstring") == results.text("relstring")
+    te.check_comparable([results, again])
+    again.save(tmp_path / "again.json")
+    assert (
+        json.loads((tmp_path / "again.json").read_text())["runs"]
+        == (json.loads((tmp_path / "saved.json").read_text())["runs"])
+    )
+
+
+def test_a_training_loop_feeds_a_comparison_with_results_and_files(tmp_path: Path) -> None:
+    evaluator = te.Evaluator(QRELS, te.Scoring(["map", "nDCG@10"]))
+    runs = [{qid: {"a": weight, "b": 1.0, "c": 0.5, "z": 0.2} for qid in QRELS} for weight in (0.3, 0.7, 1.5)]
+    scored = [evaluator.score(run) for run in runs]
+    for epoch, results in enumerate(scored):
+        results.save(tmp_path / f"{epoch}.json")
+    given = {"first": tmp_path / "0.json", "second": scored[1], "third": te.read_results(tmp_path / "2.json")}
+    found = te.compare(runs=given)
+    direct = te.compare(runs=dict(zip(given, scored, strict=True)))
+    assert found.runs == ("first", "second", "third")
+    assert [each.values.tolist() for each in found.measures] == [each.values.tolist() for each in direct.measures]
+
+
+def test_one_of_several_saved_runs_is_read_by_its_name(folder: Path) -> None:
+    (folder / "other").write_text("1 Q0 c 1 3.0 second\n")
+    treceval(["-q", "--format", "json", "-m", "map", "-o", "both.json", "qrels", "run", "other"], folder=folder)
+    assert te.read_results("both.json", "second").to_dict() == {"1": {"map": 0.5}}
+    with pytest.raises(te.InputError, match=r"^both.json: it has 2 runs. Name one: run= tag, second.$"):
+        te.read_results("both.json")
+    with pytest.raises(te.InputError, match=r"^both.json: it has no run 'third'. It has tag, second.$"):
+        te.read_results("both.json", "third")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("map all 0.5\n", "this is not JSON of results. Save them with Results.save, or compare them."),
+        ("{}", "this JSON does not hold results of treceval_py."),
+        ('{"treceval_py": "1", "runs": [{"name": "a", "mean": {"map": 1}}]}', "it has only averages"),
+        ('{"treceval_py": "1", "measures": {"odd": "odd"}, "runs": [{"name": "a", "per_query": {"1": {"odd": 1}}}]}',
+         "measure 'odd' is not known. Declare it first."),
+        ('{"treceval_py": "1", "measures": {"map": "AP"}, "runs": [{"name": "a", "per_query": {"1": {"map": null}}}]}',
+         "query '1' of run 'a' has a value that is not a number."),
+        ('{"treceval_py": "1", "measures": {"map": "AP"}, "runs": [{"per_query": {"1": {"map": 1}}, "signatures": {"map": {"long": "x"}}}]}',
+         "the signature of 'map' cannot be read"),
+        ('{"treceval_py": "1", "runs": 1}', "this JSON does not hold results of treceval_py."),
+    ],
+)  # fmt: skip
+def test_what_is_not_saved_results_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "x").write_text(text)
+    with pytest.raises(te.TrecevalError) as caught:
+        te.read_results(tmp_path / "x")
+    assert str(caught.value).startswith(f"{tmp_path / 'x'}: {message}")
+
+
+# Judged queries that the run lacks ------------------------------------------------------------------
+
+
+def test_judged_queries_that_averages_leave_out_are_warned_of() -> None:
+    with pytest.warns(te.MissingQueriesWarning) as caught:
+        te.evaluate(QRELS, SHORT, "map")
+    (said,) = [str(each.message) for each in caught]
+    assert said == (
+        "<run>: 1 of 3 judged queries is missing (3), and left out of every average; "
+        "complete=True counts missing queries as empty rankings."
+    )
+    assert caught[0].filename == __file__
+    assert issubclass(te.MissingQueriesWarning, te.TrecevalWarning)
+
+
+def test_an_evaluator_warns_at_the_line_that_scores() -> None:
+    evaluator = te.Evaluator(QRELS, te.Scoring(["map"]))
+    with pytest.warns(te.MissingQueriesWarning, match="2 of 3 judged queries are missing") as caught:
+        evaluator.score({"1": {"a": 1.0}})
+    assert caught[0].filename == __file__
+
+
+def test_a_loop_is_warned_once() -> None:
+    evaluator = te.Evaluator(QRELS, te.Scoring(["map"]))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            evaluator.score(SHORT)
+    assert len(caught) == 1
+
+
+def test_queries_that_count_are_not_warned_of() -> None:
+    te.evaluate(QRELS, SHORT, "map", complete=True)
+    te.evaluate(QRELS, SHORT, "map", profile="ir_measures")
+    te.evaluate(QRELS, SHORT, [])
+
+
+def test_of_measures_that_leave_them_out_only_these_are_named() -> None:
+    # BEIR's own MRR counts every judged query; the averages of its other measures are over those of the run.
+    with pytest.warns(te.MissingQueriesWarning, match=r"left out of the average of nDCG@10; complete=True"):
+        te.evaluate(QRELS, SHORT, ["nDCG@10", "RR@10"], profile="beir")
+
+
+def test_a_signature_decides_what_counts() -> None:
+    signature = quietly(measures=["map"]).signatures["map"]
+    with pytest.warns(te.MissingQueriesWarning, match=r"left out of every average; the signature says so\.$"):
+        te.evaluate(QRELS, SHORT, signature=signature)
+
+
+def test_what_has_notes_of_its_own_does_not_warn(folder: Path) -> None:
+    te.compare(runs=[SHORT, RUN], qrels=QRELS, measures="map")
+    te.assess(QRELS, SHORT, "map")
+    te.explain(QRELS, SHORT, "AP")
+    te.board("qrels", ["run"], "map", complete=False)
+    assert b"Warning" not in treceval(["-m", "map", "qrels", "run"], folder=folder).err
+
+
+def test_results_say_which_judged_queries_are_missing() -> None:
+    shown = "<Results of '<run>': 2 queries, map=0.6250, nDCG@10=0.6199; 1 judged missing (3), left out>"
+    assert repr(quietly()) == shown
+    assert repr(quietly(complete=True)).endswith("; 1 judged missing (3), counted>")
+    assert "missing" not in repr(quietly(run=RUN))
+
+
+# Objects that show themselves -----------------------------------------------------------------------
+
+LONG = "\x1b[31m" + "x" * 700
+"""A name that would fill the screen, and colour it."""
+
+
+def _objects(folder: Path) -> dict[str, Any]:
+    """Return an object of each public class, with names that are too long and many queries."""
+    ids = [f"{number}-{LONG}" for number in range(12)]
+    qrels = te.Qrels({qid: {"a": 1, "b": 0} for qid in ids})
+    run = te.Run({qid: {"b": 2.0, "a": 1.0} for qid in ids[1:]}, tag=LONG)
+    qrels.name = run.name = LONG
+    names = [f"nDCG(gains={{1:{number}}})@{number}" for number in range(1, 15)]
+    (folder / "prefs").write_text("".join(f"{number} g s d{number} 1.0\n" for number in range(99)))
+    (folder / "groups").write_text("".join(f"{number} g d{number} 1\n" for number in range(99)))
+    results = quietly(qrels, run, names)
+    groups, preferences = te.read_judgment_groups(folder / "groups"), te.read_preferences(folder / "prefs")
+    judged = te.judge(qrels, run, documents=True)
+    assert judged.documents is not None
+    checked = te.check(DATA / "messy" / "run.txt")
+    te.write_run(run, folder / "run")
+    te.write_qrels(qrels, folder / "qrels")
+    return {
+        "Board": te.board(folder / "qrels", [folder / "run"]),
+        "Comparison": te.compare(runs={LONG: results, "other": results}),
+        "Conventions": te.Conventions(),
+        "Evaluator": te.Evaluator(qrels, te.Scoring(names)),
+        "Explanation": te.explain(qrels, run, claims=["RR=0.5"]),
+        "Finding": checked.findings[0]._replace(file=LONG, what=LONG),
+        "Hits": judged.hits,
+        "JudgedRun": judged,
+        "JudgmentGroups": groups,
+        "Measure": te.Measure(results.measures[0].family, asked=LONG),
+        "Preference": te.Preference(b"g" * 5000, b"\xff" * 5000, b"d", 1.0),
+        "Preferences": preferences,
+        "Profile": te.PROFILES["ranx"]._replace(title=LONG),
+        "Qrels": qrels,
+        "RankedQuery": judged.documents[0],
+        "Reading": te.Reading(LONG),
+        "RelevanceEvaluator": te.RelevanceEvaluator(QRELS, {"map", "ndcg"}),
+        "Results": results,
+        "Rules": te.Rules(title=LONG),
+        "Run": run,
+        "Scoring": te.Scoring(names, LONG),
+        "Sensitivity": te.assess(qrels, run, names[:5]),
+        "Signature": results.signature(0)._replace(profile=LONG),
+        "arithmetic": te.arithmetic(qrels, run, "nDCG@10", ids[0]),
+        "check": checked,
+        "a measure of a comparison": te.compare(runs=[RUN, RUN], qrels=QRELS).measures[0],
+        "a range of ties": te.assess(QRELS, RUN, "map").ties["map"],
+        "a range of labels": te.assess(QRELS, RUN, "map").unjudged["map"],
+    }
+
+
+def test_every_object_shows_itself_in_one_short_line(tmp_path: Path) -> None:
+    objects = _objects(tmp_path)
+    public = {name for name in te.__all__ if inspect.isclass(value := getattr(te, name))} - {
+        name for name in te.__all__ if inspect.isclass(value := getattr(te, name)) and issubclass(value, Exception)
+    }
+    assert public <= objects.keys()
+    for name, found in objects.items():
+        shown = repr(found)
+        assert shown.isprintable(), name
+        assert len(shown) < 600, name
+        assert "array(" not in shown, name
+        assert name not in public or type(found).__name__ in shown, name
+
+
+def rows_of(html: str) -> list[list[str]]:
+    """Return the cells of all rows of tables, without markup."""
+    rows = re.findall(r"<tr>(.*?)</tr>", html)
+    return [[re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row)] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("make", "command"),
+    [
+        (lambda: quietly("qrels", "run", ["map"]), ["-m", "map", "--format", "html", "qrels", "run"]),
+        (lambda: te.assess("qrels", "run", ["map"]), ["--ties", "--unjudged", "-m", "map", "--format", "html"]),
+        (lambda: te.board("qrels", ["run", "other"], "map"), ["board", "-m", "map", "--format", "html"]),
+        (lambda: te.compare(runs=["run", "other"], qrels="qrels", measures="map"),
+         ["compare", "-m", "map", "--format", "html", "qrels", "run", "other"]),
+        (lambda: te.check("run"), ["check", "--format", "html", "run"]),
+    ],
+    ids=["results", "sensitivity", "board", "comparison", "findings"],
+)  # fmt: skip
+def test_a_notebook_shows_what_the_command_prints(make: Any, command: list[str], folder: Path) -> None:
+    (folder / "other").write_text("1 Q0 c 1 3.0 second\n2 Q0 a 1 1.0 second\n")
+    more = {"--ties": ["qrels", "run"], "board": ["--no-cache", "qrels", "run", "other"]}.get(command[0], [])
+    done = treceval([*command, *more], folder=folder)
+    printed = done.out.decode()
+    assert rows_of(printed), done.err
+    assert rows_of(make()._repr_html_()) == rows_of(printed)
+
+
+def test_a_notebook_says_how_to_count_missing_queries() -> None:
+    shown = quietly()._repr_html_()
+    assert "1 judged query is missing (3), and left out; complete=True counts it." in shown
+    assert "-c counts" not in shown
+
+
+def test_a_notebook_shows_an_explanation() -> None:
+    found = te.explain(QRELS, SHORT, claims=["AP=0.4167"], against=["ranx"])
+    shown = found._repr_html_()
+    # (0.25 + 1 + 0) / 3, the missing query counted
+    assert ["0.416667", "3"] in [row[:2] for row in rows_of(shown)]
+    assert ["0.6250", "2"] in [row[:2] for row in rows_of(shown)]
+    assert "AP = 0.4167 is given by" in shown
+    assert "From trec_eval-10 to ranx" in shown
+    none = te.explain(QRELS, SHORT, claims=["AP=0.123456789"])._repr_html_()
+    assert re.search(r"given by none of the \d+ ways that were tried; nearest", none)
+
+
+def test_a_notebook_shows_the_arithmetic_of_a_query() -> None:
+    shown = te.arithmetic(QRELS, RUN, "AP", "1")._repr_html_()
+    assert ["2", "a", "2.0", "1", "0.500000", "0.500000", "1 relevant / rank 2"] in rows_of(shown)
+    assert "0.5 / 2 relevant = 0.250000" in shown
+    empty = te.arithmetic(QRELS, {"1": {"x": 1.0}}, "AP", "1")._repr_html_()
+    assert "No document adds anything." in empty
+
+
+def test_names_of_data_cannot_become_markup() -> None:
+    shown = quietly({"<i>": {"a": 1}, "q": {"a": 1}}, te.Run({"q": {"a": 1.0}}, tag="<script>"))._repr_html_()
+    assert "&lt;script&gt;" in shown
+    assert "&lt;i&gt;" in shown
+    assert "<script>" not in shown
+    assert "<i>" not in shown
+
+
+# Plots ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def comparison() -> te.Comparison:
+    runs = {name: str(DATA / "runs" / f"{name}.txt") for name in ("bm25", "jaccard", "minilm")}
+    return te.compare(runs=runs, qrels=str(DATA / "qrels.tsv"), measures=["map", "nDCG@10"])
+
+
+@pytest.mark.parametrize("plot", ["bars", "scatter", "deltas"])
+def test_a_plot_of_a_comparison_is_that_of_its_report(plot: str, comparison: te.Comparison) -> None:
+    of_report = specs(te.report_payload(comparison), runs=(1, 0))[plot]
+    found = comparison.plot(plot)
+    sized = {"autosize", "width", "padding", "config", "concat"}
+    assert {key: part for key, part in found.spec.items() if key not in sized} == {
+        key: part for key, part in of_report.items() if key not in sized
+    }
+    assert "color" not in json.dumps(found.spec.get("config"))
+
+
+def test_a_plot_has_the_measure_and_the_runs_that_are_asked_for(comparison: te.Comparison) -> None:
+    found = comparison.plot("scatter", measure="ndcg_cut.10", runs=("minilm", 1))
+    assert found.spec["description"].startswith("nDCG@10 of minilm against jaccard")
+    assert comparison.plot(measure="map").spec["title"] == "map"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (["pie"], {}, "unknown plot 'pie'. Choose one of bars,"),
+        (["overlap"], {}, "the plot overlap needs the runs, which a comparison does not keep."),
+        (["bars"], {"measure": "P@5"}, "measure 'P@5' is not among these. There are map, nDCG@10."),
+        (["scatter"], {"runs": ("x", "bm25")}, "no run is named 'x'. The runs are bm25, jaccard, minilm."),
+        (["scatter"], {"runs": (0, 3)}, "run 3 does not exist. Runs are numbered 0 to 2."),
+    ],
+)
+def test_a_plot_that_there_is_not_is_refused(
+    arguments: list[str], options: dict[str, Any], message: str, comparison: te.Comparison
+) -> None:
+    with pytest.raises(te.TrecevalError) as caught:
+        comparison.plot(*arguments, **options)
+    assert str(caught.value).startswith(message)
+
+
+def bars(plot: Plot) -> list[tuple[str, float]]:
+    return [(row["name"], row["mean"]) for row in plot.spec["data"]["values"]]
+
+
+def test_a_board_has_bars_of_its_means() -> None:
+    board = te.board(DATA / "qrels.tsv", DATA / "runs", ["map", "nDCG@10"])
+    assert bars(board.plot()) == [(run.name, run.means[0]) for run in board.runs]
+    assert bars(board.plot("ndcg_cut_10")) == [(run.name, run.means[1]) for run in board.runs]
+    assert board.plot().spec["data"]["values"][0]["low"] == board.runs[0].low
+    assert board.plot("ndcg_cut_10").spec["data"]["values"][0]["low"] is None
+    with pytest.raises(te.MeasureError, match=r"measure 'RR' is not among these. There are map, nDCG@10."):
+        board.plot("RR")
+
+
+def test_an_explanation_has_bars_of_its_values() -> None:
+    found = te.explain(QRELS, SHORT, "AP")
+    values = [float(row[0]) for row in rows_of(found._repr_html_())[1:]]
+    assert [value for _, value in bars(found.plot())] == values
+    assert bars(found.plot())[1] == ("trec_eval-10, and 4 more", 0.625)
+    assert bars(found.plot("map")) == bars(found.plot())
+    with pytest.raises(te.MeasureError, match=r"measure 'RR' is not among these. There are AP."):
+        found.plot("RR")
+
+
+@pytest.mark.slow
+def test_a_plot_is_saved_in_every_format(comparison: te.Comparison, tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert", reason="draws plots: .[report] has it")
+    plot = comparison.plot("deltas")
+    for theme in ("light", "dark"):
+        for ending in ("svg", "png", "json"):
+            plot.save(tmp_path / f"{theme}.{ending}", theme=theme)
+    plot.save(tmp_path / "light.html")
+    assert (tmp_path / "light.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "light.svg").read_text().startswith("<svg")
+    assert "#15171b" in (tmp_path / "dark.svg").read_text()  # the ground of the dark theme
+    assert "https://cdn" not in (tmp_path / "light.html").read_text()
+    assert json.loads((tmp_path / "dark.json").read_text())["config"]["background"] == "#15171b"
+
+
+def test_a_plot_is_saved_as_what_there_is(comparison: te.Comparison, tmp_path: Path) -> None:
+    with pytest.raises(te.MeasureError, match=r"cannot be saved as 'x.pdf'. End it in svg, png, html or json.$"):
+        comparison.plot().save("x.pdf")
+    with pytest.raises(te.MeasureError, match=r"unknown theme 'blue'. Choose light or dark."):
+        comparison.plot().save(tmp_path / "x.json", theme="blue")
+
+
+@pytest.mark.slow
+def test_a_notebook_gets_a_plot_in_both_themes(comparison: te.Comparison) -> None:
+    pytest.importorskip("vl_convert", reason="draws plots: .[report] has it")
+    bundle = comparison.plot()._repr_mimebundle_()
+    assert bundle.keys() == {"text/plain", "text/html", "application/vnd.vegalite.v6+json"}
+    assert bundle["text/html"].count("data:image/svg+xml;base64,") == 2
+    assert bundle["application/vnd.vegalite.v6+json"]["$schema"].endswith("/v6.json")
+
+
+def test_a_notebook_without_the_package_that_draws_gets_the_specification(
+    comparison: te.Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    assert "text/html" not in comparison.plot()._repr_mimebundle_()
+    with pytest.raises(te.OutputError, match="plots need the package vl-convert-python, which is not installed"):
+        comparison.plot().save("x.svg")

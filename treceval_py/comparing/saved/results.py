@@ -1,0 +1,159 @@
+"""Saved results as results: all that ``Results.save`` and ``treceval -q --format json`` wrote."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from treceval_py.comparing.saved.block import shown
+from treceval_py.comparing.saved.json_file import Fields, Reader, read_document
+from treceval_py.comparing.saved.measures import known
+from treceval_py.data.ids import encode
+from treceval_py.data.ranking import RankContradictions
+from treceval_py.errors import InputError, MeasureError, listed
+from treceval_py.io.source import BYTE_ORDER_MARK, whole
+from treceval_py.measures import Measure
+from treceval_py.measures.registry import TEXT
+from treceval_py.scoring.conventions import Conventions
+from treceval_py.scoring.results import Results
+from treceval_py.scoring.signatures import Fingerprint, Signature, explicit
+
+__all__ = ["read_results"]
+
+
+def read_results(path: str | os.PathLike[str], run: str | None = None) -> Results:
+    """Read results that `Results.save` wrote, or that ``treceval -q --format json`` printed.
+
+    Parameters
+    ----------
+    path : path
+        The file, plain or compressed.
+    run : str, optional
+        The run's name, if the file has several.
+
+    Returns
+    -------
+    Results
+        The same values, averages and signatures. What was noted about lines of the run file is not in them.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, is of another format, lacks the values of queries, or has several runs of which none is
+        named. `compare` takes other formats of saved results.
+    MeasureError
+        It has a measure that is not declared here.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import treceval_py as te
+    >>> results = te.evaluate({"1": {"a": 1}}, {"1": {"b": 2.0, "a": 1.0}}, ["RR"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     results.save(f"{folder}/run.json")
+    ...     read_results(f"{folder}/run.json").mean
+    {'RR': 0.5}
+    """
+    file = os.fspath(path)
+    raw = whole(file)
+    if not raw.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"{"):
+        raise InputError("this is not JSON of results", "Save them with Results.save, or compare them.", file=file)
+    reader, document = read_document(file, raw)
+    runs = [reader.fields(each, f"run {number}") for number, each in enumerate(document["runs"], 1)]
+    names = [reader.word(each, "name", f"run {number}") for number, each in enumerate(runs, 1)]
+    if run is None and len(runs) > 1:
+        raise InputError(f"it has {len(runs)} runs", f"Name one: run= {listed(names)}.", file=file)
+    if run is not None and run not in names:
+        raise InputError(f"it has no run {shown(run)}", f"It has {listed(names)}.", file=file)
+    place = 0 if run is None else names.index(run)
+    reader.block(document["runs"][place], f"run {place + 1}", []).scored(())  # refuses what has no values
+    return _Saved(reader, document, runs[place], file).results()
+
+
+class _Saved:
+    """One run of a file of results, whose form has been checked."""
+
+    def __init__(self, reader: Reader, document: Fields, run: Fields, file: str) -> None:
+        self._reader, self._document, self._run, self._file = reader, document, run, file
+        self._of_queries = {qid: dict(values) for qid, values in run["per_query"]}
+        self._missing = tuple(run.get("missing", ()))
+
+    def results(self) -> Results:
+        document, run, reader = self._document, self._run, self._reader
+        notation = reader.fields(document.get("measures", ()), "'measures'")
+        measures = [self._measure(name) for name in notation]
+        signatures = {name: self._signature(name, dict(form)) for name, form in run.get("signatures", ())}
+        made = [signatures.get(each.name) for each in measures]
+        first = next((each for each in made if each is not None), None)
+        usual = Conventions() if first is None else first.conventions
+        conventions = tuple(usual if each is None else each.conventions for each in made)
+        zeros = self._missing if any(each.missing == "zero" for each in conventions) else ()
+        qids = sorted({*self._of_queries, *zeros}, key=encode)
+        averages = dict(run.get("mean", ()))
+        matrix = np.full((len(qids), len(measures)), np.nan)
+        counted = np.zeros((len(qids), len(measures)), dtype=bool)
+        texts: dict[int, tuple[str, ...]] = {}
+        for number, (measure, signature) in enumerate(zip(measures, made, strict=True)):
+            name = measure.name
+            column = [self._of_queries.get(qid, {}).get(name) for qid in qids]
+            there = np.array([value is not None for value in column], dtype=bool)
+            if measure.family.kind == TEXT:
+                texts[number] = tuple(str(averages.get(name, "") if value is None else value) for value in column)
+                counted[:, number] = there if measure.family.per_query else True
+                continue
+            matrix[there, number] = [value for value in column if value is not None]
+            if signature is not None and signature.queries > there.sum():
+                # A query that counts 0 is not listed; a measure without values by query counts queries all the same.
+                missing = np.array([qid in self._missing for qid in qids], dtype=bool)
+                if measure.family.per_query and not measure.family.of_judgments:
+                    matrix[missing & ~there, number] = 0.0
+                there |= missing if measure.family.per_query else ~missing | (signature.queries == len(qids))
+            counted[:, number] = there
+        return Results(
+            qids=tuple(qids),
+            measures=tuple(measures),
+            resolved=tuple(
+                self._resolved(str(notation[each.name]), signature)
+                for each, signature in zip(measures, made, strict=True)
+            ),
+            conventions=conventions,
+            matrix=matrix,
+            counted=counted,
+            texts=texts,
+            averages=np.array([_number(averages.get(each.name)) for each in measures]),
+            listed=np.array([qid in self._of_queries for qid in qids], dtype=bool),
+            missing=self._missing,
+            unjudged=tuple(run.get("unjudged", ())),
+            contradictions=RankContradictions(),
+            complete=bool(document.get("complete")),
+            profile=document.get("profile") or "",
+            profiles=tuple("" if each is None else each.profile for each in made),
+            judgments_name=document.get("judgments") or "",
+            run_name=reader.word(run, "file", "the run"),
+            tag=reader.word(run, "tag", "the run"),
+            fingerprint=Fingerprint("" if first is None else first.judgments),
+            version=reader.word(document, "treceval_py", "the file"),
+        )
+
+    def _measure(self, name: str) -> Measure:
+        found = known(name)
+        if found is None:
+            raise MeasureError(f"measure {shown(name)} is not known", "Declare it first.", file=self._file)
+        return found if found.name == name else replace(found, asked=name)
+
+    def _signature(self, name: str, forms: dict[str, Any]) -> Signature:
+        try:
+            return Signature.parse(forms["long"])
+        except (MeasureError, KeyError, TypeError):
+            self._reader.refuse(f"the signature of {shown(name)} cannot be read")
+
+    def _resolved(self, notation: str, signature: Signature | None) -> Measure:
+        found = self._measure(notation)
+        return found if signature is None or explicit(found) == signature.measure else signature.measure
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else float("nan")

@@ -1,0 +1,119 @@
+"""Measures of one's own that are computed query by query, from documents with ids, scores, ranks and judgments."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from functools import wraps
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from treceval_py._types import FloatArray
+from treceval_py.errors import EvaluationError, MeasureError, TrecevalError, brief
+from treceval_py.judging.judged import JudgedRun, RankedQuery
+from treceval_py.measures.registry import MEAN, Average, Family, declare, place_of
+
+__all__ = ["measure_by_query"]
+
+
+def measure_by_query(
+    function: Callable[..., float],
+    name: str,
+    *,
+    notation: Iterable[str] = (),
+    average: Average = MEAN,
+    replace: bool = False,
+) -> Family:
+    """Declare a measure by a function of one query's ranking; ``NAME@k`` is that of its first k documents.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a `RankedQuery` (ids, scores, ranks and judgments of the documents that were retrieved, and all judgments
+        of the query), and keyword-only parameters with names of `PARAMETERS`, such as ``level``; returns a number. A
+        query that the run lacks, where such queries count, has an empty ranking.
+    name : str
+        Its name.
+    notation : iterable of str
+        Its names in ir_measures' style, the first being the one that is printed. Default: the name.
+    average : Average
+        How queries are averaged.
+    replace : bool
+        Replace a measure of your own that has this name, as of `declare`.
+
+    Returns
+    -------
+    Family
+        The declared measure.
+
+    Raises
+    ------
+    MeasureError
+        As of `declare`; the function has a parameter ``cutoff``, which cuts the ranking instead.
+
+    Examples
+    --------
+    >>> import treceval_py as te
+    >>> def first_hit(query):
+    ...     return min((rank for rank, label in zip(query.ranks, query.labels) if label), default=0)
+    >>> family = te.measure_by_query(first_hit, "first_hit")
+    >>> run = {"1": {"x": 3.0, "a": 2.0}}
+    >>> te.evaluate({"1": {"a": 1}}, run, ["first_hit", "first_hit@1"]).to_dict()
+    {'1': {'first_hit': 2.0, 'first_hit@1': 0.0}}
+    """
+    given = list(inspect.signature(function).parameters.values())
+    if "cutoff" in [parameter.name for parameter in given[1:]]:
+        raise MeasureError(
+            f"measure '{name}' has a parameter 'cutoff', but {name}@k gets the first k documents", "Remove it."
+        )
+
+    def values(run: JudgedRun, *, cutoff: int | None = None, **parameters: Any) -> FloatArray:
+        if run.documents is None:
+            what = f"measure '{name}' needs all documents that were retrieved"
+            raise EvaluationError(what, "Judge the run with documents=True.")
+        queries = run.documents if cutoff is None else [query.first(cutoff) for query in run.documents]
+        return np.array([_value(function, name, query, parameters) for query in queries], dtype=np.float64)
+
+    first = given[0].replace(annotation=JudgedRun) if given else inspect.Parameter("run", POSITIONAL)
+    cut = inspect.Parameter("cutoff", inspect.Parameter.KEYWORD_ONLY)
+    names = tuple(notation) or (name,)
+    settings: dict[str, Any] = {"average": average, "needs": "documents", "replace": replace}
+    settings |= dict.fromkeys(("promotes", "sums", "labels"), "unknown")
+    family = declare(_shaped(values, function, [first, *given[1:]]), name, notation=names, **settings)
+    shaped = _shaped(values, function, [first, cut, *given[1:]])
+    declare(shaped, f"{name}_cut", notation=names, at="cutoff", cutoffs=(10,), **settings)
+    return family
+
+
+POSITIONAL = inspect.Parameter.POSITIONAL_ONLY
+
+
+def _shaped(
+    values: Callable[..., FloatArray], function: Callable[..., float], parameters: Iterable[inspect.Parameter]
+) -> Callable[..., FloatArray]:
+    """Return a function of a judged run that stands where `function` does and has these parameters."""
+
+    @wraps(function)
+    def shaped(run: JudgedRun, **given: Any) -> FloatArray:
+        return values(run, **given)
+
+    shaped.__signature__ = inspect.Signature(list(parameters))  # type: ignore[attr-defined]
+    return shaped
+
+
+def _value(function: Callable[..., float], name: str, query: RankedQuery, parameters: dict[str, Any]) -> float:
+    """Return the value of a query; whatever goes wrong in the function is said in one line."""
+    where = f"measure {name}, defined by {place_of(function)}"
+    try:
+        found = function(query, **parameters)
+    except TrecevalError:
+        raise
+    except Exception as error:
+        what = f"{where}, failed for query '{brief(query.qid)}': {type(error).__name__}: {error}"
+        raise EvaluationError(what, "Fix the function.") from error
+    if not isinstance(found, (Real, np.number, np.bool_)):
+        what = f"{where}, returned {brief(repr(found))} for query '{brief(query.qid)}'"
+        raise EvaluationError(what, "Return a number.")
+    return float(found)
