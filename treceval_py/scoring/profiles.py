@@ -152,7 +152,7 @@ _NEAREST = _mapping({"rounding": "nearest"})
 _UP = _mapping({"rounding": "up"})
 _NOT_IN_9 = frozenset({"rbp", "rbp_resid", "unj"})
 
-_OWN_ORDER = "recip_rank recip_rank_cut recall_cap success judged"
+_OWN_ORDER = "recip_rank recip_rank_cut recall_cap success judged hole"
 """What BEIR and FlagEmbedding compute themselves; the rest they leave to pytrec_eval."""
 
 _LISTS = Conventions(ties="line", known="retrieved", extra="in")
