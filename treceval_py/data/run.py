@@ -26,6 +26,7 @@ __all__ = [
     "DEFAULT_TAG",
     "RUN_NAME",
     "Run",
+    "decimal",
 ]
 
 DEFAULT_TAG = "run"
@@ -284,9 +285,14 @@ def _names_of(positions: AnyArray, docids: Sequence[str] | None) -> Ids:
             )
         names = ids_of([docids[position] for position in positions.tolist()], "document", lambda _: "")
         return Ids.from_bytes(encode_all(names))
+    return decimal(positions)
+
+
+def decimal(numbers: AnyArray) -> Ids:
+    """Return whole numbers from 0 as a column of ids, without making a text of each."""
     # As text of one width, padded with NULs, which are then left out.
-    digits = positions.astype("S20").view(np.uint8).reshape(len(positions), 20)
+    digits = numbers.astype("S20").view(np.uint8).reshape(len(numbers), 20)
     written = digits != 0
-    offsets = np.zeros(len(positions) + 1, dtype=np.int64)
+    offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
     np.cumsum(written.sum(axis=1), out=offsets[1:])
     return Ids(digits[written].tobytes(), offsets)

@@ -182,9 +182,9 @@ class Scorer:
 class _Late(JudgedOnce):
     """A run whose ranks, and those of the ideal ranking, are counted from 2."""
 
-    def judged(self, ranking: Ranking, *, complete: bool) -> Judged:
+    def judged(self, ranking: Ranking, *, complete: bool, extra: bool = False) -> Judged:
         """Judge the run; parameters and errors as of `JudgedOnce`."""
-        judged = super().judged(ranking, complete=complete)
+        judged = super().judged(ranking, complete=complete, extra=extra)
         if not isinstance(judged, JudgedRun):
             return judged
         tied = None if judged.tied is None else Tied(judged.tied.first + 1, judged.tied.last + 1)

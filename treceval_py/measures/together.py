@@ -27,7 +27,9 @@ COUNT, ANY, FIRST, PRECISIONS, GAINS = range(5)
 TAKEN = {"level", "cutoff", "gain", "discount", "base"}
 """The parameters that the scanner's sums have; the others must have their function's default."""
 
-MOST_LABELS = 1 << 12
+MOST_LABELS = 64
+"""So many discounted gains are kept for each rank."""
+
 NO_LAST_RANK = 1 << 62
 
 Parameters = Mapping[str, Any]
@@ -95,44 +97,48 @@ class Together:
     """
 
     def __init__(self, measures: Sequence[Measure], highest: int) -> None:
+        self._compiled: Any = scanner()
         self.numbers: list[int] = []
         self._measures: list[tuple[Measure, Parameters]] = []
-        gained, discounts, sums = [np.zeros(highest + 1)], [np.ones(gains.TABLE)], []
+        tables, sums = [np.zeros((highest + 1, gains.TABLE))], []
+        if self._compiled is None or highest >= MOST_LABELS:
+            measures = []
         for number, measure in enumerate(measures):
             form, given = _FORMS.get(measure.family.function), _parameters(measure)
-            if form is None or given is None or highest >= MOST_LABELS:
+            if form is None or given is None:
                 continue
             table = 0
             if form.kind == GAINS:
                 try:
-                    worth, divided = gains.tables(highest, given["gain"], _discount(given))
+                    tables.append(gains.discounted(highest, given["gain"], _discount(given)))
                 except TrecevalError:
                     continue  # the measure says what is wrong
-                table = len(gained)
-                gained.append(worth)
-                discounts.append(divided)
+                table = len(tables) - 1
             sums.append((form.kind, max(given.get("level", 0), 0), given.get("cutoff", NO_LAST_RANK), table))
             self.numbers.append(number)
             self._measures.append((measure, given))
         self._sums = np.array(sums, dtype=np.int64).reshape(-1, 4)
-        self._tables = np.array(gained), np.array(discounts)
-        self._key = ("together", tuple([measure for measure, _ in self._measures]))
+        self._tables = np.array(tables)
+        # Values that are added as they are; of others the averages are left to the measure.
+        averages = [measure.family.average for measure, _ in self._measures]
+        self._finish = [average.finish if average in (MEAN, SUM) else None for average in averages]
+        self._key = " ".join(["together", *(measure.notation for measure, _ in self._measures)])
 
-    def __call__(self, run: JudgedRun) -> tuple[FloatArray, list[float]] | None:
+    def __call__(self, run: JudgedRun) -> tuple[FloatArray, FloatArray] | None:
         """Compute the values (Q, N) and averages (N) of a judged run; None if only the functions can."""
-        compiled = scanner()
-        if compiled is None or not self.numbers:
+        queries = run.num_queries
+        if not queries or not self.numbers:
             return None
-        found = compiled.add_up(*run.hits, self._sums, *self._tables, run.known(self._key, lambda: self._divisors(run)))
+        divisors = run.known(self._key, lambda: self._divisors(run))
+        found = self._compiled.add_up(*run.hits, self._sums, self._tables, divisors)
         if found is None:
             return None
         values, totals = found
-        averages = []
-        for (measure, _), column, total in zip(self._measures, values.T, totals.tolist(), strict=True):
-            average = measure.family.average
-            added = run.num_queries and average in (MEAN, SUM)
-            averages.append(average.finish(total, run.num_queries) if added else average(column, run.num_queries))
-        return values, averages
+        averages = [
+            self._measures[at][0].family.average(values[:, at], queries) if finish is None else finish(total, queries)
+            for at, (finish, total) in enumerate(zip(self._finish, totals.tolist(), strict=True))
+        ]
+        return values, np.array(averages)
 
     def _divisors(self, run: JudgedRun) -> FloatArray:
         divisors = np.empty((len(self._measures), run.num_queries))

@@ -959,8 +959,15 @@ cdef extern from *:
         return 0;
     }
 
-    /* In plain C, as compilers then compare several scores at once. */
-    static inline int64_t count_above(const double *scores, int64_t count, double score, int64_t *equal) {
+    /* In plain C, as compilers then compare several scores at once: as many as the processor at hand can. */
+    #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
+    #define FOR_EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
+    #else
+    #define FOR_EACH_PROCESSOR
+    #endif
+
+    FOR_EACH_PROCESSOR
+    static int64_t count_above(const double *scores, int64_t count, double score, int64_t *equal) {
         int64_t above = 0, same = 0, each;
         for (each = 0; each < count; each++) {
             above += scores[each] > score;
@@ -969,7 +976,31 @@ cdef extern from *:
         *equal = same;
         return above;
     }
+
+    /* The same for all documents of a row; scores of 32 bits, as models compute, are compared as such. */
+    #define MOST_IN_ROW 320
+    #define COUNT_ABOVE_ALL(NAME, FLOAT, WHOLE) \
+    FOR_EACH_PROCESSOR \
+    static void NAME(const double *scores, int64_t count, int64_t *above) { \
+        FLOAT all[MOST_IN_ROW]; \
+        int64_t first, each, other; \
+        for (each = 0; each < count; each++) all[each] = (FLOAT)scores[each]; \
+        for (; each < MOST_IN_ROW; each++) all[each] = 0; \
+        for (first = 0; first < count; first += 64) { \
+            WHOLE found[64] = {0}; \
+            for (other = 0; other < count; other++) { \
+                FLOAT score = all[other]; \
+                for (each = 0; each < 64; each++) found[each] += score > all[first + each]; \
+            } \
+            for (each = first; each < count && each < first + 64; each++) above[each] = found[each - first]; \
+        } \
+    }
+    COUNT_ABOVE_ALL(count_above_all, double, int64_t)
+    COUNT_ABOVE_ALL(count_above_all_narrow, float, int32_t)
     """
+    void count_above_all(const double *scores, int64_t count, int64_t *above) noexcept nogil
+    void count_above_all_narrow(const double *scores, int64_t count, int64_t *above) noexcept nogil
+    int64_t MOST_IN_ROW
     double FLOAT_OF(PyObject *number)
     bint has_bytes(PyObject *text)
     int64_t count_above(const double *scores, int64_t count, double score, int64_t *equal) noexcept nogil
@@ -985,7 +1016,7 @@ cdef extern from "Python.h":
     int64_t PyLong_AsLongLong(PyObject *number)
     PyObject *PyErr_Occurred()
     void PyErr_Clear()
-    int PyUnicode_Compare(PyObject *one, PyObject *other)
+    int PyUnicode_Compare(PyObject *one, PyObject *other) nogil  # called with the GIL: only dictionaries have texts
     bint PyDict_Next(PyObject *given, Py_ssize_t *position, PyObject **key, PyObject **value)
     PyObject *PyDict_GetItemWithError(PyObject *given, PyObject *key)
     Py_ssize_t PyDict_Size(PyObject *given)
@@ -995,17 +1026,19 @@ cdef double EXACT_INTEGER = 2.0**53
 cdef object NUMPY_TEXT = np.str_
 
 cdef enum:
-    MOST_COMPARISONS = 1000000  # beyond, sorting is faster than comparing all hits with all documents
+    MOST_COMPARISONS = 1000000  # beyond, dictionaries are made a table
 
 
 cdef struct Sought:
     double score
     int64_t name
     int64_t rel
+    int64_t above  # in a row of scores: its position among the documents, then how many of them stand above it
 
 cdef struct Lists:
     double *scores  # of the documents of a query
     int64_t *names  # their ids: addresses of Python texts, or whole numbers
+    int64_t *above  # how many documents stand above each
     int64_t *order  # which of the documents that were sought is at a rank; negative for none of them
     int64_t room
     int64_t count
@@ -1013,7 +1046,7 @@ cdef struct Lists:
     bint texts
     Sought *sought
     int64_t sought_room
-    int64_t *hits  # three columns of hits_room: query, rank and rel of all hits so far
+    int64_t *hits  # three rows of hits_room: query, rank and rel of all hits so far
     int64_t hits_room
     int64_t used
 
@@ -1022,23 +1055,24 @@ cdef void release(Lists *by) noexcept nogil:
     free(by.scores)
     free(by.names)
     free(by.order)
+    free(by.above)
     free(by.sought)
-    free(by.hits)
 
 
 cdef bint make_lists(Lists *by, int64_t documents, int64_t judgments) noexcept nogil:
     """See to it that a query of so many documents and judgments has room; False without memory."""
     cdef int64_t room = min(documents, judgments)
-    cdef int64_t *wider
     if documents > by.room or by.scores == NULL:
         free(by.scores)
         free(by.names)
         free(by.order)
+        free(by.above)
         by.room = 2 * documents + 16
         by.scores = <double *>malloc(by.room * sizeof(double))
         by.names = <int64_t *>malloc(by.room * sizeof(int64_t))
         by.order = <int64_t *>malloc(by.room * sizeof(int64_t))
-        if by.scores == NULL or by.names == NULL or by.order == NULL:
+        by.above = <int64_t *>malloc(by.room * sizeof(int64_t))
+        if by.scores == NULL or by.names == NULL or by.order == NULL or by.above == NULL:
             return False
     if room > by.sought_room or by.sought == NULL:
         free(by.sought)
@@ -1046,18 +1080,6 @@ cdef bint make_lists(Lists *by, int64_t documents, int64_t judgments) noexcept n
         by.sought = <Sought *>malloc(by.sought_room * sizeof(Sought))
         if by.sought == NULL:
             return False
-    if by.used + room > by.hits_room or by.hits == NULL:
-        room += 2 * by.hits_room + 64
-        wider = <int64_t *>malloc(3 * room * sizeof(int64_t))
-        if wider == NULL:
-            return False
-        if by.used:
-            memcpy(wider, by.hits, by.used * sizeof(int64_t))
-            memcpy(wider + room, by.hits + by.hits_room, by.used * sizeof(int64_t))
-            memcpy(wider + 2 * room, by.hits + 2 * by.hits_room, by.used * sizeof(int64_t))
-        free(by.hits)
-        by.hits = wider
-        by.hits_room = room
     by.count = 0
     by.descending = True
     return True
@@ -1088,14 +1110,65 @@ cdef inline bint written_later(uint64_t one, uint64_t other) noexcept nogil:
     return one > other // shift
 
 
-cdef inline bint later(const Lists *by, int64_t one, int64_t other) noexcept:
-    # Without surrogates the order of text is that of its bytes.
+cdef inline bint later(const Lists *by, int64_t one, int64_t other) noexcept nogil:
     if by.texts:
+        # Without surrogates the order of text is that of its bytes.
         return PyUnicode_Compare(<PyObject *>one, <PyObject *>other) > 0
     return written_later(one, other)
 
 
-cdef int64_t rank_sought(Lists *by, int64_t sought, int64_t query, int64_t depth, bint judged_only) noexcept:
+cdef int better_number(const void *one, const void *other) noexcept nogil:
+    cdef const Sought *a = <const Sought *>one
+    cdef const Sought *b = <const Sought *>other
+    if a.score != b.score:
+        return 1 if a.score < b.score else -1
+    return -1 if written_later(a.name, b.name) else 1
+
+
+cdef bint all_above(Lists *by) noexcept nogil:
+    """Count the documents above each one of a row; False if two have equal scores."""
+    cdef int64_t each, counted = 0
+    cdef bint narrow = True
+    for each in range(by.count):
+        narrow &= <double><float>by.scores[each] == by.scores[each]
+    if narrow:
+        count_above_all_narrow(by.scores, by.count, by.above)
+    else:
+        count_above_all(by.scores, by.count, by.above)
+    for each in range(by.count):
+        counted += by.above[each]
+    return counted == by.count * (by.count - 1) // 2
+
+
+cdef void order_by_sorting(Lists *by, int64_t sought) noexcept nogil:
+    """Put the documents that were sought, whose ids are whole numbers, at their ranks."""
+    cdef int64_t each, low, high, middle
+    cdef Sought *hit
+    qsort(by.sought, sought, sizeof(Sought), better_number)
+    for each in range(sought):
+        by.sought[each].above = 0
+    # Each document stands above the hits from some position on; the sums of these are the documents above a hit.
+    for each in range(by.count):
+        low = 0
+        high = sought
+        while low < high:
+            middle = (low + high) >> 1
+            hit = &by.sought[middle]
+            if by.scores[each] > hit.score or (
+                by.scores[each] == hit.score and written_later(by.names[each], hit.name)
+            ):
+                high = middle
+            else:
+                low = middle + 1
+        if low < sought:
+            by.sought[low].above += 1
+    for each in range(sought):
+        if each:
+            by.sought[each].above += by.sought[each - 1].above
+        by.order[by.sought[each].above] = each
+
+
+cdef int64_t rank_sought(Lists *by, int64_t sought, int64_t query, int64_t depth, bint judged_only) noexcept nogil:
     """Add the documents that were sought to the hits, in the order of their ranks; return how many documents count.
 
     Of documents with equal scores the larger id stands first.
@@ -1104,6 +1177,14 @@ cdef int64_t rank_sought(Lists *by, int64_t sought, int64_t query, int64_t depth
     cdef Sought *hit
     for each in range(count):
         by.order[each] = -1
+    if not by.descending and not by.texts and count > MOST_IN_ROW:
+        order_by_sorting(by, sought)
+        sought = 0
+    elif not by.texts and (by.descending or all_above(by)):
+        for each in range(sought):
+            hit = &by.sought[each]
+            by.order[hit.above if by.descending else by.above[hit.above]] = each
+        sought = 0
     for each in range(sought):
         hit = &by.sought[each]
         if by.descending:
@@ -1137,17 +1218,6 @@ cdef int64_t rank_sought(Lists *by, int64_t sought, int64_t query, int64_t depth
         by.hits[2 * by.hits_room + by.used] = hit.rel
         by.used += 1
     return rank if judged_only else count
-
-
-cdef object columns_of(Lists *by):
-    """Return all hits as an array (3, H)."""
-    hits = np.empty((3, by.used), dtype=np.int64)
-    cdef int64_t[:, ::1] view = hits
-    cdef int64_t column
-    if by.used:
-        for column in range(3):
-            memcpy(&view[column, 0], by.hits + column * by.hits_room, by.used * sizeof(int64_t))
-    return hits
 
 
 cdef inline bint plain_text(PyObject *given) noexcept:
@@ -1246,7 +1316,7 @@ def judge_nested(dict judgments, run, bint narrow, int64_t depth, bint judged_on
     cdef PyObject *qid
     cdef PyObject *labels
     cdef PyObject *documents
-    cdef int64_t place = 0, met = 0, count
+    cdef int64_t place = 0, met = 0, most = 0, count
     cdef dict queries
     cdef set left = set()
     # Look-ups of queries run no code of the caller's either.
@@ -1256,9 +1326,16 @@ def judge_nested(dict judgments, run, bint narrow, int64_t depth, bint judged_on
         queries = dict(run.items())
         left.update([each for each in queries if not plain_text(<PyObject *>each)])
         queries = {each: queries[each] for each in queries if each not in left}
+    while PyDict_Next(<PyObject *>judgments, &position, &qid, &labels):
+        most += PyDict_Size(labels)
+    position = 0
     num_ret = np.empty(len(judgments), dtype=np.int64)
+    hits = np.empty((3, most), dtype=np.int64)
     cdef int64_t[::1] retrieved = num_ret
-    cdef Lists by = Lists(NULL, NULL, NULL, 0, 0, True, True, NULL, 0, NULL, 0, 0)
+    cdef int64_t[:, ::1] hits_view = hits
+    cdef Lists by = Lists(NULL, NULL, NULL, NULL, 0, 0, True, True, NULL, 0, NULL, most, 0)
+    if most:
+        by.hits = &hits_view[0, 0]
     try:
         while PyDict_Next(<PyObject *>judgments, &position, &qid, &labels):
             count = -1
@@ -1274,10 +1351,9 @@ def judge_nested(dict judgments, run, bint narrow, int64_t depth, bint judged_on
             for each, value in queries.items():
                 if each not in judgments and nested_query(&by, <PyObject *>value, NULL, 0, narrow, depth, False) < 0:
                     left.add(each)
-        hits = columns_of(&by)
     finally:
         release(&by)
-    return hits, num_ret, [each for each in run if each in left] if left else []
+    return hits[:, : by.used], num_ret, [each for each in run if each in left] if left else []
 
 
 cdef bint all_plain(PyObject *queries) noexcept:
@@ -1309,6 +1385,171 @@ cdef int64_t nested_query(
     return rank_sought(by, sought, place, depth, judged_only)
 
 
+cdef int64_t list_numbered(
+    Lists *by, Table *table, const double *scores, const int64_t *ids, int64_t size, const int64_t *judged, int64_t judgments,
+    const int64_t *rels, bint narrow, int64_t *sought,
+) noexcept nogil:
+    """Take over a row of scores and ids, and find those that are judged.
+
+    Without ids they are the positions in the row, and those that are judged ascend. Returns -1, or the position of what is
+    wrong: a score that is NaN, or an id for the second time.
+    """
+    cdef int64_t at, each, next_judged = 0, found = 0, count = 0, name
+    cdef uint64_t place, mask = table.mask
+    cdef uint32_t current = table.round
+    cdef double score, before = INFINITY
+    cdef bint descending = True
+    cdef Slot *slots = table.slots
+    if ids != NULL:
+        for each in range(judgments):
+            if judged[each] >= 0:
+                place = numbered_place(judged[each]) & mask
+                while slots[place].round == current:
+                    place = (place + 1) & mask
+                slots[place] = Slot(<uint64_t>judged[each], <int32_t>(-1 - each), current)
+    for at in range(size):
+        score = <double><float>scores[at] if narrow else scores[at]
+        each = -1
+        if ids == NULL:
+            name = at
+            if next_judged < judgments and judged[next_judged] == at:
+                each = next_judged
+                next_judged += 1
+            elif score != score:
+                continue  # neither a document nor a judgment: a place that is not used
+        else:
+            name = ids[at]
+            if name < 0:
+                continue
+            place = numbered_place(name) & mask
+            while slots[place].round == current and slots[place].hash != <uint64_t>name:
+                place = (place + 1) & mask
+            if slots[place].round == current:
+                if slots[place].entry >= 0:
+                    break
+                each = -1 - slots[place].entry
+            slots[place] = Slot(<uint64_t>name, <int32_t>at, current)
+        if score != score:
+            break
+        descending &= score < before or count == 0
+        before = score
+        by.scores[count] = score
+        by.names[count] = name
+        if each >= 0:
+            by.sought[found] = Sought(score, name, rels[each], count)
+            found += 1
+        count += 1
+    else:
+        at = -1
+    by.count = count
+    by.descending = descending
+    sought[0] = found
+    return at
+
+
+cdef inline uint64_t numbered_place(int64_t name) noexcept nogil:
+    """Spread whole numbers over a table."""
+    cdef uint64_t spread = (<uint64_t>name ^ SEED) * SPREAD_ONE
+    return spread ^ (spread >> 32)
+
+
+def judge_arrays(
+    const double[:, ::1] scores,
+    ids,
+    const int64_t[:, ::1] rows,
+    int64_t queries,
+    const int64_t[::1] judged,
+    const int64_t[::1] starts,
+    const int64_t[::1] rels,
+    bint narrow,
+    int64_t depth,
+    bint judged_only,
+):
+    """Find the judged documents of rows of scores.
+
+    Parameters
+    ----------
+    scores : (R, K) float array
+        The scores of each row.
+    ids : (R, K) int array, or None
+        The documents; those below 0 are none. Without it a document is its position in the row, and a score that is NaN
+        is none, unless it is judged.
+    rows : (3, R) int array
+        For each row, in the order of the queries: which one it is, the row of its query in the judgments and the place of
+        that query among all in order; both negative without judgments.
+    queries : int
+        The number of judged queries, Q.
+    judged, starts, rels : (D,), (Q + 1,), (D,) int arrays
+        The judged documents (negative for what cannot occur), where those of each query begin, and D; their labels.
+        Without ids, documents of a query ascend.
+    narrow, depth, judged_only
+        As of `judge`.
+
+    Returns
+    -------
+    hits : (3, H) int array
+        Query, rank and rel of the hits, sorted by query and rank; a query is its place.
+    num_ret : (Q,) int array
+        How many documents of each query count; negative where there is no row.
+    wrong : tuple of int, or None
+        The row and the position of a score that is NaN, or of a document that is in the row for the second time.
+    empty : bool
+        Whether a row has no document.
+    """
+    cdef int64_t size = scores.shape[1], each, row, query, first, judgments, sought = 0, at = -1, most = 0
+    cdef const int64_t[:, ::1] ids_view
+    cdef const int64_t *names = NULL
+    cdef const double *values = NULL
+    cdef Table table = Table(NULL, 0, 0)
+    cdef Lists by = Lists(NULL, NULL, NULL, NULL, 0, 0, True, False, NULL, 0, NULL, 0, 0)
+    cdef bint room = True, empty = False
+    if size > 2**30:
+        raise MemoryError("more documents in a query than this reader can hold")
+    if ids is not None:
+        ids_view = ids
+        if ids_view.shape[0] != scores.shape[0] or ids_view.shape[1] != size:
+            raise ValueError("ids have another shape than scores")
+    for each in range(rows.shape[1]):
+        if rows[1, each] >= 0:
+            most += min(size, starts[rows[1, each] + 1] - starts[rows[1, each]])
+    num_ret = np.empty(queries, dtype=np.int64)
+    hits = np.empty((3, most), dtype=np.int64)
+    cdef int64_t[::1] retrieved = num_ret
+    cdef int64_t[:, ::1] hits_view = hits
+    if most:
+        by.hits = &hits_view[0, 0]
+    by.hits_room = most
+    for each in range(queries):
+        retrieved[each] = -1
+    with nogil:
+        for each in range(rows.shape[1]):
+            row = rows[0, each]
+            query = rows[1, each]
+            first = starts[query] if query >= 0 else 0
+            judgments = starts[query + 1] - first if query >= 0 else 0
+            room = make_lists(&by, size, judgments) and (ids is None or make_room(&table, size + judgments))
+            if not room:
+                break
+            if size:
+                values = &scores[row, 0]
+                if ids is not None:
+                    names = &ids_view[row, 0]
+            at = list_numbered(
+                &by, &table, values, names, size, &judged[0] + first if judgments else NULL, judgments,
+                &rels[0] + first if judgments else NULL, narrow, &sought,
+            )
+            if at >= 0:
+                break
+            empty |= by.count == 0
+            if query >= 0:
+                retrieved[rows[2, each]] = rank_sought(&by, sought, rows[2, each], depth, judged_only)
+        free(table.slots)
+        release(&by)
+    if not room:
+        raise MemoryError
+    return hits[:, : by.used], num_ret, (row, at) if at >= 0 else None, empty
+
+
 # -- judged documents to values ------------------------------------------------------------------------------------
 
 cdef enum:
@@ -1324,8 +1565,7 @@ def add_up(
     const int64_t[::1] rank,
     const int64_t[::1] rel,
     const int64_t[:, ::1] sums,
-    const double[:, ::1] gains,
-    const double[:, ::1] discounts,
+    const double[:, :, ::1] gains,
     const double[:, ::1] divisors,
 ):
     """Add up what the hits of each query are worth to several measures, and divide it.
@@ -1337,11 +1577,9 @@ def add_up(
     sums : (M, 4) int array
         What is added: a kind (COUNT, 0: 1 for each relevant document; ANY, 1: 1 for the first one; FIRST, 2: 1 / rank of
         the first one; PRECISIONS, 3: the precision at each; GAINS, 4: discounted gains), the lowest relevant judgment,
-        the last rank, and the row of `gains` and `discounts`.
-    gains : (T, R) float array
-        The gain of each judgment from 0.
-    discounts : (T, K) float array
-        What the gain at each rank is divided by.
+        the last rank, and the table of `gains`.
+    gains : (T, R, K) float array
+        The discounted gain of each judgment, from 0, at each rank.
     divisors : (M, Q) float array
         What sums are divided by; the value is 0 where that is 0.
 
@@ -1354,45 +1592,63 @@ def add_up(
     None if a rank is beyond K or a judgment beyond R.
     """
     cdef int64_t hits = query.shape[0], measures = sums.shape[0], queries = divisors.shape[1]
-    cdef int64_t start = 0, stop, number, place, each, kind, level, last, table, nth
+    cdef int64_t start = 0, stop, number, place, each, kind, level, last, table, nth, lowest = 1, worth
     cdef double total
+    cdef bint beyond = False
+    for number in range(measures):
+        lowest = min(lowest, sums[number, 1])
     for each in range(hits):
-        if rank[each] >= discounts.shape[1] or rel[each] >= gains.shape[1]:
-            return None
+        beyond |= rank[each] >= gains.shape[2] or rel[each] >= gains.shape[1]
+    if beyond:
+        return None
     values = np.empty((queries, measures))
-    totals = np.zeros(measures)
+    totals = np.empty(measures)
     cdef double[:, ::1] values_view = values
     cdef double[::1] totals_view = totals
+    # The hits of a query that are worth anything to any measure.
+    cdef int64_t *ranks = <int64_t *>malloc((2 * hits + 2) * sizeof(int64_t))
+    if ranks == NULL:
+        raise MemoryError
+    cdef int64_t *rels = ranks + hits + 1
+    for number in range(measures):
+        totals_view[number] = 0.0
     for place in range(queries):
-        stop = start
-        while stop < hits and query[stop] == place:
-            stop += 1
+        worth = 0
+        while start < hits and query[start] == place:
+            ranks[worth] = rank[start]
+            rels[worth] = rel[start]
+            worth += rel[start] >= lowest
+            start += 1
         for number in range(measures):
             kind = sums[number, 0]
             level = sums[number, 1]
             last = sums[number, 2]
             table = sums[number, 3]
+            stop = worth
+            while stop and ranks[stop - 1] > last:
+                stop -= 1
             total = 0.0
             nth = 0
-            for each in range(start, stop):
-                if rank[each] > last:
-                    break
-                if kind == GAINS:
-                    if rel[each] > 0:
-                        total += gains[table, rel[each]] / discounts[table, rank[each]]
-                elif rel[each] >= level:
-                    nth += 1
-                    if kind == PRECISIONS:
-                        total += <double>nth / <double>rank[each]
-                    elif kind == FIRST:
-                        total = 1.0 / <double>rank[each]
-                        break
-                    elif kind == ANY:
-                        break
-            if kind == COUNT or kind == ANY:
+            if kind == GAINS:
+                for each in range(stop):
+                    if rels[each] > 0:
+                        total += gains[table, rels[each], ranks[each]]
+            elif kind == PRECISIONS:
+                for each in range(stop):
+                    if rels[each] >= level:
+                        nth += 1
+                        total += <double>nth / <double>ranks[each]
+            elif kind == COUNT:
+                for each in range(stop):
+                    nth += rels[each] >= level
                 total = <double>nth
+            else:
+                for each in range(stop):
+                    if rels[each] >= level:
+                        total = 1.0 / <double>ranks[each] if kind == FIRST else 1.0
+                        break
             total = total / divisors[number, place] if divisors[number, place] != 0.0 else 0.0
             values_view[place, number] = total
             totals_view[number] += total
-        start = stop
+    free(ranks)
     return values, totals

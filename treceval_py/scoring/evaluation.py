@@ -46,6 +46,7 @@ from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Fingerprint, Signature
 
 if TYPE_CHECKING:
+    from treceval_py.judging.arrays import Rows
     from treceval_py.measures.together import Together
 
 __all__ = [
@@ -281,6 +282,12 @@ class Evaluator:
     def table(self, run: AnyRun) -> Run:
         """Return a run as a table, a document that occurs twice in a query taken as the plan says."""
         reading = self._reading
+        if not isinstance(run, (str, os.PathLike, Mapping)):
+            from treceval_py.judging.arrays import is_arrays, rows_of
+
+            if is_arrays(run):
+                found = rows_of(run)
+                return found if isinstance(found, Run) else found.table(self.judgments)
         return load_run(run, reading.run_format, duplicates=self.plan.duplicates, threads=reading.threads)
 
 
@@ -349,6 +356,7 @@ class JudgedOnce:
         self._widened: Qrels | None = None
         self._watch = watch
         self._run = run
+        self._rows: Rows | None = None
         self.retrieved = Retrieved((), "", "", RankContradictions())
         if watch is not None and not callable(watch):
             raise EvaluationError(f"watch must be a function, not {shown(watch)}", "Give a function of two numbers.")
@@ -358,7 +366,7 @@ class JudgedOnce:
             self._take(run)
         elif isinstance(judgments, Qrels) and not isinstance(run, Results) and is_nested(run):
             self.retrieved = Retrieved(tuple(self._run), RUN_NAME, DEFAULT_TAG, RankContradictions())
-        else:
+        elif not self._take_arrays(run):
             self._take(load_run(run))
 
     def _open(self, run_format: str | None, duplicates: str, *, again: bool) -> None:
@@ -371,6 +379,28 @@ class JudgedOnce:
             self._take(load_run(self._run, name, duplicates=duplicates, threads=self._threads))
         elif not rereadable and (again or self._last_counts):
             self._load_table()
+
+    def _take_arrays(self, run: Any) -> bool:
+        """Take a run as arrays; tell whether it is one."""
+        from treceval_py.judging.arrays import Rows, is_arrays, rows_of
+
+        if not is_arrays(run):
+            return False
+        found = rows_of(run)
+        if not isinstance(found, Rows):
+            self._take(found)
+        elif isinstance(self._judgments, Qrels):
+            self._rows = found
+            self.retrieved = Retrieved(found.qids, RUN_NAME, DEFAULT_TAG, RankContradictions())
+        else:
+            self._take(found.table())
+        return True
+
+    def _take_rows(self, judgments: Judgments) -> None:
+        """Make arrays a table."""
+        if self._rows is not None:
+            self._take(self._rows.table(judgments))
+            self._rows = None
 
     def _take(self, run: Run) -> None:
         self._run = run
@@ -391,7 +421,11 @@ class JudgedOnce:
         if self._kept is not None and (ranking, complete, extra) in self._kept:
             return self._kept[ranking, complete, extra]
         judgments, judged = self._with_extra() if extra else self._judgments, None
-        if isinstance(judgments, Qrels) and not isinstance(self._run, Mapping):
+        if self._rows is not None and isinstance(judgments, Qrels):
+            judged = self._rows.judged(judgments, ranking, complete=complete)
+            if judged is None:
+                self._take_rows(judgments)
+        elif isinstance(judgments, Qrels) and not isinstance(self._run, Mapping):
             judged = self._judged_while_read(judgments, ranking, complete=complete)
         if judged is None:
             function: Any = judge_by
@@ -407,6 +441,7 @@ class JudgedOnce:
         judgments = self._judgments
         if not isinstance(judgments, Qrels):
             raise _needs_qrels()
+        self._take_rows(judgments)
         if not isinstance(self._run, Mapping):
             self._load_table()
         if self._widened is None:
@@ -509,19 +544,27 @@ class JudgedOnce:
         columns: _Columns | None = None
         qids: tuple[str, ...] = ()
         missing: list[str] = []
+        whole = False
         # Without any measure there are queries all the same.
         for ranking, numbers in (plan.rankings or {Ranking(): []}).items():
             judged = self.judged(ranking, complete=everything, extra="in" in extras)
             if not everything and not judged.num_queries and not set(self._judgments.qids) & set(self.retrieved.qids):
                 raise _nothing_in_common(self._judgments, self.retrieved)
+            missing = missing_queries(self._judgments.qids, self.retrieved.qids)
+            whole = computed and not missing
+            qids = judged.qids
+            size = len(qids), len(plan.tasks)
+            found = together(judged) if whole and together is not None and isinstance(judged, JudgedRun) else None
+            if found is not None and together is not None and len(together.numbers) == len(numbers):
+                columns = _Columns(found[0], _true(size), np.zeros(size, dtype=bool), found[1])
+                break
             if columns is None:
-                qids = judged.qids
-                size = len(qids), len(plan.tasks)
                 values, averages = np.full(size, np.nan), np.full(size[1], np.nan)
                 columns = _Columns(values, np.zeros(size, dtype=bool), np.zeros(size, dtype=bool), averages)
-            missing = missing_queries(self._judgments.qids, self.retrieved.qids)
-            if computed and together is not None and not missing:
-                numbers = columns.fill(together, judged, numbers)
+            if found is not None and together is not None:
+                columns.values[:, together.numbers], columns.averages[together.numbers] = found
+                columns.counted[:, together.numbers] = True
+                numbers = [number for number in numbers if number not in together.numbers]
             self._fill(columns, plan, numbers, judged)
         if columns is None:
             raise AssertionError("a run is judged at least once")
@@ -529,8 +572,9 @@ class JudgedOnce:
             kept: BoolArray = np.asarray(columns.counted.any(axis=1))
             qids = tuple([qid for qid, keep in zip(qids, kept.tolist(), strict=True) if keep])
             columns.keep(kept)
-        # A query is listed that counts for some measure otherwise than as 0.
-        listed: BoolArray = np.asarray((columns.counted & ~columns.as_zero).any(axis=1))
+        listed = columns.counted[:, 0] if whole and plan.tasks else np.ones(len(qids), dtype=bool)
+        if plan.tasks and not whole:  # a query is listed that counts for some measure otherwise than as 0
+            listed = np.asarray((columns.counted & ~columns.as_zero).any(axis=1))
         judgments, retrieved = self._judgments, self.retrieved
         return Results(
             qids=qids,
@@ -539,7 +583,7 @@ class JudgedOnce:
             counted=columns.counted,
             texts=columns.texts,
             averages=columns.averages,
-            listed=listed if plan.tasks else np.ones(len(qids), dtype=bool),
+            listed=listed,
             missing=tuple(missing),
             unjudged=tuple(
                 missing_queries(retrieved.qids, (*judgments.qids, *qids) if "in" in extras else judgments.qids)
@@ -609,21 +653,17 @@ class _Columns:
     averages: FloatArray
     texts: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
-    def fill(self, together: Together, judged: Judged, numbers: Sequence[int]) -> list[int]:
-        """Compute measures together, all queries counting for them; return the numbers of the others."""
-        found = together(judged) if isinstance(judged, JudgedRun) else None
-        if found is None:
-            return list(numbers)
-        of = slice(None) if len(together.numbers) == len(numbers) else together.numbers
-        self.values[:, of], self.averages[of] = found
-        self.counted[:, of] = True
-        return [number for number in numbers if number not in together.numbers]
-
     def keep(self, kept: BoolArray) -> None:
         """Keep the queries of a mask (Q,)."""
         self.values, self.counted, self.as_zero = self.values[kept], self.counted[kept], self.as_zero[kept]
         for number, texts in self.texts.items():
             self.texts[number] = tuple([text for text, keep in zip(texts, kept.tolist(), strict=True) if keep])
+
+
+def _true(shape: tuple[int, ...]) -> BoolArray:
+    filled = np.empty(shape, dtype=bool)  # twice as fast as np.ones
+    filled.fill(True)
+    return filled
 
 
 def _from_outside(measure: Measure, judged: Judged) -> Any:
@@ -729,7 +769,10 @@ def load_run(run: AnyRun, format: str | None = None, *, duplicates: str = "refus
     if not isinstance(run, (str, os.PathLike)) and not hasattr(run, "read"):
         if run is None or isinstance(run, Results):
             raise DataError("no run" if run is None else "these are results, not a run", FORMS["run"])
-        return Run(run)
+        from treceval_py.judging.arrays import is_arrays, rows_of
+
+        found = rows_of(run) if is_arrays(run) else Run(run)
+        return found if isinstance(found, Run) else found.table()
     source: Any = run
     name, source = recognised(source, "run") if format is None else (format, source)
     if name == "trec_results":
@@ -764,6 +807,11 @@ def _judgments_from(given: Any, format: str | None) -> Judgments:
         from treceval_py.data.objects import nested_groups
 
         return JudgmentGroups.from_dict(nested_groups(given))
+    if not isinstance(given, Mapping):
+        from treceval_py.judging.arrays import is_arrays, is_matrix, qrels_of_labels
+
+        if is_matrix(given) and is_arrays(given):
+            return qrels_of_labels(given)
     try:
         return Qrels(given)
     except DataError:

@@ -1,0 +1,280 @@
+"""Arrays as runs and as judgments, such as a model or a vector index returns them: a row for each query.
+
+A run is a matrix of scores, whose columns are the documents, or ``(scores, ids)`` or ``(scores, ids, qids)``, as faiss and
+``torch.topk`` return them; judgments are a matrix of labels. No text is made of a number: documents with equal scores are
+compared by the digits that their text would have.
+
+Any array library will do whose arrays NumPy can read; none is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from treceval_py._types import AnyArray, FloatArray, IntArray
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.ranking import FLOAT32, Ranking, limit_of
+from treceval_py.data.run import Run, decimal
+from treceval_py.data.table import ids_of
+from treceval_py.errors import DataError
+from treceval_py.judging.judged import JudgedRun
+from treceval_py.judging.locating import in_order
+from treceval_py.scan import scanner
+
+__all__ = ["Rows", "is_arrays", "is_matrix", "qrels_of_labels", "rows_of"]
+
+FORMS = "Give scores (Q, D), or a tuple of scores (Q, k), ids (Q, k) and, if they are not 0 to Q - 1, qids (Q,)."
+
+
+def is_matrix(given: object) -> bool:
+    """Tell whether this is an array of two dimensions of any library; a frame is none."""
+    readable = hasattr(given, "__array__") or hasattr(given, "__dlpack__")
+    return readable and hasattr(given, "dtype") and len(getattr(given, "shape", ())) == 2
+
+
+def is_arrays(given: object) -> bool:
+    """Tell whether this is a run as arrays: a matrix of scores, or a tuple or list of these, ids and qids."""
+    if isinstance(given, (tuple, list)):
+        return 2 <= len(given) <= 3 and is_matrix(given[0]) and (given[1] is None or is_matrix(given[1]))
+    return is_matrix(given) and _is_numeric(given)
+
+
+def _is_numeric(given: Any) -> bool:
+    """Tell whether a matrix can hold scores: one of text can be a table of lines."""
+    return getattr(given.dtype, "kind", "f") not in "OSU"
+
+
+def _array(given: Any, what: str) -> AnyArray:
+    """Return an array of any library as NumPy's, without gradients and in the memory of this process."""
+    if isinstance(given, np.ndarray):
+        return given
+    try:
+        if hasattr(given, "detach"):  # torch
+            given = given.detach().cpu()
+            if str(given.dtype) == "torch.bfloat16":  # NumPy has no such type; float32 has all its values
+                given = given.float()
+        elif not hasattr(given, "__array__"):
+            return np.from_dlpack(given)
+        elif hasattr(given, "get") and hasattr(given, "device"):  # cupy
+            given = given.get()
+        return np.asarray(given)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        raise DataError(f"{what} of type {type(given).__name__} cannot be read: {error}", FORMS) from error
+
+
+class Rows:
+    """A run as arrays.
+
+    Attributes
+    ----------
+    scores : (R, K) float64 array
+        The scores of each row.
+    ids : (R, K) int64 array or None
+        The documents, below 0 for none; None where they are the columns of `scores`.
+    qids : tuple of str, length R
+        The query of each row.
+    """
+
+    __slots__ = ("ids", "qids", "scores")
+
+    def __init__(self, scores: FloatArray, ids: IntArray | None, qids: tuple[str, ...]) -> None:
+        self.scores = scores
+        self.ids = ids
+        self.qids = qids
+
+    def table(self, judgments: object = None) -> Run:
+        """Return the run as a table.
+
+        Parameters
+        ----------
+        judgments : Qrels, optional
+            Without ids, a score that is NaN is a place that is not used if its document is not judged.
+
+        Raises
+        ------
+        DataError
+            A score is NaN, or a document is in a row twice.
+        """
+        ids = self.ids
+        if ids is None:
+            ids = np.broadcast_to(np.arange(self.scores.shape[1]), self.scores.shape)
+            if isinstance(judgments, Qrels):
+                ids = np.where(np.isnan(self.scores) & ~_judged(self, judgments), -1, ids)
+        return Run.from_arrays(self.qids, ids, self.scores)
+
+    def judged(self, qrels: Qrels, ranking: Ranking, *, complete: bool) -> JudgedRun | None:
+        """Find the judged documents of a run as arrays; None where only a table will do.
+
+        Raises
+        ------
+        DataError
+            The labels have another shape, a score is NaN, or a document is in a row twice.
+        """
+        shape = qrels.known.get("shape")
+        if shape is not None and self.ids is None and shape != self.scores.shape:
+            raise DataError(
+                f"labels of shape {shape} and scores of shape {self.scores.shape} do not fit",
+                "Give a score for each label, or scores with ids.",
+            )
+        compiled = scanner()
+        if compiled is None or not ranking.plain:
+            return None
+        numbers, ascend = _numbers(qrels)
+        ids = self.ids
+        if ids is None and not ascend:
+            ids = np.ascontiguousarray(np.broadcast_to(np.arange(self.scores.shape[1]), self.scores.shape))
+        hits, num_ret, wrong, empty = compiled.judge_arrays(
+            *(self.scores, ids, _places(qrels, self.qids), len(qrels.qids), numbers, qrels.offsets, qrels.rels),
+            *(ranking.score_type == FLOAT32, limit_of(ranking.depth), ranking.judged_only),
+        )
+        # What is wrong, the table says; and a query without documents is one that the run lacks.
+        return None if wrong is not None or empty else in_order(qrels, hits, num_ret, complete=complete)
+
+
+def rows_of(given: Any) -> Rows | Run:
+    """Return a run as rows of arrays; as a table if its ids are text or a query has several rows.
+
+    Parameters
+    ----------
+    given : (Q, D) array, or tuple of (Q, k) arrays and qids
+        What `is_arrays` takes. A masked score is a document that was not retrieved; so is an id below 0, or masked.
+
+    Raises
+    ------
+    DataError
+        Shapes differ, or scores, ids or qids are of other types.
+    """
+    scores, ids, qids = (*given, None, None)[:3] if isinstance(given, (tuple, list)) else (given, None, None)
+    scores = _array(scores, "scores")
+    if scores.dtype.kind not in "iuf":
+        raise DataError(f"scores of type {scores.dtype}", "Give numbers.")
+    if ids is not None:
+        ids = _array(ids, "ids")
+        if ids.shape != scores.shape:
+            raise DataError(f"scores of shape {scores.shape} and ids of shape {ids.shape} do not fit", FORMS)
+        if ids.dtype.kind not in "iuUO":
+            raise DataError(f"ids of type {ids.dtype}", "Give the scores first, then ids as integers or text.")
+    names = _qids(qids, len(scores))
+    hidden = None
+    if isinstance(scores, np.ma.MaskedArray):
+        scores, hidden = scores.data, np.ma.getmaskarray(scores)
+    if isinstance(ids, np.ma.MaskedArray):
+        masked = np.ma.getmaskarray(ids)
+        ids, hidden = ids.data, masked if hidden is None else hidden | masked
+    values = np.ascontiguousarray(scores, dtype=np.float64)
+    if ids is not None and ids.dtype.kind in "UO":
+        return Run.from_arrays(names, ids if hidden is None else np.where(hidden, "", ids), values)
+    if ids is not None:
+        if ids.dtype.kind == "u" and ids.dtype.itemsize == 8 and int(ids.max(initial=0)) >= 2**63:
+            raise DataError("an id is beyond 63 bits", "Use smaller whole numbers.")
+        ids = np.ascontiguousarray(ids, dtype=np.int64)
+    if hidden is not None and hidden.any():
+        ids = np.where(hidden, -1, np.arange(values.shape[1]) if ids is None else ids)
+    rows = Rows(values, ids, names)
+    return rows if qids is None or len(set(names)) == len(names) else rows.table()
+
+
+def _qids(given: Any, count: int) -> tuple[str, ...]:
+    """Return the queries of rows, by default the numbers of the rows; whole numbers become text."""
+    if given is None:
+        return tuple(map(str, range(count)))
+    if not isinstance(given, (tuple, list)):
+        given = _array(given, "qids").tolist() if hasattr(given, "__array__") else list(given)
+    if len(given) != count:
+        raise DataError(f"{count} rows of scores and {len(given)} qids do not fit", FORMS)
+    return tuple(ids_of(given, "query", lambda row: f" of row {row}"))
+
+
+def qrels_of_labels(given: Any) -> Qrels:
+    """Return a matrix of labels as judgments: the row is the query, the column the document, both as text.
+
+    Parameters
+    ----------
+    given : (Q, D) array
+        The labels: whole numbers, or truth values. A label that is NaN or masked is none: the document is not judged.
+
+    Raises
+    ------
+    DataError
+        A label is not a whole number.
+    """
+    labels = _array(given, "labels")
+    there = ~np.ma.getmaskarray(labels) if isinstance(labels, np.ma.MaskedArray) else np.ones(labels.shape, dtype=bool)
+    labels = np.ma.getdata(labels)
+    if labels.dtype.kind == "f":
+        there &= ~np.isnan(labels)
+        values = labels[there]
+        other = values[(values != np.floor(values)) | (np.abs(values) >= 2.0**63)]
+        if len(other):
+            raise DataError(f"the label {other[0]} is not a whole number", "Round labels, or multiply them.")
+    elif labels.dtype.kind in "iub":
+        values = labels[there]
+    else:
+        raise DataError(f"labels of type {labels.dtype}", "Give whole numbers.")
+    if values.dtype.kind == "u" and values.dtype.itemsize == 8 and int(values.max(initial=0)) >= 2**63:
+        raise DataError("a label is beyond 64 bits", "Use smaller whole numbers.")
+    lengths = there.sum(axis=1)
+    judged = np.flatnonzero(lengths)
+    documents = np.nonzero(there)[1].astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(lengths[judged])]).astype(np.int64)
+    qids = [str(row) for row in judged.tolist()]
+    qrels = Qrels.from_columns(qids, offsets, decimal(documents), values.astype(np.int64))
+    qrels.known["numbers"] = (documents, True)
+    qrels.known["shape"] = labels.shape
+    return qrels
+
+
+def _numbers(qrels: Qrels) -> tuple[IntArray, bool]:
+    """Return judged documents as whole numbers, -1 for an id that is none, and whether they ascend; made once."""
+    found: tuple[IntArray, bool] | None = qrels.known.get("numbers")
+    if found is None:
+        numbers = np.array([_number(raw) for raw in qrels.docids.raw()], dtype=np.int64)
+        within = np.ones(len(numbers), dtype=bool)
+        within[qrels.offsets[:-1][np.diff(qrels.offsets) > 0]] = False
+        rises = numbers[1:] > numbers[:-1]
+        ascend = bool((rises | ~within[1:]).all()) and int(numbers.min(initial=0)) >= 0
+        found = qrels.known["numbers"] = numbers, ascend
+    return found
+
+
+def _number(raw: bytes) -> int:
+    """Return the whole number whose text an id is, -1 if it is none."""
+    if not raw.isdigit() or (raw[0] == 48 and len(raw) > 1) or len(raw) > 19:
+        return -1
+    number = int(raw)
+    return number if number < 2**63 else -1
+
+
+def _places(qrels: Qrels, qids: Sequence[str]) -> IntArray:
+    """Return rows in the order of queries: their numbers, their queries in the judgments, and the places of these.
+
+    Those of the last qids are kept, as a loop has the same ones each time.
+    """
+    kept = qrels.known.get("places")
+    if kept is not None and kept[0] == qids:
+        places: IntArray = kept[1]
+        return places
+    order = np.empty(len(qrels.qids), dtype=np.int64)
+    order[qrels.ideal.rows] = np.arange(len(order))
+    rows = np.array([-1 if (row := qrels.row_of(qid)) is None else row for qid in qids], dtype=np.int64)
+    place = np.where(rows >= 0, order[rows] if len(order) else -1, -1)
+    by_place = np.argsort(place, kind="stable")
+    places = np.ascontiguousarray([by_place, rows[by_place], place[by_place]], dtype=np.int64)
+    qrels.known["places"] = (qids, places)
+    return places
+
+
+def _judged(rows: Rows, qrels: Qrels) -> AnyArray:
+    """Return for each score whether the document of its column is judged for the query of its row. (R, K)."""
+    judged = np.zeros(rows.scores.shape, dtype=bool)
+    numbers, _ = _numbers(qrels)
+    for number, qid in enumerate(rows.qids):
+        row = qrels.row_of(qid)
+        if row is not None:
+            start, stop = qrels.span(row)
+            here = numbers[start:stop]
+            judged[number, here[(here >= 0) & (here < rows.scores.shape[1])]] = True
+    return judged
