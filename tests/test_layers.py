@@ -53,7 +53,7 @@ ALLOWED: dict[str, set[str]] = {
 
 MOST_FLAT = 6
 
-HEAVY = ["pandas", "rich", "scipy", "pyarrow", "faiss", "torch", "jinja2", "vl_convert", "xlsxwriter"]
+HEAVY = ["pandas", "rich", "scipy", "pyarrow", "faiss", "torch", "jinja2", "vl_convert", "xlsxwriter", "narwhals"]
 
 
 def name_of(path: Path) -> str:

@@ -93,11 +93,7 @@ FRAMES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
         {name: column if name == list(columns)[2] else pyarrow.array(column).dictionary_encode()
          for name, column in columns.items()}
     ),
-    "pyarrow of views": lambda columns: pyarrow.table(
-        {name: column if name == list(columns)[2] else pyarrow.array(column, type=pyarrow.string_view())
-         for name, column in columns.items()}
-    ),
-    "a batch of pyarrow": pyarrow.record_batch,
+    "a batch of pyarrow": pyarrow.RecordBatch.from_pydict,
     "a reader of pyarrow": lambda columns: pyarrow.table(columns).to_reader(),
     "duckdb": by_duckdb,
     "columns": dict,
@@ -106,6 +102,12 @@ FRAMES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
     "records": lambda columns: [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
     "JSON's records": lambda columns: json.loads(pd.DataFrame(columns).to_json(orient="records")),
 }  # fmt: skip
+
+if hasattr(pyarrow, "string_view"):  # from version 16 on
+    FRAMES["pyarrow of views"] = lambda columns: pyarrow.table(
+        {name: pyarrow.array(column, type=pyarrow.string_view()) if name in list(columns)[:2] else column
+         for name, column in columns.items()}
+    )  # fmt: skip
 
 RUNS: dict[str, Callable[[Nested], Any]] = {
     **{name: lambda run, make=make: make(columns_of(run, "qid", "docid", "score")) for name, make in FRAMES.items()},
@@ -281,7 +283,7 @@ def test_two_columns_that_could_both_be_it_are_refused(make: Any) -> None:
     # PyTerrier's frames have both; docid is the number within its index
     frame = make({"qid": ["1"], "docid": [0], "docno": ["d0"], "score": [1.0]})
     with pytest.raises(
-        te.DataError, match=r"columns 'docid' and 'docno' could both be the document id\. Rename or drop"
+        te.DataError, match=r"columns 'docid' and 'docno',? ?(which)? could both be the document id\. Rename or drop"
     ):
         te.Run(frame)
     if not isinstance(frame, dict):
@@ -290,7 +292,7 @@ def test_two_columns_that_could_both_be_it_are_refused(make: Any) -> None:
 
 def test_two_fields_that_could_both_be_it_are_refused_in_files_too(tmp_path: Path) -> None:
     record = {"qid": "1", "query_id": "2", "docid": "a", "score": 1}
-    with pytest.raises(te.InputError, match=r"^<text>:1: the object has fields 'qid' and 'query_id' could both"):
+    with pytest.raises(te.InputError, match=r"^<text>:1: the object has fields 'qid' and 'query_id', which could both"):
         te.read_run(text=json.dumps(record))
     pd.DataFrame([record]).to_parquet(tmp_path / "x.parquet")
     with pytest.raises(te.InputError, match="columns 'qid' and 'query_id' could both be the query id"):
@@ -370,6 +372,14 @@ def test_a_query_that_is_not_plain_among_plain_ones_is_scored_too() -> None:
     run = {"1": {"a": 1.0}, "2": {"a": np.float16(1.0), "b": Decimal(2)}, "3": {"é": 1.0}}
     qrels = {"1": {"a": 1}, "2": {"a": 1}, "3": {"é": 1}}
     assert te.evaluate(qrels, run, "RR").matrix[:, 0].tolist() == [1.0, 0.5, 1.0]
+
+
+def test_numbers_of_numpy_are_options() -> None:
+    plain = te.evaluate(QRELS, RUN, MEASURES, level=2, depth=1, judged_only=True)
+    options = {"level": np.int64(2), "depth": np.int32(1), "judged_only": np.bool_(True), "threads": np.int8(1)}
+    found = te.evaluate(QRELS, RUN, MEASURES, **options)  # type: ignore[arg-type]
+    assert same(found, plain)
+    assert found.signatures == plain.signatures
 
 
 # --- text in place of a file ---
@@ -565,7 +575,7 @@ def test_there_are_a_hundred_wrong_forms() -> None:
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (lambda: te.evaluate(FINE, 5), "run cannot be made from 5. Give a path, {qid: {docid: score}}, {qid: [docid, …]} with the best first, a DataFrame with columns qid, docid and score, or rows of these."),
+        (lambda: te.evaluate(FINE, 5), "a run cannot be made from 5. Give a path, {qid: {docid: score}}, {qid: [docid, …]} with the best first, a DataFrame with columns qid, docid and score, or rows of these."),
         (lambda: te.evaluate(FINE, "1 Q0 a 1 1.0 t\n"), "'1 Q0 a 1 1.0 t\\n' is not a path. If it is the text of a file, give it as te.read_run(text=…)."),
         (lambda: te.evaluate(FINE, FINE, level="2"), "level must be a whole number, not '2'"),
         (lambda: te.evaluate(FINE, FINE, complete="yes"), "complete must be True or False, not 'yes'"),

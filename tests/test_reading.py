@@ -632,13 +632,17 @@ def test_a_column_of_ids_reads_as_a_sequence() -> None:
         (lambda: Qrels({"1": {"a": 2**63}}), "a judgment is beyond 64 bits. Use smaller whole numbers."),
         (
             lambda: Qrels({"1": "a"}),
-            "query '1' has 'a' instead of documents. Give a path, {qid: {docid: rel}}, a DataFrame with columns qid, "
-            "docid and rel, or rows of these.",
+            (
+                "query '1' has 'a' instead of documents. Give a path, {qid: {docid: rel}}, a DataFrame with columns qid, "
+                "docid and rel, or rows of these."
+            ),
         ),
         (
             lambda: Qrels([("1", "a")]),
-            "row 1 is a tuple of 2, not (qid, docid, value). Give a path, {qid: {docid: rel}}, a DataFrame with "
-            "columns qid, docid and rel, or rows of these.",
+            (
+                "row 1 is a tuple of 2, not (qid, docid, value). Give a path, {qid: {docid: rel}}, a DataFrame with "
+                "columns qid, docid and rel, or rows of these."
+            ),
         ),
         (
             lambda: Run({"1": {"a": 1.0}, "2": {"b": "0.5"}}),
@@ -686,8 +690,10 @@ def test_columns_of_a_frame_may_have_other_names() -> None:
     [
         (
             pd.DataFrame({"qid": [7.0], "docid": ["a"], "score": [1.0]}),
-            "the query id in row 1 is 7.0, a number with a decimal point. Whole numbers become such where a column has "
-            "gaps (a join). Make them text before that.",
+            (
+                "the query id in row 1 is 7.0, a number with a decimal point. Whole numbers become such where a column has "
+                "gaps (a join). Make them text before that."
+            ),
         ),
         (
             pd.DataFrame({"qid": ["7", "7"], "docid": ["a", 12], "score": [1.0, 2.0]}, dtype=object),
@@ -695,8 +701,10 @@ def test_columns_of_a_frame_may_have_other_names() -> None:
         ),
         (
             pd.DataFrame({"qid": ["7"], "score": [1.0]}),
-            "the pandas.DataFrame has no column 'docid' (or doc_id, doc-id, docno, corpus-id, corpus_id, pid, doc); its "
-            "columns are: 'qid', 'score'. Name it so.",
+            (
+                "the pandas.DataFrame has no column 'docid' (or doc_id, doc-id, docno, corpus-id, corpus_id, pid, doc); its "
+                "columns are: 'qid', 'score'. Name it so."
+            ),
         ),
         (
             pd.DataFrame({"qid": ["7", "7"], "docid": ["a", "a"], "score": [1.0, 2.0]}),

@@ -232,8 +232,8 @@ def board(
 
     Parameters
     ----------
-    qrels : path, binary file, Qrels, JudgmentGroups, Preferences or dict of dict
-        The judgments.
+    qrels : path, binary file, Qrels, JudgmentGroups, Preferences, dict, frame or rows
+        The judgments, as in `evaluate`.
     runs : path, or sequence of paths
         Folders, patterns such as ``runs/*.gz``, and files.
     measures : name, Measure, or iterable of them, optional

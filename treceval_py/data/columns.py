@@ -79,7 +79,7 @@ def column_of(there: Iterable[object], field: Field, word: str = "column", *, wi
     found = found or [name for name, folded in names if folded in field.last]
     if len(found) > 1:
         both = " and ".join(shown(name) for name in found[:2])
-        what = f"{within}{word}s {both} could both be the {field.what}"
+        what = f"{within}{word}s {both}{', which' if within else ''} could both be the {field.what}"
         raise DataError(what, f"Rename or drop the one that is not the {field.what}.")
     return found[0] if found else None
 

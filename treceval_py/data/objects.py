@@ -207,29 +207,34 @@ def _table_of(given: object, what: str) -> _Table | None:
     """Return an object that has columns or rows as a table, None for a dictionary by queries."""
     if isinstance(given, Mapping):
         return _columns_by_name(given)
+    if isinstance(given, (str, bytes, bytearray)) or is_array(given):
+        _refuse(given, what)
     if hasattr(type(given), "columns") or hasattr(given, "__arrow_c_stream__"):
         return _frame(given, what)
-    if isinstance(given, np.ndarray) and given.dtype.names:
-        return _Table(given.dtype.names, lambda names: [given[name].ravel().tolist() for name in names])
-    if isinstance(given, (str, bytes, bytearray)) or is_array(given) or not isinstance(given, Iterable):
+    if isinstance(given, np.ndarray):
+        return _Table(given.dtype.names or (), lambda names: [given[name].ravel().tolist() for name in names])
+    if not isinstance(given, Iterable):
         _refuse(given, what)
     return _records(list(given), what)
 
 
 def _refuse(given: object, what: str) -> NoReturn:
+    fault, todo = f"{_NOUNS[what]} cannot be made from {shown(given)}", FORMS[what]
     if isinstance(given, (str, bytes, bytearray)):
         reader = "read_qrels" if what == "judgments" else "read_run"
-        raise DataError(f"{what} {shown(given)}", f"Read a file with te.{reader}(path), text with te.{reader}(text=…).")
-    if is_array(given):
-        make = "Qrels" if what == "judgments" else "Run"
-        raise DataError(f"{what} as {shown(given)} without ids", f"Give the ids, too: te.{make}.from_arrays.")
-    raise DataError(f"{what} cannot be made from {shown(given)}", FORMS[what])
+        todo = f"Read a file with te.{reader}(path), and text with te.{reader}(text=…)."
+    elif is_array(given):
+        todo = f"Give the ids, too: te.{'Qrels' if what == 'judgments' else 'Run'}.from_arrays."
+    raise DataError(fault, todo)
+
+
+_NOUNS = {"judgments": "judgments", "run": "a run"}
 
 
 def _columns_by_name(given: Mapping[Any, Any]) -> _Table | None:
     """Return a dictionary of columns: one with names for queries and documents, which no query has."""
     names = [name for name in given if isinstance(name, str)]
-    if not names or column_of(names[:20], QUERY) is None or column_of(names[:20], DOCUMENT) is None:
+    if not names or column_of(names[:99], QUERY) is None or column_of(names[:99], DOCUMENT) is None:
         return None
     return _Table(names, lambda wanted: [_listed(given[name]) for name in wanted])
 
@@ -280,7 +285,7 @@ def _frame(given: Any, what: str) -> _Table:
 def _records(rows: list[Any], what: str) -> _Table:
     """Return rows: dictionaries, objects with fields, or tuples of three."""
     if not rows:
-        raise DataError(f"{what} without rows", FORMS[what])
+        raise DataError("there are no rows", FORMS[what])
     first = rows[0]
     if isinstance(first, Mapping):
         return _Table(
@@ -296,7 +301,7 @@ def _records(rows: list[Any], what: str) -> _Table:
     if names is None and not isinstance(first, (str, bytes)):
         names = [name for field in FIELDS for name in field.every if hasattr(first, name)]
     if not names:
-        raise DataError(f"{what} as rows, of which the first is {shown(first)}", FORMS[what])
+        raise DataError(f"{_NOUNS[what]} cannot be made from rows such as {shown(first)}", FORMS[what])
     names = list(dict.fromkeys(names))
     return _Table(names, lambda names: [_each(rows, attrgetter(name), name) for name in names], "field", "rows have ")
 

@@ -238,10 +238,10 @@ def explain(
 
     Parameters
     ----------
-    qrels : path, binary file, Qrels or dict of dict
-        The judgments.
-    run : path, binary file, Run or dict of dict
-        The run; it is read into memory whole.
+    qrels : path, binary file, Qrels, dict, frame or rows
+        The judgments, as in `evaluate`.
+    run : path, binary file, Run, dict, frame or rows
+        The run, as in `evaluate`; it is read into memory whole.
     measures : name, Measure, or iterable of them, optional
         Measures to explain, besides those of the claims. Default: RR@10, nDCG@10 and AP.
     claims : str, Claim, or iterable of them

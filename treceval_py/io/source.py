@@ -332,7 +332,8 @@ def _opened(source: Source, name: str) -> Iterator[Any]:
     if isinstance(given, io.TextIOBase):
         raise InputError("is open as text", "Open the file with mode 'rb', or give its path.", file=name)
     if not callable(getattr(given, "read", None)) and not callable(getattr(given, "readinto", None)):
-        raise InputError(f"{shown(given)} is not a file", "Give a path, an open binary file, or text=….")
+        todo = "Give a path, an open binary file, or text=…; te.Run and te.Qrels take objects."
+        raise InputError(f"{shown(given)} is not a file", todo)
     yield given
 
 

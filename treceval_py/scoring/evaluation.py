@@ -106,11 +106,11 @@ def evaluate(
 
     Parameters
     ----------
-    qrels : path, binary file, Qrels, JudgmentGroups, Preferences or dict of dict
-        The judgments: TREC's, BEIR's, JSON, JSON Lines, Parquet or ``"ir_datasets:NAME"``. Where all measures need
-        judgments of groups or subtopics, the file is read as such.
-    run : path, binary file, Run or dict of dict
-        The run: TREC's, MS MARCO's, JSON, JSON Lines or Parquet.
+    qrels : path, binary file, Qrels, JudgmentGroups, Preferences, dict, frame or rows
+        The judgments. A file in TREC's or BEIR's format, JSON, JSON Lines, Parquet or ``"ir_datasets:NAME"``; or an
+        object in memory as of `Qrels`. Where all measures need judgments of groups or subtopics, it is read as such.
+    run : path, binary file, Run, dict, frame or rows
+        The run. A file in TREC's or MS MARCO's format, JSON, JSON Lines or Parquet; or an object in memory as of `Run`.
     measures : name, Measure, or iterable of them, optional
         What to compute, in any notation: ``["map", "nDCG@10", "P.5,10"]``. Default: the profile's; for
         trec_eval-10 the official measures, nDCG and nDCG@10.
@@ -148,9 +148,9 @@ def evaluate(
     InputError
         A file cannot be read or a line of it is malformed.
     DataError
-        A dictionary does not hold judgments, or a run.
+        An object does not hold judgments, or a run.
     MeasureError
-        A measure is unknown, or a parameter out of range.
+        A measure is unknown, or an option of another type or out of range.
     EvaluationError
         Judgments and run share no query (and missing queries do not count), a measure needs another kind of judgments,
         or a signature belongs to other judgments.
@@ -180,7 +180,7 @@ class Evaluator:
 
     Parameters
     ----------
-    qrels : path, binary file, Qrels, JudgmentGroups, Preferences or dict of dict
+    qrels : path, binary file, Qrels, JudgmentGroups, Preferences, dict, frame or rows
         The judgments, as of `evaluate`.
     scoring : Scoring
         How runs are scored. Default: as trec_eval 10.0 does.
@@ -314,7 +314,7 @@ class JudgedOnce:
     ----------
     judgments : Qrels, JudgmentGroups or Preferences
         The judgments.
-    run : path, binary file, Run or dict of dict
+    run : path, binary file, Run, dict, frame or rows
         The run.
     reading : Reading
         How a run file is read.
@@ -801,8 +801,10 @@ def check_kinds(measures: Sequence[Measure], judgments: Judgments) -> None:
 
 def _judgments_from(given: Any, format: str | None) -> Judgments:
     """Return judgments of a Python object."""
-    if given is None or isinstance(given, Run):
-        raise DataError("no judgments" if given is None else "this is a run, not judgments", FORMS["judgments"])
+    if given is None:
+        raise DataError("no judgments", FORMS["judgments"])
+    if isinstance(given, Run):
+        raise DataError("this is a run, not judgments", "Give the judgments first, then the run.")
     if format == "qrels_jg" and not isinstance(given, Mapping):
         from treceval_py.data.objects import nested_groups
 
