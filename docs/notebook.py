@@ -69,8 +69,9 @@ def _shown(source: str, names: dict[str, Any], number: int) -> list[dict[str, An
     for name, text in (("stdout", printed.getvalue()), ("stderr", words)):
         if text:
             outputs.insert(0, {"output_type": "stream", "name": name, "text": _lines(text)})
-    for data in made:
-        outputs.append({"output_type": "execute_result", "execution_count": number, "data": data, "metadata": {}})
+    outputs += [
+        {"output_type": "execute_result", "execution_count": number, "data": data, "metadata": {}} for data in made
+    ]
     return outputs
 
 
