@@ -364,7 +364,7 @@ def test_memory_does_not_grow(form: str) -> None:
 
     def turn(number: int) -> None:
         if form == "another length each time":  # of the queries, the lists and the names of queries
-            queries, k = 1 + number % 20, 1 + number % 29
+            queries, k = 2 + number % 19, 1 + number % 29
             evaluator.score((scores[:queries, :k], ids[:queries, :k], [*map(str, range(queries - 1)), f"x{number}"]))
         else:
             evaluator.score({"dictionaries": run, "ids": (scores, ids), "labels": scores}[form]).mean

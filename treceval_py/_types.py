@@ -16,8 +16,17 @@ if TYPE_CHECKING:
     BoolArray: TypeAlias = npt.NDArray[np.bool_]
     ByteArray: TypeAlias = npt.NDArray[np.uint8]
     AnyArray: TypeAlias = npt.NDArray[Any]
+
+    class Array(Protocol):
+        """An array of any library."""
+
+        @property
+        def shape(self) -> Any: ...
+
+        @property
+        def dtype(self) -> Any: ...
 else:  # each start of the program would pay for numpy.typing
-    FloatArray = IntArray = BoolArray = ByteArray = AnyArray = np.ndarray
+    FloatArray = IntArray = BoolArray = ByteArray = AnyArray = Array = np.ndarray
 
 Source: TypeAlias = "str | os.PathLike[str] | BinaryIO"
 """What can be read: a path, ``"-"`` for standard input, or an open binary file."""
@@ -31,5 +40,5 @@ class Frame(Protocol):
         """Its columns, or their names."""
 
 
-Data: TypeAlias = "Mapping[Any, Any] | Frame | Iterable[Any]"
-"""Judgments or a run in memory: a dictionary, a frame, rows; `data.objects` has the forms."""
+Data: TypeAlias = "Mapping[Any, Any] | Frame | Array | Iterable[Any]"
+"""Judgments or a run in memory: a dictionary, a frame, arrays, rows; `data.objects` has the forms."""

@@ -108,9 +108,12 @@ def evaluate(
     ----------
     qrels : path, binary file, Qrels, JudgmentGroups, Preferences, dict, frame or rows
         The judgments. A file in TREC's or BEIR's format, JSON, JSON Lines, Parquet or ``"ir_datasets:NAME"``; or an
-        object in memory as of `Qrels`. Where all measures need judgments of groups or subtopics, it is read as such.
+        object in memory as of `Qrels`, or a (Q, D) array of labels, whose rows are queries and columns documents. Where
+        all measures need judgments of groups or subtopics, it is read as such.
     run : path, binary file, Run, dict, frame or rows
-        The run. A file in TREC's or MS MARCO's format, JSON, JSON Lines or Parquet; or an object in memory as of `Run`.
+        The run. A file in TREC's or MS MARCO's format, JSON, JSON Lines or Parquet; or an object in memory as of `Run`;
+        or a (Q, D) array of scores, or a tuple of scores (Q, k), ids (Q, k) and, if they are not "0" to "Q - 1", the
+        queries (Q,).
     measures : name, Measure, or iterable of them, optional
         What to compute, in any notation: ``["map", "nDCG@10", "P.5,10"]``. Default: the profile's; for
         trec_eval-10 the official measures, nDCG and nDCG@10.
