@@ -63,7 +63,7 @@ def test_the_keys_of_a_query_are_the_same_in_the_same_order(names: set[str]) -> 
         {"relevance_level": np.int64(2)},
         {"relevance_level": 3},
         {"judged_docs_only_flag": 1},
-        {"measures": {"gm_map", "gm_bpref"}, "run": {"q1": {"x": 1.0}}},
+        {"measures": ["gm_map", "gm_bpref"], "run": {"q1": {"x": 1.0}}},
     ],
     ids=str,
 )
