@@ -585,7 +585,7 @@ def test_there_are_a_hundred_wrong_forms() -> None:
         (lambda: te.Qrels(pd.DataFrame({"qid": ["1", "1"], "docid": ["a", "b"], "rel": [1.0, math.nan]})), "the judgment of document 'b' of query '1' (row 2) is missing. Fill it in, or leave out the row."),
         (lambda: te.Run(pd.DataFrame({"qid": [7.0, math.nan], "docid": ["a", "b"], "score": [1, 2]})), "the query id in row 1 is 7.0, a number with a decimal point. Whole numbers become such where a column has gaps (a join). Make them text before that."),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
 def test_messages_say_what_to_do(act: Callable[[], object], message: str | None) -> None:
     error = refused(act)
