@@ -222,6 +222,35 @@ def test_a_name_of_several_measures_says_so() -> None:
         measure_named("P")
 
 
+@pytest.mark.parametrize(
+    ("line", "notation"),
+    [
+        ("ndcg_at_10: 0.41", "nDCG@10"),
+        ("cosine_map@100 = 0.41", "AP(norm=capped)@100"),
+        ("NDCG:top=10 = 0.5", "nDCG(ideal=retrieved)@10"),
+        ("RetrievalMRR(top_k=10): 0.41", "RR@10"),
+        ("hits@10 = 0.9", "Success@10"),  # as people say it, and no count
+        ("map@100-l2 = 0.3", "AP(rel=2)@100"),
+    ],
+)
+def test_names_of_other_programs_are_claims(line: str, notation: str) -> None:
+    (found,) = claims_in(line.encode(), "c")
+    assert found.claim is not None
+    assert found.claim.measure.notation == notation
+
+
+@pytest.mark.parametrize(
+    "line", ["hr: 3", "pre: 3", "set: 3", "me@10 = 3", "room@5 = 3", "look_at_5 = 3", "topics-l2 = 5"]
+)
+def test_what_only_looks_like_a_name_of_another_program_is_no_claim(line: str) -> None:
+    assert claims_in(line.encode(), "c") == []
+
+
+def test_a_word_that_needs_a_cutoff_is_not_taken_for_another_measure() -> None:
+    (found,) = claims_in(b"Precision = 0.31", "c")
+    assert (found.claim, found.fault) == (None, "measure 'Precision': Precision needs a cutoff")
+
+
 @pytest.mark.parametrize("name", ["", "official", "k1", "MAP" * 50, "Group 3"])
 def test_what_is_no_measure_is_refused(name: str) -> None:
     with pytest.raises(UnknownMeasureError):
@@ -238,7 +267,8 @@ def test_what_is_no_measure_is_refused(name: str) -> None:
         ("MAP = high", "MAP", "high", "'high' is no number"),
         ("MAP =", "MAP", "", "there is no number"),
         ("MAP = 1e999", "MAP", "1e999", "'1e999' has more digits than a number can have"),
-        ("MPA = 0.123", "MPA", "0.123", "'MPA' is no measure; is MAP meant?"),
+        ("NDGC@10 = 0.123", "NDGC@10", "0.123", "'NDGC@10' is no measure; is NDCG@10 meant?"),
+        ("MPA = 0.123", "MPA", "0.123", "'MPA' is no measure"),  # MAP, or OPA
         ("P = 0.3", "P", "0.3", "P stands for 9 measures"),
         ("map all nan", "map", "nan", "'nan' is no number"),
         ("MAP = \x1b[31m0.5\u202e", "MAP", "\\x1b[31m0.5\\u202e", "'\\x1b[31m0.5\\u202e' is no number"),

@@ -375,7 +375,7 @@ def test_without_a_run_claims_are_not_checked() -> None:
     ("claim", "why"),
     [
         ("MAP = =cmd()", "'=cmd()' is no number"),
-        ("MPA = 0.1234", "'MPA' is no measure; is MAP meant?"),
+        ("NDGC@10 = 0.1234", "'NDGC@10' is no measure; is NDCG@10 meant?"),
         ("StRecall@5 = 0.5", "StRecall@5 is no number that can be explained"),
         ("prefs_simp = 0.5", "prefs_simp is no number that can be explained"),
         ("SDCG@99999999 = 0.5", "ranks are weighed down to 10000000 at most, not to 99999999"),

@@ -28,8 +28,9 @@ from treceval_py.grading.claim_lines import (
     is_of_others,
     pairs_in,
 )
-from treceval_py.grading.naming import is_name, measure_named, nearest_name
+from treceval_py.grading.naming import LONGEST_NAME, is_name, measure_named, nearest_name
 from treceval_py.measures import Measure
+from treceval_py.measures.notation import meant_by
 
 __all__ = ["MOST_BYTES", "MOST_CLAIMS", "ONLY_THE_FIRST", "Claimed", "claims_in", "claims_of_class", "noted", "shown"]
 
@@ -83,7 +84,7 @@ def claimed(name: str, number: str, place: str) -> Claimed:
     try:
         claim = _claim(measure_named(name), number)
     except UnknownMeasureError:
-        near = nearest_name(name)
+        near = meant_by(name.strip()[:LONGEST_NAME])
         return Claimed(None, measure, text, place, f"'{measure}' is no measure" + (f"; is {near} meant?" * bool(near)))
     except MeasureError as error:
         return Claimed(None, measure, text, place, visible(error.what[:LONGEST]))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from functools import cache
 
 from treceval_py.errors import MeasureError, UnknownMeasureError
 from treceval_py.measures import FAMILIES, Measure, parse_measures
 
-__all__ = ["is_name", "measure_named", "nearest_name"]
+__all__ = ["LONGEST_NAME", "is_name", "measure_named", "nearest_name"]
 
 LONGEST_NAME = 100
 
@@ -64,6 +65,12 @@ _ABBREVIATION = re.compile(r"\s*\([^()=]*\)")
 _SPOKEN_CUTOFF = re.compile(r"(?P<name>.*?[^\d\s@_-])(?:[\s@_-]*(?:(?<![a-z])at[\s_-]*)?(?P<cutoff>\d{1,18}))?", re.I)
 
 
+_OF_PROGRAM = re.compile(
+    r"[^\s@]+@\d+$|\S+_at_\d+|[Rr]etrieval_?[A-Za-z]|metric/\S+|\w+:(top|type|border|denominator)=|\S+-l\d+$|\w+_burges"
+)
+"""What a name of another program looks like, which prose does not."""
+
+
 def is_name(text: str) -> bool:
     """Tell whether a text begins like the name of a measure; quick, for texts most of which are none."""
     if not 0 < len(text.strip()) <= LONGEST_NAME:
@@ -71,7 +78,16 @@ def is_name(text: str) -> bool:
     stem = _squeezed(re.split(r"[(@.=]", text.strip(), maxsplit=1)[0])
     known = _spoken()
     bare = stem.rstrip("0123456789")
-    return stem in known or bare in known or bare.removesuffix("at") in known
+    if stem in known or bare in known or bare.removesuffix("at") in known:
+        return True
+    return _OF_PROGRAM.match(text.strip()) is not None and _is_measure(text.strip())
+
+
+def _is_measure(text: str) -> bool:
+    try:
+        return bool(parse_measures(text))
+    except MeasureError:
+        return False
 
 
 def measure_named(text: str) -> Measure:
@@ -92,15 +108,18 @@ def measure_named(text: str) -> Measure:
     name = " ".join(text.split())
     if not is_name(name):
         raise UnknownMeasureError(f"'{name[:40]}' is no measure")
-    try:
+    said = _SPOKEN_CUTOFF.fullmatch(_ABBREVIATION.sub("", name))
+    meant = None if said is None else _spoken().get(_squeezed(said["name"]))
+    if said is None or meant is None:
         return _only(name)
-    except MeasureError as error:
-        said = _SPOKEN_CUTOFF.fullmatch(_ABBREVIATION.sub("", name))
-        meant = None if said is None else _spoken().get(_squeezed(said["name"]))
-        if said is None or meant is None:
-            raise error
-        cutoff = said["cutoff"]
-    return _only(meant if cutoff is None else f"{meant}@{cutoff}")
+    # What somebody says is not what a program has under that name: hits are a count in ranx.
+    spoken = any(_squeezed(said["name"]) == _squeezed(words) for words in _WORDS)
+    if not spoken and (
+        said["name"] in FAMILIES or any(said["name"] in family.notation for family in FAMILIES.values())
+    ):
+        with contextlib.suppress(MeasureError):
+            return _only(name)
+    return _only(meant if said["cutoff"] is None else f"{meant}@{said['cutoff']}")
 
 
 def _only(name: str) -> Measure:

@@ -47,13 +47,13 @@ declare(counts.number_of_queries, "num_q", notation=["NumQ"], kind=COUNT, averag
 declare(counts.number_retrieved, "num_ret", notation=["NumRet"], kind=COUNT, average=SUM, promotes="nothing", sums="unknown", labels="unknown")
 declare(counts.number_relevant, "num_rel", notation=["NumRel"], kind=COUNT, average=SUM, promotes="nothing", sums="unknown", labels="unknown", of_judgments=True)
 declare(counts.number_relevant_retrieved, "num_rel_ret", notation=["NumRelRet", "NumRet"], kind=COUNT, average=SUM, promotes="relevance", sums="each", labels="alike")
-declare(precision.average_precision, "map", notation=["AP", "MAP"], promotes="relevance", sums="precisions", labels="precisions", written={"average_precision": "", "mean_average_precision": "", "cosine_map": "norm=capped", "retrieval_map": "norm=retrieved", "retrieval_average_precision": "norm=retrieved", "map:": "norm=capped", "map-": "norm=capped"}, elsewhere={"mean_average_precision": "AP; in LightGBM it is AP(norm=capped)"})
+declare(precision.average_precision, "map", notation=["AP", "MAP"], promotes="relevance", sums="precisions", labels="precisions", written={"average_precision": "", "mean_average_precision": "", "cosine_map": "norm=capped", "retrieval_map": "norm=retrieved", "retrieval_average_precision": "norm=retrieved", "map:": "norm=capped", "map-": "norm=capped,@=32"}, elsewhere={"mean_average_precision": "AP; in LightGBM it is AP(norm=capped)"})
 declare(precision.average_precision, "gm_map", notation=["GMAP"], average=GEOMETRIC, per_query=False, promotes="relevance", sums="precisions", labels="precisions")
 declare(precision.r_precision, "Rprec", notation=["Rprec", "RPrec"], promotes="relevance", sums="each within", labels="within R", written=["r_precision"])
 declare(incomplete.binary_preference, "bpref", notation=["Bpref", "BPref"], promotes="preference", sums="judged above", labels="unknown")
 declare(precision.reciprocal_rank, "recip_rank", notation=["RR", "MRR"], promotes="relevance", sums="first", labels="alike", written=["reciprocal_rank", "mean_reciprocal_rank"])
 declare(precision.interpolated_precision, "iprec_at_recall", notation=["IPrec"], at="recall", cutoffs=RECALLS, promotes="relevance", sums="unknown", labels="unknown")
-declare(precision.precision, "P", notation=["P", "Precision"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="share of cutoff", labels="alike", kin={"relative_P": "divided by min(k, R)"}, written={"pre": "norm=retrieved", "precision_at:": "norm=retrieved", "retrieval_precision(adaptive_k=True)": "norm=retrieved", "metric/precision": "norm=retrieved"})
+declare(precision.precision, "P", notation=["P", "Precision"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="share of cutoff", labels="alike", kin={"relative_P": "divided by min(k, R)"}, written={"pre": "norm=retrieved,@=32", "precision_at:": "norm=retrieved", "retrieval_precision(adaptive_k=True)": "norm=retrieved", "metric/precision": "norm=retrieved"})
 declare(counts.relevance_string, "relstring", kind=TEXT, average=NO_AVERAGE, summary=False, tail=whole("length"))
 declare(precision.recall, "recall", notation=["R", "Recall"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="share of relevant", labels="above cutoff", kin={"recall_cap": "divided by min(k, R)"}, written=["recall_at:"])
 declare(incomplete.inferred_average_precision, "infAP", notation=["infAP"], promotes="unknown", sums="unknown", labels="unknown")
@@ -65,7 +65,7 @@ declare(gains.binary_g, "binG", promotes="relevance", sums="others above", label
 declare(gains.normalized_g, "G", tail=GAINS, promotes="unknown", sums="unknown", labels="unknown")
 declare(gains.discounted_cumulated_gain, "dcg", notation=["DCG"], tail=GAINS, promotes="gain", sums="gains", labels="alike", written={"dcg_burges": "gain=exp", "metric/dcg": "gain=exp"})
 declare(gains.ideal_discounted_cumulated_gain, "ideal_dcg", notation=["IDCG"], tail=GAINS, promotes="nothing", sums="unknown", labels="unknown")
-declare(gains.normalized_discounted_cumulated_gain, "ndcg", notation=["nDCG", "NDCG"], tail=GAINS, promotes="gain", sums="gains of ideal", labels="gains of ideal", written={"normalized_dcg": "", "ndcg_burges": "gain=exp", "cosine_ndcg": "gain=binary", "ndcg_rendle2020": "gain=binary", "retrieval_normalized_dcg": "ideal=retrieved,ties=average", "lambdarank": "gain=exp,ideal=retrieved", "ndcg:": "ideal=retrieved", "ndcg-": "gain=exp,ideal=retrieved", "metric/ndcg": "gain=exp,ideal=retrieved", "ndcg(top_k)": "gain=exp,ideal=retrieved", "ncrr": "discount=position,gain=binary"})
+declare(gains.normalized_discounted_cumulated_gain, "ndcg", notation=["nDCG", "NDCG"], tail=GAINS, promotes="gain", sums="gains of ideal", labels="gains of ideal", written={"normalized_dcg": "", "ndcg_burges": "gain=exp", "cosine_ndcg": "gain=binary", "ndcg_rendle2020": "gain=binary", "retrieval_normalized_dcg": "ideal=retrieved,ties=average", "lambdarank": "gain=exp,ideal=retrieved", "ndcg:": "ideal=retrieved", "ndcg-": "gain=exp,ideal=retrieved,@=32", "metric/ndcg": "gain=exp,ideal=retrieved", "ndcg(top_k)": "gain=exp,ideal=retrieved", "ncrr": "discount=position,gain=binary"})
 declare(gains.ndcg_averaged_over_relevant, "ndcg_rel", tail=GAINS, promotes="gain", sums="unknown", labels="unknown")
 declare(gains.ndcg_averaged_over_levels, "Rndcg", tail=GAINS, promotes="gain", sums="unknown", labels="unknown")
 declare(gains.normalized_discounted_cumulated_gain_at, "ndcg_cut", notation=["nDCG", "NDCG"], at="cutoff", cutoffs=CUTOFFS, promotes="gain", sums="gains of ideal", labels="gains of ideal")
@@ -162,7 +162,7 @@ NOT_COMPUTED.update(
     {
         "p_mrr": "it compares the ranks of a document under two instructions, so it needs two runs",
         "robustness": "it takes the worst of several phrasings of a query",
-        "max_over_subqueries": "it takes the best of several queries that belong together",
+        "max_over_subqueries*": "it takes the best of several queries that belong together",
         "main_score": "each task chooses a measure for it, which is named beside it",
         "mrt": "it is a time, which no run file has",
         "retrieval_precision_recall_curve": "it is a curve, not one value for each query",

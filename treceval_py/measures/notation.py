@@ -16,7 +16,7 @@ from treceval_py.errors import MeasureError, UnknownMeasureError
 from treceval_py.measures.parameters import arguments_of
 from treceval_py.measures.registry import FAMILIES, NICKNAMES, Family, Measure
 
-__all__ = ["in_print_order", "parse_measures"]
+__all__ = ["in_print_order", "meant_by", "parse_measures"]
 
 _Parsed = tuple[list[Measure], bool, bool]
 """Measures, whether a name names families as a whole, and whether it replaces those."""
@@ -132,7 +132,9 @@ def _parse(name: object, leaves_out: frozenset[str], names_here: Mapping[str, st
                 f"measure '{text}': {error.what}", error.todo or "See 'treceval measures' for its parameters."
             ) from None
     if read is None:
-        raise UnknownMeasureError(f"unknown measure '{text}'", _suggestion(text))
+        meant = meant_by(text)
+        todo = (f"Did you mean {meant}? " if meant else "") + "'treceval measures' lists them all."
+        raise UnknownMeasureError(f"unknown measure '{text}'", todo)
     return read
 
 
@@ -254,7 +256,8 @@ def _noted(measures: Sequence[Measure], name: str) -> list[Measure]:
     return [replace(each, note=f"{each.name} is {words}. Another profile may decide otherwise.") for each in measures]
 
 
-def _suggestion(text: str) -> str:
+def meant_by(text: str) -> str:
+    """Return how a text that names no measure was meant to be written; empty unless it can only be one measure."""
     from treceval_py.measures.spelling import suggestion
 
     def read(meant: str) -> object:
@@ -266,5 +269,4 @@ def _suggestion(text: str) -> str:
             found = _other_reading(meant)
         return None if found is None else found[0]
 
-    meant = suggestion(text, read)
-    return (f"Did you mean {meant}? " if meant else "") + "'treceval measures' lists them all."
+    return suggestion(text, read)

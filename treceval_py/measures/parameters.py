@@ -259,7 +259,7 @@ def arguments_of(inside: str | None) -> dict[str, str]:
     arguments: dict[str, str] = {}
     if inside is None or not inside.strip():
         return arguments
-    for piece in re.split(r",(?![^{]*\})(?![^(]*\))(?=\s*[A-Za-z_]+\s*=)", inside):
+    for piece in re.split(r",(?![^{]*\})(?![^(]*\))(?=\s*[A-Za-z_@]+\s*=)", inside):
         key, equals, value = piece.partition("=")
         if not equals:
             raise MeasureError(f"'{piece.strip()}' is not of the form name=value")

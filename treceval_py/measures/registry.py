@@ -403,8 +403,9 @@ def declare(
     written : iterable of str, or mapping of str to str
         How other programs write it, in small letters: ``hit_rate`` stands for ``HitRate@10`` and ``hit_rate_at_10``
         too, because the cutoff, however it is written, belongs to the notation. In a mapping, values are the parameters
-        that come with a spelling: ``{"ndcg_burges": "gain=exp"}``. A spelling also counts for the family of the same
-        notation with, or without, a cutoff. `treceval_py.measures.spelling` describes the marks of programs.
+        that come with a spelling: ``{"ndcg_burges": "gain=exp"}``, with ``@=32`` for the cutoff that it has if none is
+        given. A spelling also counts for the family of the same notation with, or without, a cutoff.
+        `treceval_py.measures.spelling` describes the marks of programs.
     elsewhere : mapping of str to str, optional
         Spellings that mean something else in other programs, and what they are here and there: ``{"accuracy": "the
         share of pairs in the right order; in BEIR it is Success@k"}``. Unless the profile decides, a note says so.

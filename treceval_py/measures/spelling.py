@@ -8,13 +8,14 @@ measures differ by case, or a name of trec_eval's stands alone.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from treceval_py.errors import MeasureError, UnknownMeasureError
-from treceval_py.measures.parameters import arguments_of, translated
+from treceval_py.measures.parameters import MOST_MAX_REL, arguments_of, integer, translated
 from treceval_py.measures.registry import FAMILIES, NICKNAMES, NOT_COMPUTED, Family
 
 __all__ = ["MARKS", "Meaning", "folded", "meaning_here", "meaning_of", "spellings_of", "suggestion"]
@@ -86,10 +87,11 @@ _OF_OTHERS = re.compile(
     r"\s*(?P<name>[^\s()@]+?)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<at>\[[^\]]*\]|\S+?))?"
     r"(?:-l(?P<level>\d{1,9})|(?P<dash>-))?\s*"
 )
-_CUT_NAME = re.compile(r"(?P<name>.+?)(?:_at)?_(?P<at>\d+)")
+_CUT_NAME = re.compile(r"(?P<name>.+?)(?:_at)?_(?P<at>\d+(?:\.\d+)?)")
 _DOTTED_NAME = re.compile(r"(?P<name>[^.]+)\.(?P<digits>\d+)")
+_OF_FUNCTIONS = ("accuracy", "precision", "recall", "ndcg", "mrr", "map")
 _OF_SIMILARITY = re.compile(
-    r"(?:.*[_-])?(?:cosine|dot|euclidean|manhattan|cos_sim|dot_score)[_-](accuracy|precision|recall|ndcg|mrr|map)"
+    rf"(?:.*[_-])?(?:cosine|dot|euclidean|manhattan|cos_sim|dot_score)[_-]({'|'.join(_OF_FUNCTIONS)})"
 )
 _SCOPE, _CLASS = "metric/", "retrieval"
 
@@ -185,30 +187,48 @@ def meaning_of(text: str) -> Meaning | None:
         Its arguments are malformed, a cutoff is missing or too much, or measures differ by case.
     """
     written = _taken_apart(text)
-    # trec_eval refuses Map: its own names stand alone only as it writes them.
-    if written is None or text.strip().lower() in FAMILIES:
+    if written is None:
         return None
     index, known = _index(tuple(FAMILIES.values())), False
+    # trec_eval refuses Map: its own names stand alone only as it writes them.
+    if text.strip().lower() in FAMILIES and written.name not in index.get(folded(written.name), ()):
+        return None
     for key, argument in written.keys:
         if key not in index:
             continue
         known = True
-        if key.endswith("@") and not written.name.islower():
-            if written.name in index[key[:-1]]:
-                continue
-            both = " and ".join(index[key[:-1]])
-            raise MeasureError(f"{both} are different measures", "Write one of them, in these letters.")
+        if key.endswith("@") and not _in_small_letters(written.name, index[key[:-1]]):
+            continue
         asked = written.under(key, argument)
         if (chosen := _chosen(asked, index[key])) is not None:
             return _completed(asked, *chosen)
-    for key, _ in written.keys:
-        if (why := _not_computed().get(key)) is not None:
-            raise UnknownMeasureError(f"measure '{text}' cannot be computed here: {why}")
+    _check_computed(text, written)
     if known and written.cutoffs:
         raise MeasureError(f"{written.name} takes no cutoff", f"See 'treceval measures {written.name}'.")
     if known:
         raise MeasureError(f"{written.name} needs a cutoff", f"Write {written.name}@10, for example.")
     return None
+
+
+def _in_small_letters(name: str, others: _Entries) -> bool:
+    """Tell whether a name is written as ranx does, in small letters, and not as another measure.
+
+    Raises
+    ------
+    MeasureError
+        It is written like neither.
+    """
+    if name.islower() or name in others:
+        return name.islower()
+    raise MeasureError(f"{' and '.join(others)} are different measures", "Write one of them, in these letters.")
+
+
+def _check_computed(text: str, written: _Written) -> None:
+    """Refuse a measure that cannot be computed here."""
+    for spelling, why in NOT_COMPUTED.items():
+        name = folded(spelling)
+        if any(key.startswith(name[:-1]) if name.endswith("*") else key == name for key, _ in written.keys):
+            raise UnknownMeasureError(f"measure '{text}' cannot be computed here: {why}")
 
 
 def meaning_here(text: str, names_here: Mapping[str, str]) -> Meaning | None:
@@ -260,8 +280,9 @@ def _chosen(written: _Written, entries: _Entries) -> tuple[Family, str] | None:
         for name, of_name in entries.items()
         if (found := _fitting(of_name, cut=bool(written.cutoffs), given=written.arguments)) is not None
     }
-    if written.name in fitting:
-        return fitting[written.name]
+    ours = any(written.name in family.notation for family, _ in entries.get(written.name, ()))
+    if ours or written.name in fitting:
+        return fitting.get(written.name)
     if len(set(fitting.values())) > 1:
         raise MeasureError(f"{' and '.join(fitting)} are different measures", "Write one of them, in these letters.")
     return next(iter(fitting.values()), None)
@@ -271,13 +292,15 @@ def _fitting(
     entries: Sequence[tuple[Family, str]], *, cut: bool, given: Mapping[str, str]
 ) -> tuple[Family, str] | None:
     """Return the first of some families, or of those with the same notation, that takes a cutoff or none."""
-    found = [entry for entry in entries if (entry[0].at is not None) == cut]
+    found = [entry for entry in entries if (entry[0].at is not None) == (cut or "@=" in entry[1])]
     if not found:
         found = [
             (family, parameters)
             for of_name, parameters in entries
             for family in FAMILIES.values()
-            if (family.at is not None) == cut and of_name.notation and family.notation[:1] == of_name.notation[:1]
+            if (family.at is not None) == (cut or "@=" in parameters)
+            and of_name.notation
+            and family.notation[:1] == of_name.notation[:1]
         ]
     takes = [entry for entry in found if given.keys() <= {each.key for each in entry[0].parameters}]
     return next(iter(takes or found), None)
@@ -286,9 +309,11 @@ def _fitting(
 def _completed(written: _Written, family: Family, parameters: str) -> Meaning:
     """Return a meaning with what is written around the name."""
     arguments = {**arguments_of(parameters.replace("{}", f"0.{written.digits}")), **written.arguments}
+    usual = arguments.pop("@", None)
     if written.level:
         arguments = {**_from_level(written, family, arguments), **arguments}
-    return Meaning(family, arguments, written.cutoffs, written.name)
+    cutoffs = written.cutoffs or (() if usual is None else (usual,))
+    return Meaning(family, arguments, cutoffs, written.name)
 
 
 def _from_level(written: _Written, family: Family, arguments: Mapping[str, str]) -> dict[str, str]:
@@ -299,7 +324,9 @@ def _from_level(written: _Written, family: Family, arguments: Mapping[str, str])
     MeasureError
         The measure has neither a level nor such gains.
     """
-    level = int(written.level)
+    level = integer(written.level)
+    if level > MOST_MAX_REL:
+        raise MeasureError(f"level {level} is above {MOST_MAX_REL}, the highest judgment")
     if family.takes("level"):
         return {"rel": written.level}
     if level <= 1:  # labels below 1 have no gain anyway
@@ -309,11 +336,6 @@ def _from_level(written: _Written, family: Family, arguments: Mapping[str, str])
     if not family.takes("gains") or arguments.get("gain", "linear") != "linear":
         raise MeasureError(f"{written.name} has no level", "Give a gain for each label, as gains={1:0,2:3}.")
     return {"gains": "{" + ",".join(f"{label}:0" for label in range(1, level)) + "}"}
-
-
-@lru_cache(maxsize=1)
-def _not_computed() -> dict[str, str]:
-    return {folded(name): why for name, why in NOT_COMPUTED.items()}
 
 
 # --- what a text may have been meant to be ---
@@ -341,17 +363,18 @@ def suggestion(text: str, parse: Callable[[str], object]) -> str:
         return ""
     if written is None:
         return ""
-    index = _index(tuple(FAMILIES.values()))
     name_there = written.name.removeprefix(_SCOPE)
     plain = folded(name_there)
-    names = {key: tuple(entries) for key, entries in index.items() if key.isidentifier() or key[0].isdigit()}
-    names |= {folded(name): (name,) for name in NICKNAMES}
-    reach = 0 if plain in names else 1 if len(plain) < SHORT else 2
-    near = [name for key, spelled in names.items() if _distance(plain, key, reach) <= reach for name in spelled]
-    if any(_distance(plain, key, reach) <= reach for key in _not_computed()):
+    names = _vocabulary(tuple(FAMILIES.values()))
+    reach = 1 if len(plain) < SHORT else 2
+    if (name := text.strip()).lower() in FAMILIES and name in (name.upper(), name.capitalize()):
+        reach = 0  # Map is map, although gap is near; but nRBP may also have been nNRBP
+    near = [key for key in (*names, *map(folded, NOT_COMPUTED)) if _distance(plain, key, reach) <= reach]
+    # Digits may be a cutoff that is not written as one, and what cannot be computed may have been meant.
+    if any(key not in names or re.sub(r"\D", "", key) != re.sub(r"\D", "", plain) for key in near):
         return ""
     found: dict[str, object] = {}
-    for name in near:
+    for name in itertools.chain.from_iterable(names[key] for key in near):
         meant = text.replace(name_there, name, 1)
         if (meaning := parse(meant)) is not None:
             found[meant] = meaning
@@ -361,9 +384,20 @@ def suggestion(text: str, parse: Callable[[str], object]) -> str:
     return min(found, key=lambda meant: (_distance(text, meant, len(text)), meant))
 
 
+@lru_cache(maxsize=1)
+def _vocabulary(families: tuple[Family, ...]) -> dict[str, tuple[str, ...]]:
+    """Return all names that may stand before a cutoff, by what they are looked up under."""
+    plain = {key: tuple(entries) for key, entries in _index(families).items() if key.isidentifier() or key[0].isdigit()}
+    found = {_CLASS + key: tuple(f"{_CLASS}_{name}" for name in names) for key, names in plain.items()}
+    found |= {f"cosine{name}": (f"cosine_{name}",) for name in _OF_FUNCTIONS}
+    return {**found, **plain, **{folded(name): (name,) for name in NICKNAMES}}
+
+
 def _distance(one: str, other: str, most: int) -> int:
     """Return how many letters are left out, added, replaced or swapped with the next; `most` + 1 where that is more."""
-    if abs(len(one) - len(other)) > most:
+    if (
+        abs(len(one) - len(other)) > most or len(set(one) ^ set(other)) > 2 * most
+    ):  # most names are out of reach at once
         return most + 1
     before: list[int] = []
     last = list(range(len(other) + 1))

@@ -19,7 +19,7 @@ from treceval_py.measures.abstention import default_measure
 from treceval_py.measures.parameters import JUDGED_ONLY, PARAMETERS
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.profiles import Profile, profile_of
-from treceval_py.scoring.signatures import Fingerprint, Signature, concise, read_signatures
+from treceval_py.scoring.signatures import Fingerprint, Signature, concise, ranked_apart, read_signatures
 from treceval_py.threads import MOST_THREADS
 
 __all__ = ["AS_IT_IS", "AS_USUAL", "Checked", "Plan", "Reading", "Scoring", "Task"]
@@ -290,14 +290,15 @@ class Checked(NamedTuple):
     def task(self, measure: Measure, max_rel: int) -> Task:
         """Return how a measure is computed; one that is made of another's values is ranked and averaged as that is."""
         profile, changes, plain = self.profile, self.changes, measure
-        given = dict(measure.parameters)
+        if any(name == JUDGED_ONLY.name for name, _ in measure.parameters):
+            # What concerns the ranking is a convention, whoever asks for it.
+            plain, judged_only = ranked_apart(measure)
+            changes = {**changes, JUDGED_ONLY.name: judged_only}
         if measure.family.average.over is not None:
-            inner = self.task(given.get("of") or default_measure(), max_rel)
+            given = dict(plain.parameters)
+            inner = self._replace(changes=changes).task(given.get("of") or default_measure(), max_rel)
             resolved = replace(measure, parameters=tuple({**given, "of": inner.resolved}.items()), asked=measure.name)
             return Task(measure, resolved, inner.conventions, profile.name)
-        if JUDGED_ONLY.name in given:  # what concerns the ranking is a convention, whoever asks for it
-            changes = {**changes, "judged_only": given.pop(JUDGED_ONLY.name)}
-            plain = replace(measure, parameters=tuple(given.items()), asked=measure.name)
         resolved = profile.meaning_of(plain).with_defaults({"max_rel": max_rel, **self.defaults})
         if "max_rel" in dict(resolved.parameters):
             PARAMETERS["max_rel"].check(dict(resolved.parameters)["max_rel"])

@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from treceval_py.data.groups import JudgmentGroups
@@ -25,10 +25,11 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.errors import MeasureError, brief
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.notation import several
+from treceval_py.measures.parameters import JUDGED_ONLY
 from treceval_py.scoring.conventions import CONVENTIONS, Conventions
 from treceval_py.scoring.profiles import PROFILES, profile_named
 
-__all__ = ["Fingerprint", "Signature", "concise", "fingerprint_of_queries", "read_signatures"]
+__all__ = ["Fingerprint", "Signature", "concise", "fingerprint_of_queries", "ranked_apart", "read_signatures"]
 
 DIGITS = 8
 """Hexadecimal digits of a hash: enough to tell apart the judgments that one person meets."""
@@ -144,7 +145,9 @@ class Signature(NamedTuple):
         measures = parse_measures(name)
         if len(measures) != 1:
             raise MeasureError(f"'{text}' is not a signature: '{name}' is not one measure")
+        measure, judged_only = ranked_apart(measures[0])
         changes = {_BY_KEY[key].name: _BY_KEY[key].parse(value) for key, value in fields.items() if key in _BY_KEY}
+        changes |= {} if judged_only is None else {JUDGED_ONLY.name: judged_only}
         if not re.fullmatch("[0-9]{1,18}", fields["queries"]):
             raise MeasureError(f"'{text}' is not a signature: '{fields['queries']}' is not a number of queries")
         if not re.fullmatch(r"[0-9]+(\.[0-9A-Za-z]+)+", fields["version"]):
@@ -154,9 +157,9 @@ class Signature(NamedTuple):
         # A profile of somebody's own is not known here, but a long signature says all of it; it leaves out the usual
         # value of a rare convention, as do those that were written before there was such a convention.
         said = all(each.name in changes for each in CONVENTIONS.values() if not each.rare)
-        usual = Conventions() if said else profile_named(fields["profile"]).conventions_of(measures[0])
+        usual = Conventions() if said else profile_named(fields["profile"]).conventions_of(measure)
         return cls(
-            explicit(measures[0]),
+            explicit(measure),
             usual.changed(changes),
             int(fields["queries"]),
             fields["qrels"],
@@ -191,6 +194,15 @@ def read_signatures(given: str | Signature | Iterable[str | Signature]) -> list[
     """
     each_given = several(given, (str, Signature), "a signature is text or a te.Signature", "Use one that was printed.")
     return [Signature.parse(each) if isinstance(each, str) else each for each in each_given]
+
+
+def ranked_apart(measure: Measure) -> tuple[Measure, bool | None]:
+    """Return a measure without what concerns the ranking: whether unjudged documents are taken out, None if unsaid."""
+    given = dict(measure.parameters)
+    if JUDGED_ONLY.name not in given:
+        return measure, None
+    judged_only = given.pop(JUDGED_ONLY.name)
+    return replace(measure, parameters=tuple(given.items()), asked=measure.name), judged_only
 
 
 def concise(measure: Measure) -> Measure:

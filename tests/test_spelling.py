@@ -1,0 +1,648 @@
+"""Names of measures as other programs write them: what they mean here, and what the programs computed under them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command import treceval
+
+import treceval_py as te
+from treceval_py import MeasureError, UnknownMeasureError, parse_measures
+from treceval_py.errors import TrecevalWarning
+from treceval_py.explaining.explanation import read_claim
+from treceval_py.measures import FAMILIES, NICKNAMES, declare
+from treceval_py.measures.registry import NOT_COMPUTED, Measure
+from treceval_py.measures.spelling import folded
+
+SHARED = Path(__file__).parent.parent.parent / "shared"
+
+SPELLINGS: dict[str, str] = {
+    "ranx": """
+        hits=Hits hits@5=Hits@5 hit_rate@5=Success@5 hit_rate=Success precision@5=P@5 precision=SetP recall@5=R@5
+        f1@5=F1@5 f1=SetF r-precision=Rprec mrr=RR mrr@10=RR@10 map=AP map@100=AP@100 dcg=DCG dcg@10=DCG@10
+        dcg_burges=DCG(gain=exp) dcg_burges@10=DCG(gain=exp)@10 ndcg=nDCG ndcg@10=nDCG@10
+        ndcg_burges=nDCG(gain=exp) ndcg_burges@10=nDCG(gain=exp)@10 bpref=Bpref
+        rbp.95=gRBP(p=0.95,scale=none) rbp@95=gRBP(p=0.95,scale=none) rbp.5=gRBP(p=0.5,scale=none)
+        rbp.095=gRBP(p=0.095,scale=none) rbp.80-l2=gRBP(min_rel=1,p=0.8,scale=none)
+        ndcg@10-l2=nDCG(gains={1:0})@10 ndcg@10-l3=nDCG(gains={1:0,2:0})@10 ndcg-l1=nDCG map@100-l2=AP(rel=2)@100
+        mrr-l2=RR(rel=2) precision@5-l2=P(rel=2)@5 map-l0=AP(rel=0) hits@5-l2=Hits(rel=2)@5""",
+    "MTEB and FlagEmbedding": """
+        ndcg_at_10=nDCG@10 map_at_100=AP@100 recall_at_5=R@5 precision_at_5=P@5 hit_rate_at_3=Success@3 mrr_at_10=RR@10
+        R_cap_at_3=R_cap@3 Hole_at_10=Hole@10 nauc_ndcg_at_10_max=nAUC(by=max,of=nDCG@10)
+        nauc_map_at_5_diff1=nAUC(by=diff1,of=AP@5) nauc_precision_at_10_std=nAUC(by=std,of=P@10)""",
+    "BEIR": """
+        NDCG@10=nDCG@10 MAP@10=AP@10 Recall@10=R@10 P@10=P@10 MRR@10=RR@10 R_cap@10=R_cap@10 Hole@10=Hole@10""",
+    "sentence-transformers": """
+        cosine_accuracy@1=Success@1 dot_precision@3=P@3 euclidean_recall@3=R@3 manhattan_mrr@10=RR@10
+        cosine_ndcg@10=nDCG(gain=binary)@10 cosine_map@100=AP(norm=capped)@100 cos_sim_map@100=AP(norm=capped)@100
+        dot_score_ndcg@10=nDCG(gain=binary)@10 sts-dev_cosine_accuracy@1=Success@1 my_name_dot_accuracy@1=Success@1
+        cosine-Accuracy@1=Success@1 cosine-Precision@1=P@1 cosine-Recall@1=R@1 cosine-MRR@10=RR@10
+        cosine-NDCG@10=nDCG(gain=binary)@10 cosine-MAP@100=AP(norm=capped)@100
+        NanoBEIR_mean_cosine_ndcg@10=nDCG(gain=binary)@10""",
+    "torchmetrics": """
+        RetrievalMAP=AP(norm=retrieved) RetrievalMAP(top_k=10)=AP(norm=retrieved)@10 RetrievalMAP(top_k=None)=AP(norm=retrieved)
+        RetrievalMRR=RR RetrievalMRR(top_k=10)=RR@10 RetrievalPrecision(top_k=5)=P@5 RetrievalPrecision=SetP
+        RetrievalPrecision(top_k=5,adaptive_k=True)=P(norm=retrieved)@5 RetrievalRecall(top_k=5)=R@5 RetrievalRecall=SetR
+        RetrievalHitRate(top_k=5)=Success@5 RetrievalHitRate=Success RetrievalRPrecision=Rprec
+        RetrievalFallOut(top_k=5)=Fallout@5 RetrievalFallOut=Fallout RetrievalAUROC=AUC
+        RetrievalAUROC(top_k=5,max_fpr=0.5)=AUC(max_fpr=0.5)@5
+        RetrievalNormalizedDCG=nDCG(ideal=retrieved,ties=average)
+        RetrievalNormalizedDCG(top_k=5)=nDCG(ideal=retrieved,ties=average)@5
+        retrieval_average_precision=AP(norm=retrieved) retrieval_reciprocal_rank=RR retrieval_precision(top_k=5)=P@5
+        retrieval_recall(top_k=5)=R@5 retrieval_hit_rate(top_k=5)=Success@5 retrieval_r_precision=Rprec
+        retrieval_fall_out(top_k=5)=Fallout@5 retrieval_auroc=AUC
+        retrieval_normalized_dcg=nDCG(ideal=retrieved,ties=average)""",
+    "ignite": """
+        HitRate(top_k=10)=Success@10 NDCG(top_k=10)=nDCG(gain=exp,ideal=retrieved)@10
+        NDCG(top_k=10,relevance_threshold=1,gain_function="exp_rank")=nDCG(gain=exp,ideal=retrieved)@10
+        NDCG(top_k=10,gain_function="linear_rank")=nDCG(gain=linear,ideal=retrieved)@10""",
+    "TF-Ranking": """
+        metric/mrr=RR metric/mrr_10=RR@10 metric/ndcg_10=nDCG(gain=exp,ideal=retrieved)@10 ndcg_10=nDCG@10 mrr_10=RR@10
+        metric/ndcg=nDCG(gain=exp,ideal=retrieved) metric/dcg=DCG(gain=exp) metric/dcg_10=DCG(gain=exp)@10
+        metric/precision_10=P(norm=retrieved)@10 metric/recall_10=R@10 metric/map=AP metric/map_10=AP@10 metric/arp=ARP
+        metric/ordered_pair_accuracy=OPA metric/precision_ia_10=P_IA@10 metric/alpha_dcg_10=alpha_DCG@10 metric/bpref=Bpref
+        metric/hits_10=Success@10""",
+    "LightGBM": "ndcg@5=nDCG@5 map@5=AP@5 lambdarank@5=nDCG(gain=exp,ideal=retrieved)@5 mean_average_precision@5=AP@5",
+    "XGBoost": """
+        ndcg@10-=nDCG(gain=exp,ideal=retrieved)@10 ndcg-=nDCG(gain=exp,ideal=retrieved)@32 map@10-=AP(norm=capped)@10
+        map-=AP(norm=capped)@32 pre@5=P(norm=retrieved)@5 pre=P(norm=retrieved)@32""",
+    "CatBoost": """
+        NDCG:top=10=nDCG(ideal=retrieved)@10 NDCG:top=10;type=Exp=nDCG(gain=exp,ideal=retrieved)@10
+        NDCG:type=Base;denominator=LogPosition=nDCG(discount=log2,gain=linear,ideal=retrieved)
+        NDCG:top=10;denominator=Position=nDCG(discount=position,ideal=retrieved)@10
+        DCG:top=10=DCG@10 DCG:type=Exp=DCG(gain=exp) MRR:top=10=RR@10 MRR:top=10;border=1.5=RR(rel=2)@10
+        MRR:border=1=RR(rel=2) MAP:top=10=AP(norm=capped)@10 MAP:top=10;border=0.5=AP(norm=capped,rel=1)@10
+        PrecisionAt:top=5=P(norm=retrieved)@5 PrecisionAt=SetP RecallAt:top=5=R@5 RecallAt=SetR ERR:top=10=ERR(stop=label)@10
+        PFound=PFound PFound:top=5=PFound@5 QueryAUC=AUC QueryAverage:top=5=AverageGain@5 AverageGain:top=5=AverageGain@5""",
+    "RecBole": "Recall@10=R@10 MRR@10=RR@10 NDCG@10=nDCG@10 Hit@10=Success@10 hit@10=Success@10 MAP@10=AP@10 Precision@10=P@10",
+    "cornac": """
+        NDCG@5=nDCG@5 Precision@5=P@5 Recall@5=R@5 F1@5=F1@5 HitRatio@5=Success@5 MRR=RR MAP=AP AUC=AUC
+        NCRR@5=nDCG(discount=position,gain=binary)@5""",
+    "Elliot": "nDCGRendle2020@5=nDCG(gain=binary)@5 HR@5=Success@5 nDCG@5=nDCG@5 MRR@5=RR@5 Precision@5=P@5 F1@5=F1@5",
+    "ir_measures": """
+        nDCG(judged_only=True)@10=nDCG(judged_only=True)@10 AP(judged_only=True)=AP(judged_only=True)
+        RR(judged_only=True)@5=RR(judged_only=True)@5 P(judged_only=True,rel=2)@5=P(judged_only=True,rel=2)@5
+        Rprec(judged_only=True)=Rprec(judged_only=True) SetP(judged_only=True)=SetP(judged_only=True)
+        SetAP(judged_only=True)=SetAP(judged_only=True) SetF(judged_only=True)=SetF(judged_only=True)
+        IPrec(judged_only=True)@0.1=IPrec(judged_only=True)@0.1 Success(judged_only=True)@5=Success(judged_only=True)@5
+        alpha_nDCG(judged_only=True)@5=alpha_nDCG(judged_only=True)@5 ERR_IA(judged_only=True)@5=ERR_IA(judged_only=True)@5
+        AP_IA(judged_only=True)=AP_IA(judged_only=True) P_IA(judged_only=True)@5=P_IA(judged_only=True)@5
+        SetP(relative=True)=SetRelP SetRelP=SetRelP SDCG(dcg='exp-log2',max_rel=3)@10=SDCG(gain=exp,max_rel=3)@10
+        nDCG(dcg='exp-log2')@10=nDCG(gain=exp)@10 nDCG(dcg="exp-log2")@10=nDCG(gain=exp)@10
+        nDCG(gains={0:0,1:1,2:3})@10=nDCG(gains={0:0,1:1,2:3})@10 Judged=Judged Judged@10=Judged@10
+        Accuracy(cutoff=10)=Accuracy@10 P(cutoff=10)=P@10 RBP(rel=1)@10=RBP(rel=1)@10 RBP(p=0.8,rel=2)=RBP(p=0.8,rel=2)
+        NumRelRet=num_rel_ret BPref=Bpref RPrec=Rprec MAP=AP MRR=RR NDCG@5=nDCG@5 Precision@5=P@5 Recall@5=R@5
+        MAP_IA=AP_IA α_nDCG@5=alpha_nDCG@5 Compat(p=0.8,normalize=False)=Compat(normalised=no,p=0.8)
+        R-prec=Rprec STREC@5=StRecall@5""",
+}
+"""How programs write measures, and the same in our notation: the tables of their names, checked on the programs."""
+
+
+def pairs() -> Iterator[Any]:
+    for program, text in SPELLINGS.items():
+        for pair in text.split():
+            # A CatBoost name has = in it; what follows the last one outside of parentheses is our notation.
+            depth, at = 0, 0
+            for position, letter in enumerate(pair):
+                depth += {"(": 1, ")": -1}.get(letter, 0)
+                at = position if letter == "=" and depth == 0 else at
+            yield pytest.param(pair[:at], pair[at + 1 :], id=f"{program}: {pair[:at]}")
+
+
+def meant(name: str) -> list[Measure]:
+    return parse_measures(name)
+
+
+@pytest.mark.parametrize(("written", "notation"), list(pairs()))
+def test_a_name_of_another_program_is_the_measure_that_it_means(written: str, notation: str) -> None:
+    (measure,) = meant(written)
+    assert [measure] == meant(notation)
+    assert measure.name == written  # printed as it was asked for
+
+
+def test_a_list_of_cutoffs_is_several_measures() -> None:
+    assert [each.name for each in meant("P@[5,10]")] == ["P@5", "P@10"]
+    assert [each.name for each in meant("ndcg_burges@[5, 10,20]")] == [
+        "ndcg_burges@5", "ndcg_burges@10", "ndcg_burges@20",
+    ]  # fmt: skip
+    assert meant("nDCG(gain=exp)@[5, 10]") == meant("nDCG(gain=exp)@5") + meant("nDCG(gain=exp)@10")
+
+
+REFUSED = {
+    "p-MRR": "measure 'p-MRR' cannot be computed here: it compares the ranks of a document under two instructions, so it "
+    "needs two runs.",
+    "robustness_at_10": "measure 'robustness_at_10' cannot be computed here: it takes the worst of several phrasings of a "
+    "query.",
+    "max_over_subqueries_map_at_10": "measure 'max_over_subqueries_map_at_10' cannot be computed here: it takes the best of "
+    "several queries that belong together.",
+    "main_score": "measure 'main_score' cannot be computed here: each task chooses a measure for it, which is named beside "
+    "it.",
+    "mrt": "measure 'mrt' cannot be computed here: it is a time, which no run file has.",
+    "RetrievalPrecisionRecallCurve": "measure 'RetrievalPrecisionRecallCurve' cannot be computed here: it is a curve, not "
+    "one value for each query.",
+    "base_map": "measure 'base_map' cannot be computed here: it is AP of the list before it was reranked, which is another "
+    "run.",
+    "Rprec@5": "measure 'Rprec@5': Rprec takes no cutoff. See 'treceval measures Rprec'.",
+    "r-precision@5": "measure 'r-precision@5': r-precision takes no cutoff. See 'treceval measures r-precision'.",
+    "IPrec": "measure 'IPrec': IPrec needs a cutoff. Write IPrec@10, for example.",
+    "ndcg@0": "measure 'ndcg@0': cutoff must be 1 or more, not 0. See 'treceval measures' for its parameters.",
+    "map@-1": "measure 'map@-1': cutoff must be 1 or more, not -1. See 'treceval measures' for its parameters.",
+    "P@5,10": "measure 'P@5,10': '5,10' is not a whole number. See 'treceval measures' for its parameters.",
+    "Rbp@95": "measure 'Rbp@95': rbp and RBP are different measures. Write one of them, in these letters.",
+    "ndcg_burges@10-l2": "measure 'ndcg_burges@10-l2': ndcg_burges has no level. Give a gain for each label, as "
+    "gains={1:0,2:3}.",
+    "ndcg@10-l999999999": "measure 'ndcg@10-l999999999': level 999999999 is above 1000, the highest judgment. See "
+    "'treceval measures' for its parameters.",
+    "HitRate(relevance_threshold=x)@1": "measure 'HitRate(relevance_threshold=x)@1': 'x' is not a whole number. See "
+    "'treceval measures' for its parameters.",
+    "ndcg(top_k=5)@10": "measure 'ndcg(top_k=5)@10': the cutoff is given twice. See 'treceval measures' for its parameters.",
+    "NDCG:type=Foo": "measure 'NDCG:type=Foo': type must be Base or Exp or Classic or Ranking, not Foo. See 'treceval measures' for its "
+    "parameters.",
+    "NDCG:top": "measure 'NDCG:top': 'top' is not of the form name=value. See 'treceval measures' for its parameters.",
+}
+
+
+@pytest.mark.parametrize(("name", "message"), REFUSED.items(), ids=REFUSED)
+def test_a_name_that_cannot_be_computed_is_refused_with_the_reason(name: str, message: str) -> None:
+    with pytest.raises(MeasureError) as caught:
+        meant(name)
+    assert str(caught.value) == message
+
+
+def test_what_is_not_computed_is_no_measure() -> None:
+    spelled = {folded(spelling) for family in FAMILIES.values() for spelling, _ in family.written}
+    names = {folded(name) for family in FAMILIES.values() for name in (family.name, *family.notation)}
+    for name in NOT_COMPUTED:
+        assert folded(name) not in spelled | names
+        with pytest.raises(UnknownMeasureError, match="cannot be computed here"):
+            meant(name.replace("*", "map"))
+
+
+# --- case ---
+
+
+def bare_names() -> Iterator[tuple[str, str]]:
+    """Yield all names without the marks of programs, with a cutoff and without one."""
+    for family in FAMILIES.values():
+        spelled = [spelling for spelling, _ in family.written if spelling.isidentifier()]
+        for name in (family.name, *family.notation, *spelled):
+            yield name, ""
+            yield name, "@5" if family.at is None or family.at.name != "recall" else "@0.5"
+
+
+def found(name: str) -> list[Measure] | None:
+    try:
+        return meant(name)
+    except MeasureError:
+        return None
+
+
+def test_case_does_not_matter_where_no_two_measures_differ_by_it() -> None:
+    exact = {name for family in FAMILIES.values() for name in (family.name, *family.notation)}
+    accepted = refused = 0
+    for name, cutoff in bare_names():
+        asked = found(name + cutoff)
+        if asked is None:
+            continue
+        for variant in {name.lower(), name.upper(), name.title(), name.swapcase()} - exact:
+            again = found(variant + cutoff)
+            if again is None:
+                # Names of families alone, and the few that two measures share.
+                alike = [each for each in exact if each.lower() == name.lower()]
+                alone = not cutoff and any(each in FAMILIES for each in alike)
+                assert alone or len({str(found(each + cutoff)) for each in alike}) > 1, variant + cutoff
+                refused += 1
+            else:
+                assert again == asked, variant + cutoff
+                accepted += 1
+    assert accepted > refused > 0
+
+
+# --- hints ---
+
+LETTERS = "abeglmnprtuxz_"
+
+
+def damaged(text: str, rng: random.Random) -> str:
+    """Return a text with one letter of its name left out, added, replaced or swapped, or of another case."""
+    end = re.search(r"[(@:.\[\d]|-(l\d+)?$", text[1:])
+    length = len(text) if end is None else 1 + end.start()
+    at = rng.randrange(length)
+    other = rng.choice(LETTERS)
+    kind = rng.randrange(5)
+    if kind == 0:
+        return text[:at] + text[at + 1 :]
+    if kind == 1:
+        return text[:at] + other + text[at:]
+    if kind == 2:
+        return text[:at] + other + text[at + 1 :]
+    if kind == 3 and at + 1 < length:
+        return text[:at] + text[at + 1] + text[at] + text[at + 2 :]
+    return text[:at] + text[at].swapcase() + text[at + 1 :]
+
+
+def all_names() -> list[str]:
+    """Return every name that is written anywhere, with its cutoff."""
+    ours = [measure.name for family in FAMILIES.values() for measure in family.measures()[:1]]
+    notation = [measure.notation for family in FAMILIES.values() for measure in family.measures()[:1]]
+    return [*FAMILIES, *NICKNAMES, *ours, *notation, *(each.values[0] for each in pairs())]
+
+
+@pytest.mark.parametrize("times", [1, pytest.param(8, marks=pytest.mark.slow)])
+def test_a_hint_never_names_what_computes_something_else(times: int) -> None:
+    rng = random.Random(times)
+    hints = refusals = 0
+    for name in all_names() * times:
+        wrong = damaged(name, rng)
+        try:
+            meant(wrong)
+        except MeasureError as error:
+            refusals += 1
+            hint = error.todo.partition("Did you mean ")[2].partition("?")[0]
+            if hint:
+                hints += 1
+                said = error.what.partition("'")[2].rpartition("'")[0]  # the measure within nAUC, or the whole name
+                assert meant(wrong.replace(said, hint)) == meant(name), f"{name}: {wrong} -> {hint}"
+    assert hints > refusals / 4  # they are of use
+
+
+def test_the_hint_keeps_what_follows_the_name() -> None:
+    for wrong, hint in {
+        "ndgc@10": "ndcg@10",
+        "nDGC@10": "nDCG@10",
+        "ndcgg_at_10": "ndcg_at_10",
+        "NDGC:top=5;type=Exp": "NDCG:top=5;type=Exp",
+        "RetrievalHitRat(top_k=5)": "retrieval_hit_rate(top_k=5)",
+        "metric/ndgc_10": "metric/ndcg_10",
+        "oficial": "official",
+    }.items():
+        with pytest.raises(UnknownMeasureError, match=f"Did you mean {hint.replace('(', '.').replace(')', '.')}\\?"):
+            meant(wrong)
+
+
+# --- names that mean two things ---
+
+QRELS = {"1": {"a": 1, "b": 0, "c": 0}, "2": {"d": 2, "e": 0, "f": 1}}
+RUN = {"1": {"b": 3.0, "x": 2.5, "a": 2.0, "c": 1.0}, "2": {"y": 4.0, "d": 3.0, "e": 2.0, "f": 1.0}}
+
+OWN = te.Profile(
+    "own", "a program of somebody's own", names={"accuracy": "Success", "hits": "Success", "ndcg": "nDCG@3"}
+)
+
+
+@pytest.mark.parametrize(
+    "name", ["Accuracy@1", "accuracy", "accuracy_at_5", "hits@5", "HITS@5", "mean_average_precision"]
+)
+def test_a_name_that_means_two_things_has_a_note(name: str) -> None:
+    (measure,) = meant(name)
+    assert measure.note.startswith(f"{name} is ")
+    with pytest.warns(TrecevalWarning) as told:
+        te.evaluate(QRELS, RUN, [name])
+    assert [str(each.message) for each in told] == [measure.note]
+    assert told[0].filename == __file__
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_profile_decides_what_a_name_means() -> None:
+    results = te.evaluate(QRELS, RUN, ["Accuracy@3", "hits@1", "accuracy_at_2", "P_1", "map"], profile=OWN)
+    plain = te.evaluate(QRELS, RUN, ["Success@3", "Success@1", "Success@2", "P_1", "map"])
+    assert list(results.mean.values()) == list(plain.mean.values())
+    assert list(results.mean) == ["Accuracy@3", "hits@1", "accuracy_at_2", "P_1", "map"]
+
+
+def test_a_profile_may_give_a_bare_name_a_cutoff() -> None:
+    results = te.evaluate(QRELS, RUN, ["NDCG", "ndcg@2"], profile=OWN)
+    wanted = te.evaluate(QRELS, RUN, ["nDCG@3", "nDCG@2"])
+    assert list(results.mean.items()) == [("NDCG", wanted.mean["nDCG@3"]), ("ndcg@2", wanted.mean["nDCG@2"])]
+
+
+def test_a_profile_that_says_nothing_of_a_form_leaves_it_as_it_is() -> None:
+    whole = te.Profile("whole", "one that recalls of the whole list", names={"recall": "SetR"})
+    (alone,) = whole.parse("recall")
+    (cut,) = whole.parse("recall@5")
+    assert (alone.notation, cut.notation) == ("SetR", "R@5")
+    assert whole.parse("recall_5") == parse_measures("recall_5")
+
+
+def test_the_profile_decides_in_claims_too() -> None:
+    assert read_claim("accuracy@1=0.5", OWN.names).measure == meant("Success@1")[0]
+    explained = te.explain(QRELS, RUN, claims=["ndcg_at_10=0.5", "Accuracy@1=0.0"], profile=OWN)
+    assert [each.measure.notation for each in explained.measures] == ["nDCG@10", "Success@1"]
+
+
+def test_ir_measures_profile_takes_its_own_accuracy() -> None:
+    (measure,) = te.PROFILES["ir_measures"].parse("Accuracy@5")
+    assert (measure.notation, measure.note) == ("Accuracy@5", "")
+
+
+# --- in every place where a measure is named ---
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    qrels.write_text("".join(f"{q} 0 {d} {rel}\n" for q, judged in QRELS.items() for d, rel in judged.items()))
+    run.write_text("".join(f"{q} Q0 {d} 1 {score} t\n" for q, docs in RUN.items() for d, score in docs.items()))
+    return qrels, run
+
+
+NOTE = (
+    "note: Accuracy@1 is the share of pairs in the right order; in BEIR and sentence-transformers it is Success@k, and in "
+    "MTEB R@1. Another profile may decide otherwise.\n"
+)
+
+
+def test_commands_take_other_programs_names_and_note_what_means_two_things(files: tuple[Path, Path]) -> None:
+    qrels, run = map(str, files)
+    done = treceval(["-m", "ndcg_at_10", "-m", "Accuracy@1", "-m", "P@[1,2]", qrels, run])
+    assert done.status == 0
+    assert [line.split()[0].decode() for line in done.out.splitlines()] == ["P@1", "P@2", "ndcg_at_10", "Accuracy@1"]
+    assert done.err.decode() == NOTE
+    done = treceval(["-m", "Accuracy@1", "--format", "csv", qrels, run, run])
+    assert done.err.decode() == NOTE
+    done = treceval(["explain", "--claim", "Accuracy@1=0.5", qrels, run])
+    assert done.err.decode() == NOTE
+    done = treceval(["explain", "--query", "1", "-m", "mrr", qrels, run])
+    assert done.out.startswith(b"RR(rel=1) of query 1 = 0.333333")
+    # 1/log2(4) of 1, and (2/log2(3) + 1/log2(5)) / (2 + 1/log2(3)): the documents that are relevant, by rank.
+    first, second = 1 / math.log2(4), (2 / math.log2(3) + 1 / math.log2(5)) / (2 + 1 / math.log2(3))
+    done = treceval(["-m", "cosine-NDCG@10", "-m", "NDCG@10", qrels, run])
+    assert done.out.splitlines()[1].split()[-1].decode() == f"{(first + second) / 2:.4f}"
+
+
+def test_a_measure_is_explained_by_any_of_its_names() -> None:
+    for name in ("hit_rate", "hit_rate@10", "cosine_accuracy@1", "Success@1"):
+        done = treceval(["measures", name])
+        assert done.status == 0
+        assert b"also written: hit_rate" in done.out
+
+
+def test_the_json_has_the_name_that_was_asked_for_as_its_key(files: tuple[Path, Path]) -> None:
+    qrels, run = map(str, files)
+    done = treceval(["-m", "NDCG:top=10;type=Exp", "-m", "map@2-l2", "--format", "json", qrels, run])
+    (scored,) = json.loads(done.out)["runs"]
+    assert set(scored["mean"]) == {"map@2-l2", "NDCG:top=10;type=Exp"}
+
+
+def test_trec_evals_names_are_read_without_the_grammar_of_others() -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, treceval_py as te\n"
+        "te.parse_measures(['official', 'map', 'P.5,10', 'ndcg_cut_10', 'nDCG@10', 'AP(rel=2)@100', 'set_F.0.5'])\n"
+        "sys.exit('treceval_py.measures.spelling' in sys.modules)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_declared_measure_may_have_other_names() -> None:
+    def twice(run: te.JudgedRun, *, cutoff: int) -> te._types.IntArray:
+        """Twice the documents retrieved, up to a cutoff."""
+        return 2 * run.num_ret.clip(max=cutoff)
+
+    declare(twice, "twice", notation=["Twice"], at="cutoff", written={"double": "", "double:": ""})
+    try:
+        assert meant("double_at_3") == meant("Double@3") == meant("Double:top=3") == meant("Twice@3")
+    finally:
+        del FAMILIES["twice"]
+
+
+# --- ir_measures ---
+
+
+def test_ir_measures_own_measures_are_taken() -> None:
+    pytest.importorskip("ir_measures")
+    from ir_measures import AP, RR, P, SetP, nDCG
+
+    asked = [nDCG @ 10, AP(rel=2) @ 100, P @ [5, 10], nDCG(judged_only=True) @ 5, SetP(relative=True), RR]
+    texts = ["nDCG@10", "AP(rel=2)@100", "P@5", "P@10", "nDCG(judged_only=True)@5", "SetRelP", "RR"]
+    assert parse_measures(asked) == parse_measures(texts)
+    assert te.evaluate(QRELS, RUN, nDCG @ 10).mean == te.evaluate(QRELS, RUN, "nDCG@10").mean
+
+
+JUDGED_ONLY = ["nDCG@5", "AP", "AP@3", "RR", "P@3", "Rprec", "Success@1", "SetP", "SetAP", "SetF", "IPrec@0.5"]
+
+
+def only_judged(name: str) -> str:
+    head, at, cutoff = name.partition("@")
+    return f"{head}(judged_only=True){at}{cutoff}"
+
+
+def random_pair(rng: random.Random) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    documents = [f"d{number}" for number in range(30)]
+    qrels = {str(q): {d: rng.choice([0, 0, 1, 2]) for d in rng.sample(documents, 12)} for q in range(4)}
+    run = {str(q): {d: rng.random() for d in rng.sample(documents, rng.randrange(1, 25))} for q in range(4)}
+    return qrels, run
+
+
+def test_unjudged_documents_are_taken_out_for_one_measure_as_in_ir_measures() -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    rng = random.Random(7)
+    names = [only_judged(name) for name in JUDGED_ONLY]
+    differ = 0
+    for _ in range(10):
+        qrels, run = random_pair(rng)
+        measures = [ir_measures.parse_measure(name) for name in names]
+        theirs = {
+            (each.query_id, str(each.measure)): each.value for each in ir_measures.iter_calc(measures, qrels, run)
+        }
+        results = te.evaluate(qrels, run, [*names, *JUDGED_ONLY], profile="ir_measures")
+        for qid, values in results.items():
+            for name, measure in zip(names, measures, strict=True):
+                assert values[name] == pytest.approx(theirs[qid, str(measure)], abs=1e-6), name
+        differ += sum(results.mean[name] != results.mean[only_judged(name)] for name in JUDGED_ONLY)
+    assert differ > 50
+
+
+def test_it_is_what_the_option_does_for_all_measures() -> None:
+    rng = random.Random(8)
+    names = [*JUDGED_ONLY, "ndcg", "bpref", "infAP", "num_ret", "ERR@5", "Judged@5", "rbp", "Q"]
+    for _ in range(5):
+        qrels, run = random_pair(rng)
+        asked = [f"{name}(judged_only=True)" if "@" not in name else only_judged(name) for name in names]
+        results = te.evaluate(qrels, run, asked)
+        option = te.evaluate(qrels, run, names, judged_only=True)
+        assert results.matrix.tolist() == option.matrix.tolist()
+        kept = te.evaluate(qrels, run, ["map(judged_only=False)"], judged_only=True)
+        assert kept.mean["map(judged_only=False)"] == te.evaluate(qrels, run, "map").mean["map"]
+
+
+def test_it_stands_beside_the_measure_itself_and_in_signatures(files: tuple[Path, Path]) -> None:
+    qrels, run = map(str, files)
+    done = treceval(["-m", "nDCG(judged_only=True)@10", "-m", "nDCG@10", "--signature", qrels, run])
+    option = treceval(["-J", "-m", "nDCG@10", "--signature", qrels, run])
+    only, plain, *signatures = done.out.decode().splitlines()
+    assert only.split()[0] == "nDCG(judged_only=True)@10"
+    assert only.split()[-1] != plain.split()[-1]
+    assert only.split()[-1] == option.out.decode().splitlines()[0].split()[-1]
+    texts = [line.partition(": ")[2] for line in signatures]
+    assert texts[0] == option.out.decode().splitlines()[1].partition(": ")[2]
+    assert "unjudged:drop" in texts[0]
+    assert "unjudged" not in texts[1]
+    written = te.Signature.parse(texts[0].replace("nDCG", "nDCG(judged_only=True)").replace("|unjudged:drop", ""))
+    assert written == te.Signature.parse(texts[0])
+    again = treceval(["--repeat", texts[0], "--repeat", texts[1], qrels, run])
+    assert again.out.decode().splitlines() == [only, plain]
+
+
+def test_the_meaning_of_a_name_in_a_profile_does_not_depend_on_it() -> None:
+    rng = random.Random(9)
+    qrels, run = random_pair(rng)
+    for profile in ("sklearn", "gdeval", "coursework"):
+        only = te.evaluate(qrels, run, ["nDCG(judged_only=True)@5"], profile=profile)
+        option = te.evaluate(qrels, run, ["nDCG@5"], profile=profile, judged_only=True)
+        assert only.matrix.tolist() == option.matrix.tolist()
+        assert only.resolved == option.resolved
+
+
+def test_it_is_for_subtopics_too(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 1 a 1\n1 1 b 0\n1 2 c 1\n")
+    run = {"1": {"x": 4.0, "a": 3.0, "y": 2.0, "c": 1.0}}
+    only = te.evaluate(tmp_path / "qrels", run, ["P_IA(judged_only=True)@2", "P_IA@2"])
+    # Without x and y there are a for one subtopic and c for the other; with them a is the only one among the first two.
+    assert list(only.mean.values()) == [0.5, 0.25]
+
+
+def test_it_belongs_to_the_ranking_and_not_to_a_ranking_that_was_judged() -> None:
+    (measure,) = meant("AP(judged_only=True)")
+    judged = te.judge(te.Qrels(QRELS), te.Run(RUN))
+    with pytest.raises(MeasureError, match="also decides how documents are ranked"):
+        measure(judged)
+
+
+def test_preferences_have_no_such_parameter() -> None:
+    with pytest.raises(MeasureError, match="has no parameter 'judged_only'"):
+        meant("prefs_simp(judged_only=True)")
+
+
+# --- what the programs computed ---
+
+
+def recorded() -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    inputs, goldens = {}, []
+    with (SHARED / "ml-stack.jsonl").open(encoding="utf-8") as lines:
+        for line in lines:
+            entry = json.loads(line)
+            if entry["kind"] == "input":
+                inputs[entry["input"]] = entry
+            elif entry["kind"] == "golden" and entry.get("per_query"):
+                goldens.append(entry)
+    return inputs, goldens
+
+
+LISTS = {"catboost", "torchmetrics", "xgboost"}
+"""Programs that score lists: of the judgments they know those of the documents retrieved."""
+
+AS_NAMED: dict[str, str] = {
+    "ranx": "{}",
+    "mteb": "{}",
+    "sentence-transformers": "cosine_{}",
+    "catboost": "{}",
+    "torchmetrics": "{}",
+    "xgboost": "{}",
+}
+"""How the recorded keys of a program are written."""
+
+OF_A_PROFILE = {
+    # Averages over queries and what an empty query counts are left out below; these are other conventions.
+    "mteb": {"accuracy"},  # names that a profile decides
+    "catboost": {"ERR"},
+    "xgboost": {"ndcg", "map", *(f"{name}@{k}" for name in ("ndcg", "map") for k in (1, 3, 5, 10))},
+    # Scores from 0 on are relevant at all, and AUROC squeezes scores beyond 1.
+    "torchmetrics": {"RetrievalAUROC", "RetrievalAUROC(top_k=10)"},
+}
+
+
+def comparable(qrels: Mapping[str, int], scores: Mapping[str, float], tool: str) -> bool:
+    """Tell whether only the meaning of names decides: no ties, something relevant found, and no odd labels or scores."""
+    single = {float(np.float32(score)) for score in scores.values()}
+    known = [qrels.get(docid, 0) for docid in scores] if tool in LISTS else list(qrels.values())
+    return (
+        len(single) == len(scores)
+        and max(known, default=0) > 0
+        and min(known, default=0) >= 0
+        and 0 in known
+        and min(scores.values()) > 0
+        and len(scores) <= 30
+    )
+
+
+@pytest.mark.skipif(not (SHARED / "ml-stack.jsonl").exists(), reason="needs ../shared/ml-stack.jsonl")
+@pytest.mark.slow
+def test_a_name_gives_what_its_program_computed() -> None:
+    inputs, goldens = recorded()
+    compared: dict[str, set[str]] = {}
+    for golden in goldens:
+        tool = golden["tool"]
+        if tool not in AS_NAMED or golden["call"] == "plain dictionaries" or "label_gain" in golden["call"]:
+            continue
+        given = inputs[golden["input"]]
+        binary = "label>0" in golden["call"] or "made 1" in golden["call"]
+        linear = "ndcg_exp_gain=false" in golden["call"]
+        for qid, values in golden["per_query"].items():
+            judged, scores = given["qrels"].get(qid, {}), given["run"].get(qid, {})
+            if not scores or not comparable(judged, scores, tool):
+                continue
+            if binary and tool != "sentence-transformers":
+                judged = {docid: int(rel > 0) for docid, rel in judged.items()}
+            if tool in LISTS:
+                judged = {docid: judged.get(docid, 0) for docid in scores}
+            names = [name for name in values if usable(tool, name, linear=linear)]
+            asked = {name: AS_NAMED[tool].format(name) for name in names}
+            results = te.evaluate({"q": judged}, {"q": scores}, list(asked.values()))
+            for name, written in asked.items():
+                if isinstance(values[name], str):
+                    continue
+                value = results["q"][written] if "q" in results else math.nan
+                near = 2e-6 if golden.get("float32") or tool == "mteb" else 1e-9
+                assert value == pytest.approx(values[name], abs=near), (tool, golden["input"], qid, name)
+                compared.setdefault(tool, set()).add(name)
+    assert {tool: len(names) for tool, names in compared.items()} == {
+        "catboost": 17, "mteb": 5, "ranx": 24, "sentence-transformers": 15, "torchmetrics": 18, "xgboost": 7,
+    }  # fmt: skip
+
+
+@pytest.mark.skipif(not (SHARED / "ml-stack.jsonl").exists(), reason="needs ../shared/ml-stack.jsonl")
+@pytest.mark.slow
+def test_mtebs_names_give_its_means() -> None:
+    inputs, goldens = recorded()
+    compared = 0
+    for golden in goldens:
+        given = inputs[golden["input"]]
+        names = [name for name in golden["values"] if usable("mteb", name, linear=False) and "mrr" not in name]
+        if golden["tool"] != "mteb" or "error" in golden["values"]:
+            continue
+        results = te.evaluate(given["qrels"], given["run"], names, profile="pytrec_eval")
+        for name in names:
+            # MTEB rounds to 5 decimals.
+            assert results.mean[name] == pytest.approx(golden["values"][name], abs=6e-6), (golden["input"], name)
+            compared += 1
+    assert compared > 2000
+
+
+def usable(tool: str, name: str, *, linear: bool) -> bool:
+    if name in OF_A_PROFILE.get(tool, ()) or name.startswith(("nauc", "error")) or " " in name:
+        return False
+    return not (linear and name.startswith("ndcg"))
+
+
+def test_every_recorded_key_is_a_name() -> None:
+    if not (SHARED / "ml-stack.jsonl").exists():
+        pytest.skip("needs ../shared/ml-stack.jsonl")
+    keys: dict[str, set[str]] = {}
+    for golden in recorded()[1]:
+        for values in golden["per_query"].values():
+            keys.setdefault(golden["tool"], set()).update(values)
+    for name in itertools.chain.from_iterable(keys.values()):
+        if " " not in name and not name.startswith("error"):
+            assert len(meant(name)) == 1, name
