@@ -334,7 +334,7 @@ def rank_biased_precision_graded(
     Returns
     -------
     (Q,) float array
-        In [0, 1], unless ``scale=none`` or gains above max_rel are given. Empty case: 0.
+        In [0, 1]; with ``scale=none`` up to max_rel. Empty case: 0.
 
     References
     ----------
@@ -378,7 +378,7 @@ def rank_biased_precision_graded_at(
     Returns
     -------
     (Q,) float array
-        From 0 to 1 - p^k, unless ``scale=none`` or gains above max_rel are given. Empty case: 0.
+        In [0, 1]; at most 1 - p^k, and max_rel times that with ``scale=none``. Empty case: 0.
 
     References
     ----------
