@@ -146,6 +146,8 @@ def near(found: Any, wanted: Any) -> bool:
 
 def closed(closing: str, total: float) -> float:
     """Do with a sum what the closing says."""
+    if closing.startswith("1, without "):
+        return 1.0
     divided = re.fullmatch(r"(\S+) / (\S+) .*", closing)
     if divided is None:
         return total

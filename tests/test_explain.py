@@ -48,7 +48,7 @@ def names(found: Explained) -> list[str]:
 # --- what the tools printed for the messy pair ---
 
 
-@pytest.mark.parametrize("row", expressible(), ids=label)
+@pytest.mark.parametrize("row", [row for row in expressible() if row["measure"] != "NumQ"], ids=label)
 def test_a_number_that_a_tool_printed_is_given_by_its_profile(row: Row) -> None:
     found = claimed(*MESSY, f"{row['measure']}={row['value']:.4f}")
     group = {(match.variant.profile, match.outcome.queries) for match in first_group(found)}
@@ -501,6 +501,8 @@ REPORT = (
     "  flagembedding: 0.166667 over 2 queries\n"
     "  flagembedding-tutorial: 0.166667 over 2 queries\n"
     "  msmarco: 0.166667 over 2 queries\n"
+    "  sentence-transformers: 0.166667 over 2 queries\n"
+    "  recbole: 0.166667 over 2 queries\n"
     "and also by\n"
     "  one change: of two documents with equal scores, first comes the one on the earlier line (-c): 0.166667 over "
     "2 queries\n"
@@ -512,9 +514,11 @@ REPORT = (
     "  a mistake: 1 / (rank + 1) instead of 1 / rank (-c): 0.166667 over 2 queries\n"
     "\n"
     "  value   queries  given by\n"
-    "  0.5000        1  trec_eval-10, trec_eval-9, pytrec_eval\n"
-    "  0.2500        2  trec_eval-10 -c, trec_eval-9 -c, pytrec_eval -c\n"
-    "  0.1667        2  ir_measures, ranx, beir, flagembedding, flagembedding-tutorial, msmarco\n"
+    "  0.5000        1  trec_eval-10, trec_eval-9, pytrec_eval, mteb\n"
+    "  0.3333        1  catboost, torchmetrics, torchmetrics-pos, torchmetrics-skip\n"
+    "  0.2500        2  trec_eval-10 -c, trec_eval-9 -c, pytrec_eval -c, mteb -c\n"
+    "  0.1667        2  ir_measures, ranx, beir, flagembedding, flagembedding-tutorial, msmarco, sentence-transformers, "
+    "recbole\n"
     "\n"
     "From trec_eval-10 to ir_measures:\n"
     "  0.5000           1 query\n"

@@ -48,14 +48,12 @@ PROFILE_OF = {
 }
 
 NOT_OURS = {
-    ("ir_measures", "NumQ", ""): "counts the queries in both files, though its means divide by the judged ones",
     ("ir_measures", "Compat(p=0.95)", ""): "compares down to the longer of ranking and ideal, not down to 1000",
     (
         "ir_measures",
         "Accuracy",
-        "calc_aggregate(['Accuracy'], qrels, run)",
-    ): "a query without a relevant document has no "
-    "value; alone its mean leaves these out, beside other measures it divides by all judged queries",
+        "calc_aggregate(['Accuracy', 'AP'], qrels, run)",
+    ): "beside other measures, queries without a value count 0; alone, as here, they are left out",
     ("MS MARCO script", "RR@10", "only the lines with a label of 1 or more"): "of other judgments; tested below",
     ("ranx", "Bpref", ""): "a query without relevant documents makes all queries after it 0, a defect",
     ("BEIR", "Hole@10", ""): "counts documents that are judged for no query at all; no measure here does",
@@ -104,7 +102,8 @@ def agrees(row: Row, value: float) -> bool:
 def test_a_profile_gives_what_its_tool_printed_for_the_messy_pair(row: Row) -> None:
     results = ours(row)
     assert agrees(row, results.mean[row["measure"]]), (results.mean[row["measure"]], row["value"])
-    assert int(results.counted.sum()) == row["queries"]
+    # ir_measures counts the missing query too, as 0 of a sum.
+    assert int(results.counted.sum()) + (row["measure"] == "NumQ") == row["queries"]
 
 
 def test_every_row_of_the_messy_pair_comes_out_or_has_a_reason() -> None:
@@ -114,7 +113,8 @@ def test_every_row_of_the_messy_pair_comes_out_or_has_a_reason() -> None:
     assert max(len(found) for found in matched) == 1
     for row in ROWS:
         try:
-            comes_out = agrees(row, ours(row).mean[row["measure"]]) and ours(row).counted.sum() == row["queries"]
+            queries = ours(row).counted.sum() + (row["measure"] == "NumQ")
+            comes_out = agrees(row, ours(row).mean[row["measure"]]) and queries == row["queries"]
         except MeasureError:
             comes_out = False
         assert comes_out != bool(reasons(row)), label(row)
@@ -447,6 +447,9 @@ OF_FOUR = {"q1": {"a": 1.0}, "q3": {"a": 1.0}, "q5": {"a": 1.0}}
 
 BOTH, ALL, RELEVANT = {"q1", "q3"}, {"q1", "q2", "q3", "q4"}, {"q1", "q2"}
 
+LISTS = ("lightgbm", "xgboost", "xgboost-minus", "catboost", "torchmetrics", "torchmetrics-pos")
+"""Programs in which q5, which has no judgments, is a list without relevant documents; so would be q2, if it had one."""
+
 COUNTED = {
     "trec_eval-10": (BOTH, ALL),
     "trec_eval-9": (BOTH, ALL),
@@ -460,10 +463,17 @@ COUNTED = {
     "sklearn": (BOTH, ALL),
     "gdeval": ({"q1"}, RELEVANT),
     "coursework": (ALL, ALL),
+    **dict.fromkeys(LISTS, (BOTH | {"q5"}, ALL | {"q5"})),
+    **dict.fromkeys(("torchmetrics-skip", "pytorch-ignite"), ({"q1"}, {"q1"})),
+    **dict.fromkeys(("sentence-transformers", "recbole"), (RELEVANT, RELEVANT)),
+    "mteb": (BOTH, ALL),
 }
 """The queries that nDCG@10 is averaged over, and those with -c."""
 
-NOT_LISTED = {"trec_eval-9", "pytrec_eval", "beir", "flagembedding"}
+ONES = {"lightgbm", "xgboost", "catboost", "torchmetrics-pos"}
+"""Those in which a query without relevant documents counts 1."""
+
+NOT_LISTED = {"trec_eval-9", "pytrec_eval", "beir", "flagembedding", "mteb"}
 """Those that with -c do not list what they count as 0, as trec_eval 9 does not."""
 
 
@@ -478,12 +488,13 @@ def test_each_profile_averages_over_its_queries(name: str) -> None:
         results = te.evaluate(FOUR, run, [measure], profile=name, complete=complete)
         counted = {qid for qid, counts in zip(results.qids, results.counted[:, 0], strict=True) if counts}
         assert counted == expected
-        # q1 has 1; under msmarco q3 too, where whatever is judged is relevant.
-        assert results.mean[measure] == (2 if name == "msmarco" else 1) / len(expected)
+        # q1 has 1; under msmarco q3 too, where whatever is judged is relevant; or all others, which lack the relevant.
+        ones = 2 if name == "msmarco" else len(expected) if name in ONES else 1
+        assert results.mean[measure] == ones / len(expected)
         unlisted = {"q2", "q4"} if complete and name in NOT_LISTED else set()
         assert set(results) == expected - unlisted
         assert results.missing == ("q2", "q4")
-        assert results.unjudged == ("q5",)
+        assert results.unjudged == (() if name in LISTS else ("q5",))
 
 
 def test_gdeval_leaves_out_queries_without_relevant_documents_also_with_c(tmp_path: Path) -> None:
@@ -659,7 +670,7 @@ def test_a_self_hit_is_the_whole_id_and_of_its_own_query() -> None:
     }
 
 
-LAST = {"ir_measures", "ranx", "beir", "flagembedding"}
+LAST = {"ir_measures", "ranx", "beir", "flagembedding", "mteb"}
 """Programs that read a file into dictionaries, where the last line of a document stays."""
 
 TWICE_IN_RUN = b"1 Q0 a 1 9 t\n1 Q0 b 2 5 t\n1 Q0 a 3 1 t\n"
@@ -711,14 +722,15 @@ def test_a_document_keeps_the_place_of_its_first_line_in_a_dictionary() -> None:
 
 
 def test_scores_are_compared_in_the_width_of_the_profile() -> None:
-    # 1 and 1 + 2^-24 are one 32-bit float: a tie, which the larger id wins.
-    qrels, run = {"1": {"a": 1}}, {"1": {"a": 1 + 2.0**-24, "b": 1.0}}
+    # 1 and 1 + 2^-24 are one 32-bit float: a tie, which the larger id wins, or the earlier line.
+    qrels, run = {"1": {"a": 1}}, {"1": {"b": 1.0, "a": 1 + 2.0**-24}}
     for name, profile in PROFILES.items():
         if profile.conventions.order == "score":
             expected = 1 / 2 if profile.conventions.score_type == "float32" else 1.0
             assert te.evaluate(qrels, run, "AP", profile=name).mean["AP"] == expected, name
     narrow = {name for name, profile in PROFILES.items() if profile.conventions.score_type == "float32"}
-    assert narrow == {"trec_eval-9", "pytrec_eval", "ir_measures", "beir", "flagembedding"}
+    ours = {"trec_eval-9", "pytrec_eval", "ir_measures", "beir", "flagembedding", "mteb", "recbole", "pytorch-ignite"}
+    assert narrow == ours | {"xgboost", "xgboost-minus", "torchmetrics", "torchmetrics-pos", "torchmetrics-skip"}
 
 
 def test_scores_too_large_for_32_bits_are_tied() -> None:
@@ -735,7 +747,9 @@ def test_coursework_ranks_by_the_order_of_lines_whatever_ranks_and_scores_say() 
     assert in_dictionary.mean["RR"] == 1 / 2
 
 
-@pytest.mark.parametrize("name", ["ranx", "beir", "flagembedding", "flagembedding-tutorial"])
+@pytest.mark.parametrize(
+    "name", ["ranx", "beir", "flagembedding", "flagembedding-tutorial", "lightgbm", "xgboost", "pytorch-ignite", "recbole"]
+)
 def test_ties_stay_in_the_order_of_lines(name: str) -> None:
     # The larger id, then the smaller one, first in the file: neither order of ids wins.
     for row in ({"b": 1.0, "a": 1.0}, {"a": 1.0, "b": 1.0}):

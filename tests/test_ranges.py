@@ -426,6 +426,9 @@ def check_within(found: te.Sensitivity, kind: str) -> None:
 @pytest.mark.parametrize("kind", ["ties", "unjudged"])
 @pytest.mark.parametrize("profile", [name for name in PROFILES if name != "msmarco"])
 def test_values_lie_in_their_ranges(profile: str, kind: str) -> None:
+    conventions = PROFILES[profile].conventions
+    if kind == "unjudged" and (conventions.ties == "worst" or conventions.unrelevant == "one"):
+        pytest.skip("refused")
     rng = random.Random(profile + kind)
     assessed = 0
     for _ in range(12):

@@ -248,15 +248,36 @@ def dissected(task: Task, judgments: Qrels, run: Run, qid: str) -> Dissection:
     if qid not in judgments:
         raise EvaluationError(f"query '{qid}' is not judged", "Choose a judged query.", file=judgments.name)
     missing = "empty" if task.conventions.missing == "out" else task.conventions.missing
-    task = task._replace(conventions=task.conventions._replace(missing=missing, unrelevant="in"))
+    unrelevant = "in" if task.conventions.unrelevant == "out" else task.conventions.unrelevant
+    task = task._replace(conventions=task.conventions._replace(missing=missing, unrelevant=unrelevant))
     labels = judgments[qid]
     alone = _query_of(run, qid)
     if not task.ranking.pooled:  # else what is judged for other queries counts
         judgments = Qrels({qid: labels})
-    results = JudgedOnce(judgments, alone).results(Plan((task,), task.profile), Fingerprint(judgments))
+    judging = JudgedOnce(judgments, alone)
+    results = judging.results(Plan((task,), task.profile), Fingerprint(judgments))
     documents, ends = _ranked(alone, labels, task.ranking)
+    if task.ranking.known == "retrieved":
+        labels = {each.docid: each.label for each in documents if each.label is not None}
     query = _Query(documents, sorted(labels.values(), reverse=True), ends, task.resolved)
-    return Dissection(_taken_apart(qid, query, float(results.matrix[results.qids.index(qid), 0])), documents)
+    if task.ranking.positive:
+        documents = [each._replace(label=None) if each.score <= 0 else each for each in documents]
+        query = query._replace(documents=documents)
+    value = float(results.matrix[results.qids.index(qid), 0])
+    found = _taken_apart(qid, query, value)
+    if unrelevant == "one":
+        part, fixed = judging.part(task.conventions, task.ranking, task.resolved)
+        if fixed[part.qids.index(qid)] == 1:
+            found = found._replace(terms=[], closing=_WITHOUT[task.resolved.family.undefined_without], apart=True)
+    return Dissection(found, documents)
+
+
+_WITHOUT = {
+    "relevant": "1, without relevant documents",
+    "found": "1, without relevant documents retrieved",
+    "nonrelevant": "1, without documents retrieved that are not relevant",
+}
+"""What is said in place of a sum for a query in which a measure has no value of its own."""
 
 
 def _taken_apart(qid: str, query: _Query, value: float) -> Arithmetic:
@@ -299,7 +320,10 @@ def _query_of(run: Run, qid: str) -> Run:
 
 def _ranked(alone: Run, labels: Mapping[str, int], ranking: Ranking) -> tuple[list[Ranked], dict[int, int]]:
     """Return the documents of a run of one query in rank order, and the last rank of the tie at each rank."""
-    ordered = arrange(alone, ranking)
+    rated = None
+    if ranking.ties == "worst":
+        rated = np.array([labels.get(docid, 0) for docid in alone.docids.text()], dtype=np.int64)
+    ordered = arrange(alone, ranking, rated)
     known = dict(zip(alone.docids.text(), alone.scores.tolist(), strict=True))
     ids = [decode(raw) for raw in ordered.run.docids.raw()]
     ties = range(1, len(ids) + 1) if ordered.first is None else ordered.first.tolist()

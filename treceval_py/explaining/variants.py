@@ -164,7 +164,8 @@ def profile_variants(measure: Measure, situation: Situation, scoring: Scoring = 
         if not possible(task, situation) or (profile.computes and measure.family.name not in profile.computes):
             continue
         found.append(Variant(profile.name, task, profile.name))
-        if task.conventions.missing == "out":
+        # Where only what was retrieved is known, so are its queries: nothing else could be averaged.
+        if task.conventions.missing == "out" and task.conventions.known == "all":
             complete = task_of(measure, profile, situation, all_queries)
             found.append(Variant(f"{profile.name} with all judged queries (-c)", complete, profile.name, cost=OPTION))
     return found

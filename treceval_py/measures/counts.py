@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from treceval_py._types import FloatArray, IntArray
+from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.preferences import JudgedPreferences
 
@@ -226,12 +226,18 @@ def utility(
     return total
 
 
-def share_judged(run: JudgedRun, *, cutoff: int) -> FloatArray:
+def is_judged(run: JudgedRun, negative: str) -> BoolArray:
+    """Tell which hits are judged. (H,)."""
+    return run.hits.rel >= 0 if negative == "unjudged" else np.ones(len(run.hits.rel), dtype=bool)
+
+
+def share_judged(run: JudgedRun, *, cutoff: int, negative: str = "unjudged") -> FloatArray:
     """Share of the first documents that were judged.
 
     Formula
     -------
-    Judged@k = (documents with rel >= 0 at ranks 1..k) / min(k, documents retrieved).
+    Judged@k = (documents with rel >= 0 at ranks 1..k) / min(k, documents retrieved), or with any rel if negative ones
+    count.
 
     Returns
     -------
@@ -241,7 +247,7 @@ def share_judged(run: JudgedRun, *, cutoff: int) -> FloatArray:
     References
     ----------
     MacAvaney, S., Macdonald, C., Ounis, I. Streamlining Evaluation with ir-measures. ECIR 2022. There a short ranking
-    is divided by its length; trec_eval's ``unj`` divides by k.
+    is divided by its length, and negative judgments count (``negative=nonrelevant``); trec_eval's ``unj`` divides by k.
 
     Examples
     --------
@@ -250,7 +256,7 @@ def share_judged(run: JudgedRun, *, cutoff: int) -> FloatArray:
     >>> share_judged(ranked_labels("1 - 0"), cutoff=10)
     array([0.66666667])
     """
-    hits = run.hits.query[(run.hits.rel >= 0) & (run.hits.rank <= cutoff)]
+    hits = run.hits.query[is_judged(run, negative) & (run.hits.rank <= cutoff)]
     share: FloatArray = run.count(hits) / np.maximum(np.minimum(run.num_ret, cutoff), 1)
     return share
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray
 from treceval_py.judging.judged import JudgedRun, ratio
+from treceval_py.measures.counts import is_judged
 
 
 def set_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
@@ -104,12 +105,12 @@ def set_success(run: JudgedRun, *, level: int = 1) -> FloatArray:
     return (run.num_rel_ret(level) > 0).astype(np.float64)
 
 
-def set_judged(run: JudgedRun) -> FloatArray:
+def set_judged(run: JudgedRun, *, negative: str = "unjudged") -> FloatArray:
     """Share of the documents retrieved that were judged.
 
     Formula
     -------
-    Judged = (retrieved, with rel >= 0) / (retrieved).
+    Judged = (retrieved, with rel >= 0) / (retrieved), or with any rel if negative ones count.
 
     Returns
     -------
@@ -119,14 +120,14 @@ def set_judged(run: JudgedRun) -> FloatArray:
     References
     ----------
     ir_measures 0.4.3, ``Judged`` without a cutoff: MacAvaney, S., Macdonald, C., Ounis, I. Streamlining Evaluation with
-    ir-measures. ECIR 2022. There a negative label is a judgment.
+    ir-measures. ECIR 2022. There a negative label is a judgment (``negative=nonrelevant``).
 
     Examples
     --------
     >>> set_judged(ranked_labels("1 - 0 -"))
     array([0.5])
     """
-    return ratio(run.count(run.hits.query[run.hits.rel >= 0]), run.num_ret)
+    return ratio(run.count(run.hits.query[is_judged(run, negative)]), run.num_ret)
 
 
 def set_average_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:

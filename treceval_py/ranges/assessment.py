@@ -16,7 +16,7 @@ from treceval_py.measures.registry import TEXT
 from treceval_py.ranges.ties import TieRange, tie_ranges
 from treceval_py.ranges.unjudged import UnjudgedRange, unjudged_ranges
 from treceval_py.scoring.conventions import Conventions
-from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator, Judged
+from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator, Judged, with_fixed
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile
 from treceval_py.scoring.results import Results
@@ -185,9 +185,8 @@ def _of_qrels(judged: Judged) -> JudgedRun:
 
 
 def _with_fixed(measure: Measure, values: FloatArray, fixed: FloatArray) -> tuple[FloatArray, float]:
-    """Return values, some of them replaced by what these queries count, and their average."""
-    if not measure.family.of_judgments:
-        values = np.where(np.isnan(fixed), values, fixed)
+    """Return values, some of them fixed, and their average."""
+    values = with_fixed(measure, values, fixed)
     return values, measure.family.average(values, len(values))
 
 

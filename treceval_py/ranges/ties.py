@@ -243,7 +243,7 @@ def promoted(rel: IntArray, measure: Measure) -> FloatArray:
     if kind is Promotes.LABEL:
         return np.ones(len(rel))
     if kind is Promotes.JUDGMENT:
-        return (rel >= 0).astype(np.float64)
+        return (rel >= (0 if parameter(measure, "negative", "unjudged") == "unjudged" else rel)).astype(np.float64)
     if kind in (Promotes.GAIN, Promotes.BOTH):
         gain = gain_of(rel, parameter(measure, "gains"), parameter(measure, "gain", "linear"))
         if kind is Promotes.GAIN:

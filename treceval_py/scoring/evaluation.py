@@ -61,6 +61,7 @@ __all__ = [
     "format_for",
     "load_judgments",
     "load_run",
+    "with_fixed",
 ]
 
 Judged = JudgedRun | JudgedGroups | JudgedPreferences
@@ -601,12 +602,12 @@ class JudgedOnce:
 
     def _fill(self, columns: _Columns, plan: Plan, numbers: Sequence[int], judged: Judged) -> None:
         """Compute the measures of some tasks and write their columns."""
-        selections: dict[tuple[object, ...], tuple[Judged, BoolArray, FloatArray]] = {}
+        selections: dict[tuple[str, str, str, int], tuple[Judged, BoolArray, FloatArray]] = {}
         for number in numbers:
             task = plan.tasks[number]
             measure, conventions = task.resolved, task.conventions
             usual = conventions.unrelevant == "in" or measure.family.undefined_without == "relevant"
-            key = (conventions.missing, conventions.unrelevant, conventions.extra, usual or number)
+            key = (conventions.missing, conventions.unrelevant, conventions.extra, -1 if usual else number)
             if key not in selections:
                 selections[key] = self._selected(judged, conventions, measure)
             part, kept, fixed = selections[key]
@@ -620,10 +621,8 @@ class JudgedOnce:
                 columns.texts[number] = tuple(texts)
                 continue
             column: FloatArray = np.asarray(found, dtype=np.float64)
-            if measure.family.kind != REAL:
-                fixed = np.where(fixed == 1, np.nan, fixed)  # a count of a query without relevant documents stays
-            if not (asis := np.isnan(fixed[kept])).all() and not measure.family.of_judgments:
-                column = np.where(asis, column, fixed[kept])
+            if not np.isnan(fixed).all():
+                column = with_fixed(measure, column, fixed[kept])
             columns.values[kept, number] = column
             average = measure.family.average
             columns.averages[number] = (
@@ -631,6 +630,15 @@ class JudgedOnce:
                 if average.over is None
                 else average.over(column, part, dict(measure.parameters))
             )
+
+
+def with_fixed(measure: Measure, values: FloatArray, fixed: FloatArray) -> FloatArray:
+    """Return the values of a measure with those of some queries fixed, as `JudgedOnce.part` has them. (Q,)."""
+    if measure.family.of_judgments:
+        return values
+    if measure.family.kind != REAL:
+        fixed = np.where(fixed == 1, np.nan, fixed)  # a count has no highest value, and stays what it is
+    return np.where(np.isnan(fixed), values, fixed)
 
 
 def _defined(measure: Measure | None, judged: JudgedRun) -> BoolArray:

@@ -228,12 +228,13 @@ _ALL = (
         exceptions=_mapping(
             {
                 **_for(
-                    "recip_rank_cut judged compat alpha_dcg_cut alpha_ndcg_cut err_ia_cut nerr_ia_cut nrbp nnrbp ap_ia "
+                    "recip_rank_cut judged set_judged compat alpha_dcg_cut alpha_ndcg_cut err_ia_cut nerr_ia_cut nrbp nnrbp ap_ia "
                     "p_ia_cut strec_cut",
                     score_type="float64",
                     ties="docid-asc",
                 ),
-                **_for("accuracy accuracy_cut", score_type="float64", ties="line"),
+                **_for("accuracy accuracy_cut", score_type="float64", ties="line", missing="out", unrelevant="out"),
+                **_for("num_q num_rel", missing="out"),
                 **_for(
                     "rbp_binary rbp_binary_cut insq inst sdcg_cut bpm_cut nerr8_cut nerr9_cut nerr10 nerr11",
                     score_type="float64",
@@ -242,7 +243,13 @@ _ALL = (
                 **_for("err_cut nerr_cut ndcg_cut:gain=exp", score_type="float64"),
             }
         ),
-        meanings=_mapping({"err_cut": "ERR(max_rel=4)"}),
+        meanings=_mapping(
+            {
+                "err_cut": "ERR(max_rel=4)",
+                "judged": "Judged(negative=nonrelevant)",
+                "set_judged": "Judged(negative=nonrelevant)",
+            }
+        ),
         names=_mapping({"accuracy": "Accuracy"}),
         defaults=_UP,
         remarks=("each measure is ranked as the package that it is handed to ranks: RR and RR@10 differ for ties",),
@@ -527,6 +534,9 @@ PROFILES: Mapping[str, Profile] = MappingProxyType({profile.name: profile for pr
 
 DEFAULT_PROFILE = "trec_eval-10"
 
+_OTHER_NAMES = {"trec_eval": DEFAULT_PROFILE}
+"""Profiles by names that say no version."""
+
 
 def profile_named(name: str) -> Profile:
     """Return the profile of a name.
@@ -538,6 +548,7 @@ def profile_named(name: str) -> Profile:
     """
     if not isinstance(name, str):
         raise MeasureError(f"profile must be a name or a te.Profile, not {shown(name)}", f"Use '{DEFAULT_PROFILE}'.")
+    name = _OTHER_NAMES.get(name, name)
     if name in PROFILES:
         return PROFILES[name]
     import difflib

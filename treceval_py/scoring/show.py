@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treceval_py.data.ids import encode, first_of
+from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError, visible
 from treceval_py.measures.registry import COUNT, Measure
 from treceval_py.rendering import FORMATS, render
-from treceval_py.scoring.profiles import PROFILES
+from treceval_py.scoring.profiles import PROFILES, Profile
 from treceval_py.scoring.results import Results, check_comparable
 from treceval_py.scoring.signatures import Signature
 
@@ -360,9 +361,23 @@ def about(results: Results, counting: str = "-c") -> list[str]:
         )
     if results.contradictions.qids:
         said.append(_about_ranks(results))
+    profile = PROFILES.get(results.profile)
+    if profile is not None and profile.level <= 0:
+        said += _about_level(results, profile)
     if any("max_rel" in dict(resolved.parameters) for resolved in results.resolved):
         said += _about_scale(results)
     return said
+
+
+def _about_level(results: Results, profile: Profile) -> list[str]:
+    """Say how many judgments count as relevant that other profiles do not take for it."""
+    judgments, levels = results.fingerprint.judgments, [dict(each.parameters).get("level") for each in results.resolved]
+    if profile.level not in levels or not isinstance(judgments, Qrels):
+        return []
+    count = int((judgments.rels == 0).sum())
+    what = "1 judgment of 0 counts" if count == 1 else f"{count} judgments of 0 count"
+    said = f"{results.judgments_name}: {what} as relevant in {profile.name}; with -l 1 they would not."
+    return [said] if count else []
 
 
 def _about_scale(results: Results) -> list[str]:
