@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
+from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -303,7 +304,9 @@ def board(
     reading = Reading(run_format, judgment_format, threads).checked()._replace(threads=1)
     evaluator = Evaluator(qrels, options, reading)
     scorer = _Scorer(evaluator, options, reading)
-    files = run_files(_paths(runs), without=[*without, *([] if cache is None else [cache])])
+    if not isinstance(cache, (str, os.PathLike, NoneType)) or (after is not None and not callable(after)):
+        raise EvaluationError(f"cache must be a path, not {shown(cache)}, and after a function", "Leave them out.")
+    files = run_files(_paths(runs), without=[*_paths(without), *([] if cache is None else [cache])])
     known, notes, scored = _entries_of(scorer, files, cache, threads, after)
     settings = BoardSettings(named.name, bool(options.complete), alpha, confidence)
     return _ranked(scorer, known, settings, by, [*left_out, *notes], scored)

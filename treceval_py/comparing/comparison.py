@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from treceval_py.comparing.outcome import Compared, Outcome
 from treceval_py.comparing.show.figures import plot_of
 from treceval_py.comparing.show.tables import document_of, records
+from treceval_py.data.ids import shown
 from treceval_py.errors import MeasureError, brief, listed
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import json_safe
@@ -93,11 +94,11 @@ class Comparison(Outcome):
 
         Raises
         ------
-        ValueError
-            The format is unknown, or `digits` is negative.
+        MeasureError
+            The format is unknown, or `digits` is not a whole number from 0; it is a ValueError.
         """
-        if digits is not None and digits < 0:
-            raise ValueError(f"digits must be 0 or more, not {digits}")
+        if digits is not None and (not isinstance(digits, int) or digits < 0):
+            raise MeasureError(f"digits must be 0 or more, not {shown(digits)}")
         style = Style(digits=digits, colour=colour, width=width)
         return render(document_of(self, style), format, style)
 

@@ -31,6 +31,8 @@ class JudgmentGroups:
     def __init__(
         self, groups: Mapping[str, Mapping[bytes, Mapping[bytes, int]]], *, name: str = "<judgment groups>"
     ) -> None:
+        if not isinstance(groups, Mapping):
+            raise DataError(f"judgments by groups cannot be made from {shown(groups)}", "Use JudgmentGroups.from_dict.")
         self.groups = {qid: {key: dict(sets[key]) for key in sorted(sets)} for qid, sets in groups.items()}
         self.qids = tuple(self.groups)
         self.name = name

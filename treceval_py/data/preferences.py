@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from treceval_py.errors import brief
+from treceval_py.data.ids import shown
+from treceval_py.errors import DataError, brief
 
 __all__ = [
     "Preference",
@@ -45,6 +46,10 @@ class Preferences:
     __slots__ = ("name", "qids", "rows")
 
     def __init__(self, rows: Mapping[str, Sequence[Preference]], *, name: str = "<preferences>") -> None:
+        if not isinstance(rows, Mapping):
+            raise DataError(
+                f"preferences cannot be made from {shown(rows)}", "Give a dictionary of lists of Preference."
+            )
         self.rows = {qid: list(lines) for qid, lines in rows.items()}
         self.qids = tuple(self.rows)
         self.name = name

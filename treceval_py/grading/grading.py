@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from treceval_py.data.ids import encode
+from treceval_py.data.ids import encode, shown
 from treceval_py.errors import EvaluationError
 from treceval_py.grading.claims import Claimed, claims_of_class
 from treceval_py.grading.folder import KEPT, check_folder, write_all
@@ -77,6 +77,7 @@ def grade(
     OutputError
         The folder is one of somebody else, or cannot be written.
     """
+    _check_paths(qrels, submitted, output, claims or "", baseline or "")
     target = os.fspath(output)
     assignment = _assignment(qrels, baseline, rules)
     grader = Grader(assignment)
@@ -129,6 +130,7 @@ def grade_one(
     Grades
         A class of this one.
     """
+    _check_paths(qrels, submission, claims or "", baseline or "")
     assignment = _assignment(qrels, baseline, rules)
     grader = Grader(assignment)
     handed_in = one(os.fspath(submission), limits_of(rules))
@@ -146,6 +148,13 @@ def grade_one(
 def _about_other(found: FileRead) -> str:
     """Say what was found beside the submissions."""
     return f"{found.name}: {found.why}" if found.role == "note" else f"{found.name} belongs to nobody: {found.why}"
+
+
+def _check_paths(*paths: object) -> None:
+    """Refuse what is not a path: submissions are graded by other processes, from files."""
+    wrong = [path for path in paths if not isinstance(path, (str, os.PathLike))]
+    if wrong:
+        raise EvaluationError(f"submissions are graded by files, not by {shown(wrong[0])}", "Give paths.")
 
 
 def _assignment(qrels: str | os.PathLike[str], baseline: str | os.PathLike[str] | None, rules: Rules) -> Assignment:

@@ -14,7 +14,7 @@ from treceval_py.data.ids import shown
 from treceval_py.data.objects import could_be
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
-from treceval_py.errors import DataError, InputError
+from treceval_py.errors import DataError, InputError, OutputError
 from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS, Kind, Sight, format_named, read_qrels, read_run, seen
 from treceval_py.io.source import name_of
 from treceval_py.io.writing import QRELS_WRITERS, RUN_WRITERS, qrels_as, run_as, write_qrels, write_run
@@ -105,6 +105,8 @@ def convert(
     OutputError
         The target cannot be written.
     """
+    if not isinstance(target, (str, os.PathLike)) and not hasattr(target, "writelines"):
+        raise OutputError(f"{shown(target)} is not a file", "Give a path, or an open binary file.")
     if kind not in (None, "run", "qrels"):
         raise DataError(f"unknown kind {shown(kind)}", "There are run and qrels.")
     if isinstance(source, (str, os.PathLike)) or hasattr(source, "read"):

@@ -388,7 +388,9 @@ class _Counted(io.RawIOBase):
         if hasattr(self._stream, "readinto"):
             count: int = self._stream.readinto(buffer) or 0
         else:
-            data = self._stream.read(len(buffer))
+            data = self._stream.read(len(buffer)) or b""
+            if not isinstance(data, (bytes, bytearray, memoryview)):
+                raise InputError("is open as text, or not a file", "Open the file with mode 'rb', or give its path.")
             count = len(data)
             buffer[:count] = data
         self.count += count

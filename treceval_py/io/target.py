@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
+from treceval_py.data.ids import shown
 from treceval_py.errors import OutputError
 from treceval_py.io.source import open_zstd
 
@@ -38,6 +39,8 @@ def written_whole(path: str | os.PathLike[str], *, part: str | None = None) -> I
     """
     import tempfile
 
+    if not isinstance(path, (str, os.PathLike)):
+        raise OutputError(f"{shown(path)} is not a path", "Give a path to write to.")
     target = os.path.realpath(path)
     try:
         mode = os.stat(target).st_mode if os.path.exists(target) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from types import NoneType
 from typing import NamedTuple
 
 import numpy as np
@@ -60,6 +61,8 @@ def write_run(
     OutputError
         The file cannot be written.
     """
+    if not isinstance(tag, (str, NoneType)):
+        raise DataError(f"the tag is {shown(tag)}, not text", "Give the name of the system.")
     table = run if isinstance(run, Run) else Run(run)
     portions = run_as(table, format, table.tag if tag is None else tag)
     _check_packing(path, format)
@@ -120,7 +123,11 @@ def qrels_as(qrels: Qrels, format: str) -> Iterator[bytes]:
 
 def _check_packing(path: str | os.PathLike[str], format: str) -> None:
     """Refuse to compress as a whole what is read at any place, and is compressed within."""
-    if format == "parquet" and os.fspath(path).endswith((".gz", ".bz2", ".xz", ".zst", ".zstd")):
+    if (
+        format == "parquet"
+        and isinstance(path, (str, os.PathLike))
+        and os.fsdecode(path).endswith((".gz", ".bz2", ".xz", ".zst", ".zstd"))
+    ):
         raise DataError("a Parquet file is compressed within, not as a whole", "Let its name end in .parquet.")
 
 

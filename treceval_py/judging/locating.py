@@ -10,6 +10,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from numbers import Integral
+from types import NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -150,6 +152,8 @@ def judge(
     for name, value, known in (("order", order, ORDERS), ("ties", ties, TIES), ("score_type", score_type, WIDTHS)):
         if not isinstance(value, str) or value not in known:
             raise DataError(f"{name} must be {' or '.join(known)}, not {shown(value)}")
+    if not isinstance(depth, (Integral, NoneType)):
+        raise DataError(f"depth must be a whole number, not {shown(depth)}")
     qrels = qrels if isinstance(qrels, Qrels) else Qrels(qrels)
     table: Any = run if isinstance(run, Run) or is_nested(run) else Run(run)
     more = {"pooled": pooled, "confidence": confidence, "documents": documents}

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray
+from treceval_py.data.ids import shown
 from treceval_py.data.qrels import Qrels
-from treceval_py.errors import EvaluationError, brief, listed
+from treceval_py.errors import EvaluationError, MeasureError, brief, listed
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures import Measure
 from treceval_py.measures.registry import TEXT
@@ -102,6 +103,8 @@ def assess(
     >>> found.ties["RR"].lowest_mean, found.ties["RR"].expected_mean, found.ties["RR"].highest_mean
     (0.5, 0.75, 1.0)
     """
+    if not isinstance(ties, bool) or not isinstance(unjudged, bool):
+        raise MeasureError(f"ties and unjudged must be True or False, not {shown(ties)} and {shown(unjudged)}")
     options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
     evaluator = Evaluator(qrels, options.beside(scoring), Reading(run_format, judgment_format, threads))
     return ranges_of(evaluator, run, ties=ties, unjudged=unjudged)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from treceval_py.rendering.style import Style
 
+from treceval_py.errors import MeasureError
+
 if TYPE_CHECKING:
     from treceval_py.rendering.tables import Document
 
@@ -46,11 +48,11 @@ def render(document: Document, format: str, style: Style) -> str:
 
     Raises
     ------
-    ValueError
-        There is no such format.
+    MeasureError
+        There is no such format; it is a ValueError.
     """
     if format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
+        raise MeasureError(f"format must be one of {', '.join(FORMATS)}, not {str(format)[:80]!r}")
     text: str = import_module(f"treceval_py.rendering.formats.{format}").draw(document, style)
     return text
 

@@ -88,6 +88,8 @@ def report_payload(
 
     if not isinstance(comparison, Comparison):
         raise EvaluationError(f"{shown(comparison)} is not a comparison", "Give what te.compare returned.")
+    if texts is not None and not isinstance(texts, Mapping):
+        raise EvaluationError(f"texts of queries cannot be {shown(texts)}", "Give a dictionary {qid: text}.")
     given_runs: Any = runs.values() if isinstance(runs, Mapping) and not isinstance(runs, Run) else runs
     runs, qrels = _tables(given_runs), None if qrels is None else load_judgments(qrels)
     if runs is not None and len(runs) != len(comparison.runs):
@@ -150,6 +152,8 @@ def write_report(path: str | os.PathLike[str], payload: Mapping[str, Any]) -> No
     """
     from treceval_py.report.page import page
 
+    if not isinstance(payload, Mapping) or "measures" not in payload:
+        raise EvaluationError(f"{shown(payload)} is not a payload", "Give what te.report_payload returned.")
     made = page(payload).encode("utf-8")
     with written_whole(path) as stream:
         stream.write(made)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
-from treceval_py.data.ids import encode
+from treceval_py.data.ids import encode, shown
 from treceval_py.data.ranking import RankContradictions
 from treceval_py.errors import EvaluationError, MeasureError, OutputError, brief, listed
 from treceval_py.measures import Measure, parse_measures
@@ -336,6 +336,8 @@ class Results(Mapping[str, ByMeasure]):
             ``num_q`` and, where missing queries count, that of ``num_rel`` stay. A query that is not listed counts
             as it did before: 0, in a geometric mean 0.00001.
         """
+        if not isinstance(norms, Mapping):
+            raise EvaluationError(f"norms cannot be {shown(norms)}", "Read them with te.read_norms.")
         values, averages = self.matrix.copy(), self.averages.copy()
         for number, measure in enumerate(self.measures):
             family = measure.family
@@ -386,7 +388,12 @@ def check_comparable(results: Iterable[Results], *, force: bool = False) -> None
     EvaluationError
         Signatures differ in more than the runs' queries. Measures that only one of them has are ignored.
     """
-    first, *others = results
+    given = [*results] if isinstance(results, Iterable) and not isinstance(results, Results) else [results]
+    wrong = [each for each in given if not isinstance(each, Results)]
+    if wrong or not given:
+        what = shown(wrong[0]) if wrong else "nothing"
+        raise EvaluationError(f"{what} cannot be compared as Results", "Give what te.evaluate returned.")
+    first, *others = given
     for other in others:
         if force:
             return

@@ -11,6 +11,7 @@ from treceval_py.checking.catalogue.lines import CODES as LINES
 from treceval_py.checking.catalogue.queries import CODES as QUERIES
 from treceval_py.checking.catalogue.together import CODES as TOGETHER
 from treceval_py.checking.findings import Code
+from treceval_py.data.ids import shown
 from treceval_py.errors import EvaluationError
 
 __all__ = ["CODES", "code_or_name", "codes_named"]
@@ -41,6 +42,8 @@ def codes_named(texts: Collection[str], what: str) -> tuple[str, ...]:
     """
     if isinstance(texts, str):
         raise EvaluationError(f"{what} is the text {texts!r}, and not a collection of codes", f"Give [{texts!r}].")
+    if not isinstance(texts, Collection):
+        raise EvaluationError(f"{what} must be codes, not {shown(texts)}", "Give a list, such as ['R104'].")
     found: list[str] = []
     for text in texts:
         begun = text.upper() if isinstance(text, str) else ""

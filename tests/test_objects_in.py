@@ -188,6 +188,13 @@ def test_shared_runs_in_memory_give_what_their_files_give(form: str) -> None:
     assert same(te.evaluate(JUDGED[form](judged), RUNS[form](ranked)), te.evaluate(qrels, path))
 
 
+def test_what_ir_measures_reads_is_scored_as_it_is(tmp_path: Path) -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    qrels, run = written(tmp_path)
+    found = te.evaluate(ir_measures.read_trec_qrels(qrels), ir_measures.read_trec_run(run), MEASURES)
+    assert same(found, te.evaluate(qrels, run, MEASURES))
+
+
 FRAME, JUDGMENTS = RUNS["polars"](RUN), JUDGED["pandas"](QRELS)
 
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -539,6 +546,29 @@ WRONG_OPTIONS |= {
     "ragged arrays": lambda: te.Run.from_arrays(["1"], [["a"], ["b", "c"]], [[1.0]]),  # type: ignore[arg-type]
     "arrays of judgments": lambda: te.Qrels.from_arrays(5, 5, 5),  # type: ignore[arg-type]
     "a report of a number": lambda: te.report_payload(5),  # type: ignore[arg-type]
+    "digits": lambda: te.compare(FINE, [FINE, FINE], "map").to_text(digits="x"),  # type: ignore[arg-type]
+    "a format": lambda: te.compare(FINE, [FINE, FINE], "map").to_text(5),  # type: ignore[arg-type]
+    "norms": lambda: te.evaluate(FINE, FINE, "map").standardise(5),  # type: ignore[arg-type]
+    "results to compare": lambda: te.check_comparable(5),  # type: ignore[arg-type]
+    "other results to compare": lambda: te.check_comparable([te.evaluate(FINE, FINE, "map"), 5]),  # type: ignore[list-item]
+    "grading of numbers": lambda: te.grade(5, 5, 5),  # type: ignore[arg-type]
+    "grading of a number": lambda: te.grade_one(5, 5),  # type: ignore[arg-type]
+    "groups": lambda: te.JudgmentGroups(5),  # type: ignore[arg-type]
+    "preferences": lambda: te.Preferences(5),  # type: ignore[arg-type]
+    "writing to a number": lambda: te.write_run(FINE, 5),  # type: ignore[arg-type]
+    "writing to nothing": lambda: te.write_qrels(FINE, None),  # type: ignore[arg-type]
+    "a tag": lambda: te.write_run(FINE, "x", tag=5),  # type: ignore[arg-type]
+    "a payload": lambda: te.write_report("x", 5),  # type: ignore[arg-type]
+    "converting to a number": lambda: te.convert(FINE, 5),  # type: ignore[arg-type]
+    "a cache": lambda: te.board(FINE, "x", cache=5),  # type: ignore[arg-type]
+    "what a board leaves out": lambda: te.board(FINE, "x", without=5),  # type: ignore[arg-type]
+    "what is called after": lambda: te.board(FINE, "x", after=5),  # type: ignore[arg-type]
+    "codes": lambda: te.check(FINE, select=5),  # type: ignore[arg-type]
+    "codes of numbers": lambda: te.check(FINE, ignore=[5]),  # type: ignore[list-item]
+    "ties": lambda: te.assess(FINE, FINE, "map", ties="no"),  # type: ignore[arg-type]
+    "a depth to judge": lambda: te.judge(FINE, FINE, depth="x"),  # type: ignore[arg-type]
+    "a signature": lambda: te.Signature.parse(5),  # type: ignore[arg-type]
+    "texts": lambda: te.report_payload(te.compare(FINE, [FINE, FINE], "map"), texts=5),  # type: ignore[arg-type]
     "parsing a number": lambda: te.parse_measures(10),  # type: ignore[arg-type]
     "groups of a number": lambda: te.JudgmentGroups.from_dict(5),  # type: ignore[arg-type]
 }
