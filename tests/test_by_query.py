@@ -165,8 +165,16 @@ def test_a_cell_can_be_run_again_and_changed() -> None:
     te.declare(executed(SOURCE.format(value=0.25), CELLS[0]), "own")
     te.declare(executed(SOURCE.format(value=0.25), CELLS[0]), "own")
     assert value() == 0.25
-    te.declare(executed(SOURCE.format(value=0.75), CELLS[1]), "own")
+    te.declare(executed("def mine(run):\n    values = [0.75]\n    return values * run.num_queries\n", CELLS[1]), "own")
     assert value() == 0.75
+
+
+def test_a_lambda_of_another_cell_does_not_take_a_name() -> None:
+    source = "mine = lambda run: [{}] * run.num_queries\n"
+    te.declare(executed(source.format(0.25), CELLS[0]), "own")
+    te.declare(executed(source.format(0.25), CELLS[1]), "own")
+    with pytest.raises(te.MeasureError, match="there is already a measure called 'own'"):
+        te.declare(executed(source.format(0.5), CELLS[1]), "own")
 
 
 def test_a_cell_with_a_measure_by_query_can_be_run_again() -> None:

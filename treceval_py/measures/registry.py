@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -495,8 +496,12 @@ def _same_source(one: Function, other: Function) -> bool:
         return one is other
     if all(_CELL.search(each.co_filename) for each in (first, second)) and one.__module__ == "__main__":
         # Whoever runs a changed cell again wants what it says now. Only names tell cells apart; a lambda has none.
-        return "<" not in first.co_qualname or first.co_code == second.co_code
+        return "<" not in first.co_qualname or _text_of(first) == _text_of(second)
     return (first.co_filename, first.co_firstlineno) == (second.co_filename, second.co_firstlineno)
+
+
+def _text_of(code: CodeType) -> tuple[object, ...]:
+    return code.co_code, code.co_consts, code.co_names
 
 
 def _home(function: Function) -> tuple[str, str]:
