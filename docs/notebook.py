@@ -27,10 +27,12 @@ _DRAWN = re.compile(r"data:image/[a-z+]+;base64,[A-Za-z0-9+/=]+")
 def run(notebook: dict[str, Any]) -> dict[str, Any]:
     """Return a notebook with what its cells show; they run in docs/, in one namespace."""
     names: dict[str, Any] = {"__name__": "__main__"}
-    cells = []
+    cells: list[dict[str, Any]] = []
+    number = 0
     with _in_docs():
-        for number, cell in enumerate(notebook["cells"], 1):
+        for cell in notebook["cells"]:
             if cell["cell_type"] == "code":
+                number += 1
                 shown = _shown("".join(cell["source"]), names, number)
                 cell = {**cell, "execution_count": number, "outputs": shown}
             cells.append(cell)
@@ -114,9 +116,11 @@ def main(arguments: Sequence[str]) -> str | None:
     found = run(before)
     if not arguments:
         NOTEBOOK.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    elif texts(found) != texts(before):
-        return "docs/notebook.ipynb: not up to date. Run python docs/notebook.py."
-    return None
+        return None
+    stale = [
+        number for number, both in enumerate(zip(texts(found), texts(before), strict=True), 1) if both[0] != both[1]
+    ]
+    return f"docs/notebook.ipynb: cell {stale[0]} shows something else. Run python docs/notebook.py." if stale else None
 
 
 if __name__ == "__main__":

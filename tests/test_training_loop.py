@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import pickle
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -95,6 +96,13 @@ def test_later_runs_follow_every_profile(profile: str) -> None:
 
 
 @compiled
+def test_an_evaluator_that_has_scored_crosses_to_another_process() -> None:
+    evaluator, run = te.Evaluator({"q": {"a": 1, "b": 0}}, te.Scoring(["map", "nDCG@10"])), {"q": {"b": 2.0, "a": 1.0}}
+    expected = [evaluator.score(run).mean for _ in range(3)]
+    again = pickle.loads(pickle.dumps(evaluator))
+    assert [again.score(run).mean for _ in range(3)] == expected
+
+
 def test_long_lists_and_high_labels_are_left_to_the_functions() -> None:
     long = {"1": {f"d{number}": -float(number) for number in range(5000)}}
     for qrels, run in (({"1": {"d4999": 1, "d3": 2}}, long), ({"1": {"a": 1000, "b": 3}}, {"1": {"b": 2.0, "a": 1.0}})):

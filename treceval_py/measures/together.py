@@ -98,6 +98,7 @@ class Together:
 
     def __init__(self, measures: Sequence[Measure], highest: int) -> None:
         self._compiled: Any = scanner()
+        self._given = (tuple(measures), highest)
         self.numbers: list[int] = []
         self._measures: list[tuple[Measure, Parameters]] = []
         tables, sums = [np.zeros((highest + 1, gains.TABLE))], []
@@ -123,6 +124,9 @@ class Together:
         averages = [measure.family.average for measure, _ in self._measures]
         self._finish = [average.finish if average in (MEAN, SUM) else None for average in averages]
         self._key = " ".join(["together", *(measure.notation for measure, _ in self._measures)])
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Together, self._given)
 
     def __call__(self, run: JudgedRun) -> tuple[FloatArray, FloatArray] | None:
         """Compute the values (Q, N) and averages (N) of a judged run; None if only the functions can."""

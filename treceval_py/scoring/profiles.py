@@ -259,7 +259,7 @@ _ALL = (
         "ranx 0.3, after make_comparable",
         Conventions(ties="ranx", missing="empty", duplicates="last"),
         meanings=_mapping({"bpref": "Bpref(negative=nonrelevant)"}),
-        names=_mapping({"hits": "Hits"}),
+        names=_mapping({"hits": "Hits", "recall": "SetR"}),
         remarks=(
             "ranx refuses different sets of queries until make_comparable gives the run the judged ones",
             "its sort moves equal scores among more than 15 documents, and make_comparable sorts a second time",
