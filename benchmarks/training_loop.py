@@ -16,7 +16,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ NAMES = {
 
 SHAPES = ((50, 100), (500, 100))
 
-Means = dict[str, float]
+Means = Mapping[str, float]
 
 
 def ways(queries: int, documents: int) -> list[dict[str, Callable[[], Means]]]:
@@ -95,7 +95,7 @@ def _ours(qrels: Any, run: Any) -> Callable[[], Means]:
     import treceval_py as te
 
     evaluator = te.Evaluator(qrels, te.Scoring(NAMES))
-    return lambda: dict(evaluator.score(run).mean)
+    return lambda: evaluator.score(run).mean
 
 
 def table(shape: tuple[int, int], repeat: int) -> Table:

@@ -748,7 +748,8 @@ def test_coursework_ranks_by_the_order_of_lines_whatever_ranks_and_scores_say() 
 
 
 @pytest.mark.parametrize(
-    "name", ["ranx", "beir", "flagembedding", "flagembedding-tutorial", "lightgbm", "xgboost", "pytorch-ignite", "recbole"]
+    "name",
+    ["ranx", "beir", "flagembedding", "flagembedding-tutorial", "lightgbm", "xgboost", "pytorch-ignite", "recbole"],
 )
 def test_ties_stay_in_the_order_of_lines(name: str) -> None:
     # The larger id, then the smaller one, first in the file: neither order of ids wins.

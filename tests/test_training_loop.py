@@ -22,7 +22,6 @@ from test_scanner import READERS, under
 import treceval_py as te
 from treceval_py.errors import DataError, TrecevalError
 from treceval_py.judging.arrays import is_arrays
-from treceval_py.measures import FAMILIES
 from treceval_py.measures.together import _FORMS, Together
 from treceval_py.scan import scanner
 from treceval_py.scoring.profiles import PROFILES
@@ -32,18 +31,49 @@ compiled = pytest.mark.skipif(scanner() is None, reason="without the scanner not
 USUAL = ["map", "ndcg", "ndcg_cut_10", "recip_rank", "P_10", "recall_100"]
 
 EVERY_FORM = [
-    *("num_rel_ret", "P.1,3,10", "recall.2,5", "relative_P.2,5", "R_cap@3", "success.1,2,5", "RR", "RR@2", "AP", "AP@3"),
+    *(
+        "num_rel_ret",
+        "P.1,3,10",
+        "recall.2,5",
+        "relative_P.2,5",
+        "R_cap@3",
+        "success.1,2,5",
+        "RR",
+        "RR@2",
+        "AP",
+        "AP@3",
+    ),
     *("gm_map", "DCG", "nDCG", "nDCG@3", "nDCG@1", "P(rel=2)@3", "AP(rel=3)", "RR(rel=2)", "R(rel=0)@5"),
     *("nDCG(gain=exp)@4", "nDCG(discount=jk)", "DCG(gain=exp)", "nDCG(discount=jk,base=3)@5"),
 ]
 
 # As the parameters above, but of those that only the functions compute.
-OTHERS = ["bpref", "iprec_at_recall", "AP(norm=retrieved)", "nDCG(ideal=retrieved)@3", "ndcg.0=1,1=2", "ERR@5", "num_q", "runid"]
+OTHERS = [
+    "bpref",
+    "iprec_at_recall",
+    "AP(norm=retrieved)",
+    "nDCG(ideal=retrieved)@3",
+    "ndcg.0=1,1=2",
+    "ERR@5",
+    "num_q",
+    "runid",
+]
 
 
 def same(found: te.Results, expected: te.Results) -> None:
     """Check that results are the same to the last bit."""
-    for name in ("qids", "measures", "resolved", "conventions", "texts", "missing", "unjudged", "complete", "profile", "profiles"):
+    for name in (
+        "qids",
+        "measures",
+        "resolved",
+        "conventions",
+        "texts",
+        "missing",
+        "unjudged",
+        "complete",
+        "profile",
+        "profiles",
+    ):
         assert getattr(found, name) == getattr(expected, name), name
     for name in ("matrix", "counted", "averages", "listed"):
         one, other = getattr(found, name), getattr(expected, name)
@@ -61,11 +91,13 @@ def test_later_runs_have_the_values_of_the_functions(measures: list[str]) -> Non
     for seed in range(60):
         rng = random.Random(seed)
         qrels, run = random_pair(rng, negatives=seed % 3 > 0)
-        options: dict[str, Any] = rng.choice([{}, {"depth": 3}, {"judged_only": True}, {"level": 2}, {"complete": True}])
+        options: dict[str, Any] = rng.choice(
+            [{}, {"depth": 3}, {"judged_only": True}, {"level": 2}, {"complete": True}]
+        )
         evaluator = te.Evaluator(qrels, te.Scoring(measures, **options))
-        evaluator.score({qid: {"d0": 1.0} for qid in qrels})  # the first one is computed by the functions
+        evaluator.scored({qid: {"d0": 1.0} for qid in qrels})  # the first one is computed by the functions
         for every in (run, {**run, **{qid: {"d1": 1.0, "d2": 1.0} for qid in qrels if qid not in run}}):
-            same(evaluator.score(every), te.evaluate(qrels, every, measures, **options))
+            same(evaluator.scored(every), te.evaluate(qrels, every, measures, **options))
 
 
 @compiled
@@ -91,32 +123,32 @@ def test_later_runs_follow_every_profile(profile: str) -> None:
         except TrecevalError:
             continue  # what the profile refuses
         evaluator = te.Evaluator(qrels, te.Scoring(measures, profile=profile))
-        evaluator.score(run)
-        same(evaluator.score(run), expected)
+        evaluator.scored(run)
+        same(evaluator.scored(run), expected)
 
 
 @compiled
 def test_an_evaluator_that_has_scored_crosses_to_another_process() -> None:
     evaluator, run = te.Evaluator({"q": {"a": 1, "b": 0}}, te.Scoring(["map", "nDCG@10"])), {"q": {"b": 2.0, "a": 1.0}}
-    expected = [evaluator.score(run).mean for _ in range(3)]
+    expected = [evaluator.scored(run).mean for _ in range(3)]
     again = pickle.loads(pickle.dumps(evaluator))
-    assert [again.score(run).mean for _ in range(3)] == expected
+    assert [again.scored(run).mean for _ in range(3)] == expected
 
 
 def test_long_lists_and_high_labels_are_left_to_the_functions() -> None:
     long = {"1": {f"d{number}": -float(number) for number in range(5000)}}
     for qrels, run in (({"1": {"d4999": 1, "d3": 2}}, long), ({"1": {"a": 1000, "b": 3}}, {"1": {"b": 2.0, "a": 1.0}})):
         evaluator = te.Evaluator(qrels, te.Scoring(["AP", "nDCG", "P@5"]))
-        evaluator.score(run)
-        same(evaluator.score(run), te.evaluate(qrels, run, ["AP", "nDCG", "P@5"]))
+        evaluator.scored(run)
+        same(evaluator.scored(run), te.evaluate(qrels, run, ["AP", "nDCG", "P@5"]))
 
 
 def test_what_a_run_lacks_is_said_in_every_turn() -> None:
     evaluator = te.Evaluator({"1": {"a": 1}, "2": {"b": 1}}, te.Scoring(["AP"]))
     for _ in range(3):
-        results = evaluator.score({"3": {"x": 1.0}, "1": {"a": 1.0}})
+        results = evaluator.scored({"3": {"x": 1.0}, "1": {"a": 1.0}})
         assert (results.qids, results.missing, results.unjudged) == (("1",), ("2",), ("3",))
-        assert evaluator.score({"2": {"b": 1.0}, "1": {"x": 1.0}}).mean["AP"] == 0.5
+        assert evaluator.scored({"2": {"b": 1.0}, "1": {"x": 1.0}}).mean["AP"] == 0.5
 
 
 # Arrays ---------------------------------------------------------------------------------------------
@@ -125,7 +157,9 @@ def test_what_a_run_lacks_is_said_in_every_turn() -> None:
 def files(folder: Path, qrels: Any, run: Any) -> tuple[str, str]:
     """Write judgments and a run, so that arrays are compared with what is read from a file."""
     (folder / "qrels").write_text("".join(f"{q} 0 {d} {rel}\n" for q, of in qrels.items() for d, rel in of.items()))
-    lines = [f"{q} Q0 {d} {rank} {score!r} t\n" for q, of in run.items() for rank, (d, score) in enumerate(of.items(), 1)]
+    lines = [
+        f"{q} Q0 {d} {rank} {score!r} t\n" for q, of in run.items() for rank, (d, score) in enumerate(of.items(), 1)
+    ]
     (folder / "run").write_text("".join(lines))
     return str(folder / "qrels"), str(folder / "run")
 
@@ -141,7 +175,8 @@ def random_ids(rng: np.random.Generator) -> tuple[Any, Any, tuple[str, ...], dic
     names = tuple(f"{number}" for number in rng.permutation(20)[:queries])
     judged = rng.permutation([*names, "x"])[: int(rng.integers(1, queries + 2))]
     qrels = {
-        str(qid): {text: int(rng.integers(-1, 4)) for text in {*map(str, rng.choice(pool, 9)), "d1", "07"}} for qid in judged
+        str(qid): {text: int(rng.integers(-1, 4)) for text in {*map(str, rng.choice(pool, 9)), "d1", "07"}}
+        for qid in judged
     }
     qrels.setdefault(names[0], {"7": 1})
     return scores, ids, names, qrels
@@ -161,12 +196,14 @@ def test_scores_with_ids_are_scored_as_the_file(reader: str, tmp_path: Path) -> 
     measures = [*EVERY_FORM, "bpref", "num_ret"]
     for seed in range(40):
         scores, ids, names, qrels = random_ids(np.random.default_rng(seed))
-        options: dict[str, Any] = random.Random(seed).choice([{}, {"depth": 5}, {"judged_only": True}, {"complete": True}])
+        options: dict[str, Any] = random.Random(seed).choice(
+            [{}, {"depth": 5}, {"judged_only": True}, {"complete": True}]
+        )
         with under(reader):
             expected = te.evaluate(*files(tmp_path, qrels, nested(scores, ids, names)), measures, **options)
             evaluator = te.Evaluator(qrels, te.Scoring(measures, **options))
             for form in (tuple, list):
-                same(evaluator.score(form((scores, ids, names))), expected)
+                same(evaluator.scored(form((scores, ids, names))), expected)
             same(te.evaluate(qrels, te.Run.from_arrays(names, ids, scores), measures, **options), expected)
 
 
@@ -178,10 +215,12 @@ def label_matrices(rng: np.random.Generator) -> tuple[Any, Any, dict[str, dict[s
     scores = rng.choice([rng.normal(size=shape), rng.integers(0, 5, shape) / 4], axis=0)
     scores[np.isnan(labels) & (rng.random(shape) < 0.3)] = np.nan
     qrels = {
-        str(row): {str(at): int(label) for at, label in enumerate(of) if label == label} for row, of in enumerate(labels.tolist())
+        str(row): {str(at): int(label) for at, label in enumerate(of) if label == label}
+        for row, of in enumerate(labels.tolist())
     }
     run = {
-        str(row): {str(at): score for at, score in enumerate(of) if score == score} for row, of in enumerate(scores.tolist())
+        str(row): {str(at): score for at, score in enumerate(of) if score == score}
+        for row, of in enumerate(scores.tolist())
     }
     return labels, scores, {q: of for q, of in qrels.items() if of}, {q: of for q, of in run.items() if of}
 
@@ -195,8 +234,8 @@ def test_scores_with_labels_are_scored_as_the_files(reader: str, tmp_path: Path)
             expected = te.evaluate(*files(tmp_path, qrels, run), measures)
             same(te.evaluate(labels, scores, measures), expected)
             evaluator = te.Evaluator(labels, te.Scoring(measures))
-            evaluator.score(scores)
-            same(evaluator.score(scores), expected)
+            evaluator.scored(scores)
+            same(evaluator.scored(scores), expected)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -219,7 +258,11 @@ def test_long_rows_are_ranked_by_sorting_and_short_ones_by_counting_alike() -> N
     rng = np.random.default_rng(3)
     for documents in (319, 320, 321, 700):
         labels = rng.integers(0, 3, (3, documents))
-        for scores in (rng.normal(size=labels.shape), rng.integers(0, 50, labels.shape), rng.random(labels.shape, np.float32)):
+        for scores in (
+            rng.normal(size=labels.shape),
+            rng.integers(0, 50, labels.shape),
+            rng.random(labels.shape, np.float32),
+        ):
             qrels = {str(row): {str(at): rel for at, rel in enumerate(of)} for row, of in enumerate(labels.tolist())}
             values = np.asarray(scores, dtype=np.float64).tolist()
             run = {str(row): {str(at): score for at, score in enumerate(of)} for row, of in enumerate(values)}
@@ -293,18 +336,30 @@ def test_tensors_are_arrays() -> None:
     same(te.evaluate(labels, scores, USUAL), expected)
     for kind in (torch.float64, torch.float16, torch.bfloat16):
         rounded = scores.to(kind)
-        same(te.evaluate(labels.to(torch.int8), rounded, USUAL), te.evaluate(labels.numpy(), rounded.double().detach().numpy(), USUAL))
+        same(
+            te.evaluate(labels.to(torch.int8), rounded, USUAL),
+            te.evaluate(labels.numpy(), rounded.double().detach().numpy(), USUAL),
+        )
     qrels = {str(row): {str(at): rel for at, rel in enumerate(of)} for row, of in enumerate(labels.tolist())}
     same(te.evaluate(qrels, torch.topk(scores, 20), USUAL), expected)
 
 
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
-    "shapes of ids": (lambda: (np.zeros((2, 3)), np.zeros((2, 2), int)), r"scores of shape \(2, 3\) and ids of shape \(2, 2\)"),
+    "shapes of ids": (
+        lambda: (np.zeros((2, 3)), np.zeros((2, 2), int)),
+        r"scores of shape \(2, 3\) and ids of shape \(2, 2\)",
+    ),
     "number of queries": (lambda: (np.zeros((2, 3)), None, ["a"]), "2 rows of scores and 1 qids do not fit"),
     "ids first": (lambda: (np.array([[1, 2]]), np.array([[0.5, 0.1]])), "ids of type float64. Give the scores first"),
     "scores of text": (lambda: (np.array([["a"]]), np.array([[1]])), "scores of type <U1"),
-    "a score that is NaN": (lambda: (np.array([[0.5, np.nan]]), np.array([[3, 4]])), "the score of document '4' of query '0' is NaN"),
-    "a document twice": (lambda: (np.zeros((1, 3)), np.array([[3, 4, 3]])), "document '3' occurs twice in query '0' of the run"),
+    "a score that is NaN": (
+        lambda: (np.array([[0.5, np.nan]]), np.array([[3, 4]])),
+        "the score of document '4' of query '0' is NaN",
+    ),
+    "a document twice": (
+        lambda: (np.zeros((1, 3)), np.array([[3, 4, 3]])),
+        "document '3' occurs twice in query '0' of the run",
+    ),
     "a query that is neither": (lambda: (np.zeros((1, 1)), None, [1.5]), "query id 1.5 is of type float, not str"),
     "complex scores": (lambda: np.zeros((1, 1), complex), "scores of type complex128. Give numbers"),
     "an id beyond 63 bits": (lambda: (np.zeros((1, 1)), np.array([[2**63]], np.uint64)), "an id is beyond 63 bits"),
@@ -319,7 +374,7 @@ def test_what_is_wrong_with_arrays_is_said(case: str, reader: str) -> None:
         evaluator = te.Evaluator({"0": {"1": 1}}, te.Scoring(["map"]))
         for _ in range(2):
             with pytest.raises(DataError, match=message):
-                evaluator.score(make())  # type: ignore[arg-type]
+                evaluator.scored(make())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -346,7 +401,18 @@ def test_only_arrays_of_two_dimensions_are_taken_for_arrays() -> None:
     for given in (matrix, (matrix, matrix), (matrix, None, ["a", "b"]), [matrix, matrix, None]):
         assert is_arrays(given)
     lines = np.array([["q", "d"]])
-    for other in (np.zeros(3), np.zeros((1, 1, 1)), lines, lines.astype(object), pd.DataFrame(matrix), [matrix], (1, 2), "run", None, {}):
+    for other in (
+        np.zeros(3),
+        np.zeros((1, 1, 1)),
+        lines,
+        lines.astype(object),
+        pd.DataFrame(matrix),
+        [matrix],
+        (1, 2),
+        "run",
+        None,
+        {},
+    ):
         assert not is_arrays(other)
 
 
@@ -373,9 +439,9 @@ def test_memory_does_not_grow(form: str) -> None:
     def turn(number: int) -> None:
         if form == "another length each time":  # of the queries, the lists and the names of queries
             queries, k = 2 + number % 19, 1 + number % 29
-            evaluator.score((scores[:queries, :k], ids[:queries, :k], [*map(str, range(queries - 1)), f"x{number}"]))
+            evaluator.scored((scores[:queries, :k], ids[:queries, :k], [*map(str, range(queries - 1)), f"x{number}"]))
         else:
-            evaluator.score({"dictionaries": run, "ids": (scores, ids), "labels": scores}[form]).mean
+            evaluator.scored({"dictionaries": run, "ids": (scores, ids), "labels": scores}[form]).mean
 
     for number in range(4_000):
         turn(number)

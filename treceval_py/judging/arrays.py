@@ -70,7 +70,7 @@ class Rows:
 
     Attributes
     ----------
-    scores : (R, K) float64 array
+    scores : (R, K) float64 or float32 array
         The scores of each row.
     ids : (R, K) int64 array or None
         The documents, below 0 for none; None where they are the columns of `scores`.
@@ -122,20 +122,27 @@ class Rows:
         compiled = scanner()
         if compiled is None or not ranking.plain:
             return None
+        places = _places(qrels, self.qids)
+        if places is None:
+            return None
         numbers, ascend = _numbers(qrels)
         ids = self.ids
         if ids is None and not ascend:
             ids = np.ascontiguousarray(np.broadcast_to(np.arange(self.scores.shape[1]), self.scores.shape))
-        hits, num_ret, wrong, empty = compiled.judge_arrays(
-            *(self.scores, ids, _places(qrels, self.qids), len(qrels.qids), numbers, qrels.offsets, qrels.rels),
+        hits, num_ret, some, wrong, empty = compiled.judge_arrays(
+            *(self.scores, ids, places, len(qrels.qids), numbers, qrels.offsets, qrels.rels),
             *(ranking.score_type == FLOAT32, limit_of(ranking.depth), ranking.judged_only),
         )
         # What is wrong, the table says; and a query without documents is one that the run lacks.
-        return None if wrong is not None or empty else in_order(qrels, hits, num_ret, complete=complete)
+        return (
+            None
+            if wrong is not None or empty
+            else in_order(qrels, hits, num_ret, some=some, complete=complete, known=ranking.known)
+        )
 
 
 def rows_of(given: Any) -> Rows | Run:
-    """Return a run as rows of arrays; as a table if its ids are text or a query has several rows.
+    """Return a run as rows of arrays; as a table if its ids are text.
 
     Parameters
     ----------
@@ -164,7 +171,8 @@ def rows_of(given: Any) -> Rows | Run:
     if isinstance(ids, np.ma.MaskedArray):
         masked = np.ma.getmaskarray(ids)
         ids, hidden = ids.data, masked if hidden is None else hidden | masked
-    values = np.ascontiguousarray(scores, dtype=np.float64)
+    # Scores of 32 bits, as most models give, are compared as what they are.
+    values = np.ascontiguousarray(scores, dtype=np.float32 if scores.dtype == np.float32 else np.float64)
     if ids is not None and ids.dtype.kind in "UO":
         return Run.from_arrays(names, ids if hidden is None else np.where(hidden, "", ids), values)
     if ids is not None:
@@ -173,8 +181,7 @@ def rows_of(given: Any) -> Rows | Run:
         ids = np.ascontiguousarray(ids, dtype=np.int64)
     if hidden is not None and hidden.any():
         ids = np.where(hidden, -1, np.arange(values.shape[1]) if ids is None else ids)
-    rows = Rows(values, ids, names)
-    return rows if qids is None or len(set(names)) == len(names) else rows.table()
+    return Rows(values, ids, names)
 
 
 def _qids(given: Any, count: int) -> tuple[str, ...]:
@@ -248,15 +255,17 @@ def _number(raw: bytes) -> int:
     return number if number < 2**63 else -1
 
 
-def _places(qrels: Qrels, qids: Sequence[str]) -> IntArray:
+def _places(qrels: Qrels, qids: Sequence[str]) -> IntArray | None:
     """Return rows in the order of queries: their numbers, their queries in the judgments, and the places of these.
 
-    Those of the last qids are kept, as a loop has the same ones each time.
+    None if a query has several rows. Those of the last qids are kept, as a loop has the same ones each time.
     """
     kept = qrels.known.get("places")
     if kept is not None and kept[0] == qids:
         places: IntArray = kept[1]
         return places
+    if len(set(qids)) < len(qids):
+        return None
     order = np.empty(len(qrels.qids), dtype=np.int64)
     order[qrels.ideal.rows] = np.arange(len(order))
     rows = np.array([-1 if (row := qrels.row_of(qid)) is None else row for qid in qids], dtype=np.int64)

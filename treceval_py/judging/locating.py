@@ -170,12 +170,12 @@ def judge_by(
         table = run if isinstance(run, Run) else Run(run)
         located = locate(qrels, table, ranking)
         return assemble(qrels, [located], complete=complete, tag=table.tag, known=ranking.known)
-    hits, num_ret, left = compiled.judge_nested(
+    hits, num_ret, some, left = compiled.judge_nested(
         *(qrels.by_text(), run, ranking.score_type == FLOAT32, limit, ranking.judged_only)
     )
     # What is not plain (other types, other alphabets, long lists of hits) is made a table.
     rest = locate(qrels, Run({qid: run[qid] for qid in left}), ranking) if left else None
-    return in_order(qrels, hits, num_ret, rest, complete=complete, known=ranking.known)
+    return in_order(qrels, hits, num_ret, rest, some=some, complete=complete, known=ranking.known)
 
 
 def in_order(
@@ -184,6 +184,7 @@ def in_order(
     num_ret: IntArray,
     rest: Located | None = None,
     *,
+    some: bool,
     complete: bool,
     known: str = "all",
 ) -> JudgedRun:
@@ -199,16 +200,16 @@ def in_order(
         The documents of each judged query that count; negative where the run lacks it.
     rest : Located, optional
         Other queries.
+    some : bool
+        Whether the run lacks judged queries.
     complete, known
         As of `assemble`.
     """
-    if rest is None and known == "all":
-        if complete:
-            num_ret = np.maximum(num_ret, 0)
-        if num_ret.min(initial=0) >= 0:
-            ideal = qrels.ideal
-            best = Hits(ideal.place, ideal.rank, ideal.rel)
-            return JudgedRun(ideal.qids, Hits(*hits), best, num_ret, DEFAULT_TAG, None, None, None, {}, qrels.known)
+    if rest is None and known == "all" and (complete or not some):
+        ideal = qrels.ideal
+        best = Hits(ideal.place, ideal.rank, ideal.rel)
+        counts = np.maximum(num_ret, 0) if some else num_ret
+        return JudgedRun(ideal.qids, Hits(*hits), best, counts, DEFAULT_TAG, None, None, None, {}, qrels.known)
     rows = qrels.ideal.rows
     found = Located(np.where(num_ret >= 0, rows, -1), Hits(rows[hits[0]], hits[1], hits[2]), num_ret)
     parts = [found] if rest is None else [found, rest]

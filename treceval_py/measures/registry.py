@@ -270,6 +270,7 @@ class Measure:
     parameters: tuple[tuple[str, Any], ...] = ()
     asked: str = field(default="", compare=False)
     note: str = field(default="", compare=False)
+    _name: str = field(default="", compare=False, repr=False, init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", tuple(sorted(self.parameters)))
@@ -277,7 +278,9 @@ class Measure:
     @property
     def name(self) -> str:
         """The name printed with its values: as asked for, else trec_eval's, else the notation."""
-        return self.asked or self.trec_name or self.notation
+        if not self._name:  # made once, as results are read by it
+            object.__setattr__(self, "_name", self.asked or self.trec_name or self.notation)
+        return self._name
 
     @property
     def trec_name(self) -> str:

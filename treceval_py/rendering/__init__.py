@@ -10,9 +10,8 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from treceval_py.rendering.style import Style
-
 from treceval_py.errors import MeasureError
+from treceval_py.rendering.style import Style
 
 if TYPE_CHECKING:
     from treceval_py.rendering.tables import Document

@@ -1173,8 +1173,20 @@ cdef int64_t rank_sought(Lists *by, int64_t sought, int64_t query, int64_t depth
 
     Of documents with equal scores the larger id stands first.
     """
-    cdef int64_t each, other, above, equal, low, high, rank = 0, count = by.count
+    cdef int64_t each, other, above, equal, half, met, rank = 0, count = by.count
+    cdef int64_t limit = depth if 0 <= depth < count else count
     cdef Sought *hit
+    if by.descending and not by.texts and not judged_only:
+        # They were met in the order of their ranks.
+        for each in range(sought):
+            hit = &by.sought[each]
+            if hit.above >= limit:
+                break
+            by.hits[by.used] = query
+            by.hits[by.hits_room + by.used] = hit.above + 1
+            by.hits[2 * by.hits_room + by.used] = hit.rel
+            by.used += 1
+        return limit
     for each in range(count):
         by.order[each] = -1
     if not by.descending and not by.texts and count > MOST_IN_ROW:
@@ -1188,15 +1200,14 @@ cdef int64_t rank_sought(Lists *by, int64_t sought, int64_t query, int64_t depth
     for each in range(sought):
         hit = &by.sought[each]
         if by.descending:
-            low = 0
-            high = count - 1
-            while low < high:
-                above = (low + high) >> 1
-                if by.scores[above] > hit.score:
-                    low = above + 1
-                else:
-                    high = above
-            by.order[low] = each
+            # A search without branches, which no processor could predict.
+            above = 0
+            other = count
+            while other > 0:
+                half = (other + 1) >> 1
+                above += half if by.scores[above + half - 1] > hit.score else 0
+                other -= half
+            by.order[above] = each
             continue
         above = count_above(by.scores, count, hit.score, &equal)
         if equal > 1:
@@ -1204,20 +1215,16 @@ cdef int64_t rank_sought(Lists *by, int64_t sought, int64_t query, int64_t depth
                 if by.scores[other] == hit.score and later(by, by.names[other], hit.name):
                     above += 1
         by.order[above] = each
-    if 0 <= depth < count:
-        count = depth
-    for each in range(count):
-        if by.order[each] < 0:
-            continue
-        hit = &by.sought[by.order[each]]
-        if judged_only and hit.rel < 0:
-            continue
-        rank += 1
+    for each in range(limit):
+        # Written for each document, and kept for the hits; there is room for one more than these.
+        hit = &by.sought[by.order[each] if by.order[each] >= 0 else 0]
+        met = by.order[each] >= 0 and not (judged_only and hit.rel < 0)
+        rank += met
         by.hits[by.used] = query
         by.hits[by.hits_room + by.used] = rank if judged_only else each + 1
         by.hits[2 * by.hits_room + by.used] = hit.rel
-        by.used += 1
-    return rank if judged_only else count
+        by.used += met
+    return rank if judged_only else limit
 
 
 cdef inline bint plain_text(PyObject *given) noexcept:
@@ -1309,6 +1316,8 @@ def judge_nested(dict judgments, run, bint narrow, int64_t depth, bint judged_on
         Query, rank and rel of the hits, sorted by query and rank; a query is its place in `judgments`.
     num_ret : (Q,) int array
         How many documents of each query count; negative where the run lacks it.
+    some : bool
+        Whether one is negative.
     left : list of str
         The queries of the run that are not among these because something about them is not plain, in the run's order.
     """
@@ -1317,6 +1326,7 @@ def judge_nested(dict judgments, run, bint narrow, int64_t depth, bint judged_on
     cdef PyObject *labels
     cdef PyObject *documents
     cdef int64_t place = 0, met = 0, most = 0, count
+    cdef bint some = False
     cdef dict queries
     cdef set left = set()
     # Look-ups of queries run no code of the caller's either.
@@ -1330,12 +1340,10 @@ def judge_nested(dict judgments, run, bint narrow, int64_t depth, bint judged_on
         most += PyDict_Size(labels)
     position = 0
     num_ret = np.empty(len(judgments), dtype=np.int64)
-    hits = np.empty((3, most), dtype=np.int64)
+    hits = np.empty((3, most + 1), dtype=np.int64)
     cdef int64_t[::1] retrieved = num_ret
     cdef int64_t[:, ::1] hits_view = hits
-    cdef Lists by = Lists(NULL, NULL, NULL, NULL, 0, 0, True, True, NULL, 0, NULL, most, 0)
-    if most:
-        by.hits = &hits_view[0, 0]
+    cdef Lists by = Lists(NULL, NULL, NULL, NULL, 0, 0, True, True, NULL, 0, &hits_view[0, 0], most + 1, 0)
     try:
         while PyDict_Next(<PyObject *>judgments, &position, &qid, &labels):
             count = -1
@@ -1346,6 +1354,7 @@ def judge_nested(dict judgments, run, bint narrow, int64_t depth, bint judged_on
                 if count < 0:
                     left.add(<object>qid)
             retrieved[place] = count
+            some |= count < 0
             place += 1
         if met < len(queries):
             for each, value in queries.items():
@@ -1353,7 +1362,7 @@ def judge_nested(dict judgments, run, bint narrow, int64_t depth, bint judged_on
                     left.add(each)
     finally:
         release(&by)
-    return hits[:, : by.used], num_ret, [each for each in run if each in left] if left else []
+    return hits[:, : by.used], num_ret, some, [each for each in run if each in left] if left else []
 
 
 cdef bint all_plain(PyObject *queries) noexcept:
@@ -1386,7 +1395,7 @@ cdef int64_t nested_query(
 
 
 cdef int64_t list_numbered(
-    Lists *by, Table *table, const double *scores, const int64_t *ids, int64_t size, const int64_t *judged, int64_t judgments,
+    Lists *by, Table *table, const double *scores, const float *short_scores, const int64_t *ids, int64_t size, const int64_t *judged, int64_t judgments,
     const int64_t *rels, bint narrow, int64_t *sought,
 ) noexcept nogil:
     """Take over a row of scores and ids, and find those that are judged.
@@ -1408,7 +1417,10 @@ cdef int64_t list_numbered(
                     place = (place + 1) & mask
                 slots[place] = Slot(<uint64_t>judged[each], <int32_t>(-1 - each), current)
     for at in range(size):
-        score = <double><float>scores[at] if narrow else scores[at]
+        if short_scores != NULL:
+            score = short_scores[at]
+        else:
+            score = <double><float>scores[at] if narrow else scores[at]
         each = -1
         if ids == NULL:
             name = at
@@ -1454,7 +1466,7 @@ cdef inline uint64_t numbered_place(int64_t name) noexcept nogil:
 
 
 def judge_arrays(
-    const double[:, ::1] scores,
+    scores,
     ids,
     const int64_t[:, ::1] rows,
     int64_t queries,
@@ -1469,7 +1481,7 @@ def judge_arrays(
 
     Parameters
     ----------
-    scores : (R, K) float array
+    scores : (R, K) array of float64 or float32
         The scores of each row.
     ids : (R, K) int array, or None
         The documents; those below 0 are none. Without it a document is its position in the row, and a score that is NaN
@@ -1491,15 +1503,27 @@ def judge_arrays(
         Query, rank and rel of the hits, sorted by query and rank; a query is its place.
     num_ret : (Q,) int array
         How many documents of each query count; negative where there is no row.
+    some : bool
+        Whether one is negative.
     wrong : tuple of int, or None
         The row and the position of a score that is NaN, or of a document that is in the row for the second time.
     empty : bool
         Whether a row has no document.
     """
-    cdef int64_t size = scores.shape[1], each, row, query, first, judgments, sought = 0, at = -1, most = 0
+    cdef int64_t size, each, row, query, first, judgments, sought = 0, at = -1, most = 0, met = 0
     cdef const int64_t[:, ::1] ids_view
     cdef const int64_t *names = NULL
+    cdef const double[:, ::1] long_view
+    cdef const float[:, ::1] short_view
     cdef const double *values = NULL
+    cdef const float *short_values = NULL
+    cdef bint is_short = scores.itemsize == 4
+    if is_short:
+        short_view = scores
+        size = short_view.shape[1]
+    else:
+        long_view = scores
+        size = long_view.shape[1]
     cdef Table table = Table(NULL, 0, 0)
     cdef Lists by = Lists(NULL, NULL, NULL, NULL, 0, 0, True, False, NULL, 0, NULL, 0, 0)
     cdef bint room = True, empty = False
@@ -1513,12 +1537,11 @@ def judge_arrays(
         if rows[1, each] >= 0:
             most += min(size, starts[rows[1, each] + 1] - starts[rows[1, each]])
     num_ret = np.empty(queries, dtype=np.int64)
-    hits = np.empty((3, most), dtype=np.int64)
+    hits = np.empty((3, most + 1), dtype=np.int64)
     cdef int64_t[::1] retrieved = num_ret
     cdef int64_t[:, ::1] hits_view = hits
-    if most:
-        by.hits = &hits_view[0, 0]
-    by.hits_room = most
+    by.hits = &hits_view[0, 0]
+    by.hits_room = most + 1
     for each in range(queries):
         retrieved[each] = -1
     with nogil:
@@ -1531,23 +1554,27 @@ def judge_arrays(
             if not room:
                 break
             if size:
-                values = &scores[row, 0]
+                if is_short:
+                    short_values = &short_view[row, 0]
+                else:
+                    values = &long_view[row, 0]
                 if ids is not None:
                     names = &ids_view[row, 0]
             at = list_numbered(
-                &by, &table, values, names, size, &judged[0] + first if judgments else NULL, judgments,
+                &by, &table, values, short_values, names, size, &judged[0] + first if judgments else NULL, judgments,
                 &rels[0] + first if judgments else NULL, narrow, &sought,
             )
             if at >= 0:
                 break
             empty |= by.count == 0
             if query >= 0:
+                met += 1
                 retrieved[rows[2, each]] = rank_sought(&by, sought, rows[2, each], depth, judged_only)
         free(table.slots)
         release(&by)
     if not room:
         raise MemoryError
-    return hits[:, : by.used], num_ret, (row, at) if at >= 0 else None, empty
+    return hits[:, : by.used], num_ret, met < queries, (row, at) if at >= 0 else None, empty
 
 
 # -- judged documents to values ------------------------------------------------------------------------------------

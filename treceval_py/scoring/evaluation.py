@@ -71,6 +71,8 @@ AnyRun: TypeAlias = "Source | Data"
 AnyJudgments: TypeAlias = "Source | Judgments | Data"
 """Judgments in any of their forms."""
 
+_NOTHING = Retrieved((), "", "", RankContradictions())
+
 _KINDS: dict[type, str] = {
     Qrels: "relevance judgments (qrels)",
     JudgmentGroups: "judgments by groups (qrels_jg)",
@@ -361,7 +363,7 @@ class JudgedOnce:
         self._watch = watch
         self._run = run
         self._rows: Rows | None = None
-        self.retrieved = Retrieved((), "", "", RankContradictions())
+        self.retrieved = _NOTHING
         if watch is not None and not callable(watch):
             raise EvaluationError(f"watch must be a function, not {shown(watch)}", "Give a function of two numbers.")
         if isinstance(run, (str, os.PathLike)) or hasattr(run, "read"):
@@ -395,7 +397,7 @@ class JudgedOnce:
             self._take(found)
         elif isinstance(self._judgments, Qrels):
             self._rows = found
-            self.retrieved = Retrieved(found.qids, RUN_NAME, DEFAULT_TAG, RankContradictions())
+            self.retrieved = _NOTHING._replace(qids=found.qids, name=RUN_NAME, tag=DEFAULT_TAG)
         else:
             self._take(found.table())
         return True

@@ -119,7 +119,7 @@ class Signature(NamedTuple):
         MeasureError
             The text is not a signature, or has an unknown measure, profile or convention.
         """
-        (text,) = listed(text, (str,), "a signature is text", "Use one that was printed.")
+        (text,) = several(text, (str,), "a signature is text", "Use one that was printed.")
         # What stands before it where signatures are printed may be copied with it.
         text = re.sub(r"^\s*(# )?([^|]*: (?=\S))?", "", text).strip()
         name, *parts = text.split("|")
