@@ -168,7 +168,7 @@ def test_a_function_can_be_declared_as_a_measure() -> None:
         results = te.evaluate({"1": {"a": 1}}, {"1": {"a": 2.0, "b": 1.0}}, ["retrieved_twice", "Twice@1"])
         assert dict(results["1"]) == {"retrieved_twice_3": 4.0, "Twice@1": 2.0}
         with pytest.raises(MeasureError, match="there is already a measure called 'retrieved_twice'"):
-            declare(retrieved_twice, "retrieved_twice")
+            declare(lambda run: run.num_ret, "retrieved_twice")
     finally:
         del FAMILIES["retrieved_twice"]
 
