@@ -26,6 +26,9 @@ from treceval_py.measures.together import _FORMS, Together
 from treceval_py.scan import scanner
 from treceval_py.scoring.profiles import PROFILES
 
+# Random runs lack some queries, which is what is tried.
+pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+
 compiled = pytest.mark.skipif(scanner() is None, reason="without the scanner nothing is computed together")
 
 USUAL = ["map", "ndcg", "ndcg_cut_10", "recip_rank", "P_10", "recall_100"]
