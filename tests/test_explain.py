@@ -508,6 +508,8 @@ REPORT = (
     "2 queries\n"
     "  one change: of two documents with equal scores, first comes the one with the smaller id, byte by byte (-c): "
     "0.166667 over 2 queries\n"
+    "  one change: of two documents with equal scores, first comes the one with the lower label, no label being 0 "
+    "(-c): 0.166667 over 2 queries\n"
     "  one change: documents are ranked by the rank column, as it stands; a missing rank stays empty, of equal "
     "ranks the last line counts (-c): 0.166667 over 2 queries\n"
     "  one change: documents are ranked by the order of the lines (-c): 0.166667 over 2 queries\n"

@@ -281,11 +281,12 @@ def test_the_cause_of_a_claim_is_named_first(words: str, name: str) -> None:
     if ours is not None and f"{ours.mean:.4f}" == f"{value:.4f}":
         pytest.skip("it has no effect on this run")
     assert found.matches, "no cause was found"
-    # To its last bit it is the same computation, whatever it is called: a program may be named, or one that comes to the
-    # same on this run. Others in the group give the same four decimals.
-    group = first_group(found)
-    same = [each.variant for each in group if each.outcome.mean == pytest.approx(value, rel=1e-12)]
-    assert same, f"another cause comes first: {[each.variant.name for each in group]}"
+    # To its last bit it is the same computation, whatever it is called: a program may be named, or what comes to the same
+    # on this run. A program that has the same four decimals may be named before it, and nothing else.
+    same = [each.variant for each in found.matches if each.outcome.mean == pytest.approx(value, rel=1e-12)]
+    first = first_group(found)
+    assert same, f"another cause is named: {[each.variant.name for each in first]}"
+    assert same[0] in [each.variant for each in first] or first[0].variant.profile
     assert cause in [each.name for each in same] or same[0].profile or same[0].name in ALIKE.get(cause, ())
 
 
@@ -296,8 +297,8 @@ ALIKE = {
 """What may be said instead where it comes to the same, as for a run without equal scores."""
 
 
-CHANCE = 0.02
-"""So large a share of the numbers near ours may be given by some cause; it was 0.006 to 0.015 when that was measured."""
+CHANCE = 0.015
+"""So large a share of the numbers near ours may be given by some cause; it was 0.007 to 0.012 when that was measured."""
 
 MEASURES = ("AP", "RR", "RR@10", "P@10", "R@100", "nDCG@10", "nDCG", "AP@100", "Rprec", "Success@5", "ERR@20", "Bpref")
 

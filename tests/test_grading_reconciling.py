@@ -81,7 +81,7 @@ def test_a_number_of_another_tool_that_is_ours_is_correct(row: Row) -> None:
     ("claim", "profile", "why"),
     [
         # trec_eval 9.0.4, ir_measures 0.4.3, the MS MARCO script, gdeval.pl and scikit-learn, as in data/messy/tools.json
-        ("AP = 0.3368", "trec_eval-9", ("the number of trec_eval-9 (also of pytrec_eval, beir, flagembedding): scores are "
+        ("AP = 0.3368", "trec_eval-9", ("the number of trec_eval-9 (also of pytrec_eval, beir, flagembedding, mteb): scores are "
          "compared as 32-bit floats, in which more scores are equal")),
         ("RR@10 = 0.4494", "ir_measures", ("the number of ir_measures: of two documents with equal scores, first comes the "
          "one with the smaller id, byte by byte; a judged query that the run lacks counts as an empty ranking")),
@@ -104,7 +104,7 @@ def test_the_own_profile_with_all_judged_queries_goes_before_other_profiles() ->
     assert (found.verdict, found.profile) == ("convention", "trec_eval-10")
     assert found.why == (
         "the number of trec_eval-10 with all judged queries (-c) (also of ir_measures, ranx, coursework, trec_eval-9 -c, "
-        "pytrec_eval -c, beir -c, flagembedding -c): a judged query that the run lacks counts as an empty ranking"
+        "pytrec_eval -c, beir -c, flagembedding -c, mteb -c): a judged query that the run lacks counts as an empty ranking"
     )
 
 

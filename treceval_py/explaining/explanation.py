@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,6 +39,8 @@ DEFAULT_MEASURES = ("RR@10", "nDCG@10", "AP")
 CUT_OFF = "cut off, not rounded"
 
 MOST_MATCHES = 12
+"""So many ways that are no program's are named."""
+
 MOST_DIGITS = 20
 MOST_ROWS_FOR_PAIRS = 300_000
 """Above so many documents two changes at once are not tried, which would take minutes."""
@@ -348,7 +351,9 @@ def _explained(
         if first.plain and first.task != start:
             walks.append(Walk(first.name, walk(scorer, start, first.task)))
     nearest = [] if matches else _nearest(claim.value / 100 if claim.percent else claim.value, found)
-    return Explained(measure, rows, claim, matches[:MOST_MATCHES], len(found), nearest, walks)
+    number = itertools.count()
+    matches = [match for match in matches if match.variant.profile or next(number) < MOST_MATCHES]
+    return Explained(measure, rows, claim, matches, len(found), nearest, walks)
 
 
 def _rows(scorer: Scorer, variants: Sequence[Variant]) -> list[Row]:
@@ -364,7 +369,7 @@ def _matches(claim: Claim, rows: Sequence[Row]) -> list[Match]:
         # To cut off is a change, and of hundreds of pairs of changes some come near any number.
         if variant.cost < (CHANGE if how == CUT_OFF else PAIR) or how == "exactly"
     ]
-    found.sort(key=lambda match: (match.how != "exactly", match.variant.cost))
+    found.sort(key=_likelihood)
     kept: dict[tuple[object, ...], Match] = {}
     for match in found:
         # What two words say of one thing is said once. A program is named each time, but with an option only where that
@@ -375,6 +380,12 @@ def _matches(claim: Claim, rows: Sequence[Row]) -> list[Match]:
         )
         kept.setdefault((same, match.how), match)
     return list(kept.values())
+
+
+def _likelihood(match: Match) -> tuple[bool, int, bool]:
+    variant = match.variant
+    # A program that scores lists agrees with many mistakes, and is hardly ever what somebody scored a run with.
+    return match.how != "exactly", variant.cost, variant.task.conventions.known != "all"
 
 
 def _nearest(value: float, rows: Sequence[Row]) -> list[Match]:

@@ -217,6 +217,8 @@ def _averages(task: Task, situation: Situation) -> Iterator[Variant]:
     """Yield what other averages make of a task: over other queries, or of another kind."""
     made = Variant("", task, cost=MISTAKE, mistake=True)
     yield made._replace(name="divided by the number of queries in the run, judged or not", average=OF_RUN)
+    if task.resolved.family.average.over is not None:
+        return  # it has no values of queries
     for source, count in situation.lists.items():
         for first in FIRST_QUERIES:
             if first < count - 1:
@@ -267,32 +269,40 @@ def _late(measure: Measure) -> _Change | None:
 
 
 def pairs_of(task: Task, situation: Situation) -> list[Variant]:
-    """Return what two changes make of a task, of which at most one is a mistake."""
+    """Return what two changes make of a task, of which at most one is a mistake, or else rare."""
     conventions = list(_other_conventions(task.conventions, situation))
     measures = list(_other_measures(task.resolved, situation))
     found = []
 
-    def pair(words: Sequence[str], task: Task, mistakes: Sequence[bool]) -> None:
-        # There are hundreds of pairs, and each may give a number by chance: of two mistakes no trace can be told.
-        if not all(mistakes):
+    def pair(words: Sequence[str], task: Task, mistakes: Sequence[bool], rare: Sequence[bool]) -> None:
+        # There are hundreds of pairs, and each may give a number by chance.
+        if not all(rare):
             found.append(Variant("; ".join(words), task, cost=PAIR, mistake=any(mistakes)))
 
-    for at, (name, value) in enumerate(conventions):
-        once, said, cut = task.conventions.changed({name: value}), _changed_words(name, value), _cuts(name, value)
-        for other, another in conventions[at + 1 :]:
-            if other != name:
-                twice = task._replace(conventions=once.changed({other: another}))
-                pair([said, _changed_words(other, another)], twice, [cut, _cuts(other, another)])
+    for at, one in enumerate(conventions):
+        once, said, cut = task.conventions.changed(dict([one])), _changed_words(*one), _cuts(*one)
+        for other in conventions[at + 1 :]:
+            if other[0] != one[0]:
+                twice = task._replace(conventions=once.changed(dict([other])))
+                pair([said, _changed_words(*other)], twice, [cut, _cuts(*other)], [_rare(*one), _rare(*other)])
         for change in measures:
             twice = task._replace(resolved=change.measure, conventions=once)
-            pair([said, change.words], twice, [cut, change.mistake])
+            pair([said, change.words], twice, [cut, change.mistake], [_rare(*one), change.mistake])
     for at, first in enumerate(measures):
         later = [change.words for change in measures[at + 1 :]]
         for second in list(_other_measures(first.measure, situation)):
             if second.words != first.words and second.measure != task.resolved and second.words in later:
-                twice = task._replace(resolved=second.measure)
-                pair([first.words, second.words], twice, [first.mistake, second.mistake])
+                mistakes = [first.mistake, second.mistake]
+                pair([first.words, second.words], task._replace(resolved=second.measure), mistakes, mistakes)
     return found
+
+
+_RARE = {"order", "ties", "self_hits", "judged_only"}
+"""What moves few numbers, or few people choose: beside a mistake, or one another, it is hardly ever what was done."""
+
+
+def _rare(name: str, value: Any) -> bool:
+    return _cuts(name, value) or name in _RARE
 
 
 def _cuts(name: str, value: Any) -> bool:
@@ -308,13 +318,16 @@ def _changed_words(name: str, value: Any) -> str:
 def _other_conventions(conventions: Conventions, situation: Situation) -> Iterator[tuple[str, Any]]:
     """Yield each convention with each other value that could make a difference, those of most programs first."""
     found = []
-    for name, convention in reversed(list(CONVENTIONS.items())):
+    # What few programs decide otherwise is a part of their profiles. By itself it says in other words that the ideal is
+    # that of the retrieved documents, or that the sum is divided by the queries of the run.
+    usual = [(name, convention) for name, convention in CONVENTIONS.items() if not convention.rare]
+    for name, convention in reversed(usual):
         values: Sequence[Any] = [convention.parse(text) for text in convention.meanings]
         if name == "depth":
             values = (None, *(depth for depth in DEPTHS if depth < situation.longest))
         found += [(name, value) for value in values if value != getattr(conventions, name)]
     for name, value in sorted(found, key=lambda each: (_cuts(*each), -_programs(*each))):
-        if (name, value) not in _WITHOUT_EFFECT and ((name, value) != ("order", "rank") or situation.has_ranks):
+        if (name, value) not in _NOT_TRIED and ((name, value) != ("order", "rank") or situation.has_ranks):
             yield name, value
 
 
@@ -325,8 +338,9 @@ def _programs(name: str, value: Any) -> int:
     return sum(any(getattr(each, name) == value for each in way) for way in ways)
 
 
-_WITHOUT_EFFECT = {("duplicates", "refuse"), ("duplicates", "last"), ("missing", "zero")}
-"""A run that is scored has no document twice, and a missing query that counts 0 counts as an empty ranking does."""
+_NOT_TRIED = {("duplicates", "refuse"), ("duplicates", "last"), ("missing", "zero"), ("ties", "ranx")}
+"""A run that is scored has no document twice, a missing query that counts 0 counts as an empty ranking does, and ranx's
+order of equal scores is nobody's but ranx's, which has a profile."""
 
 
 def _other_measures(measure: Measure, situation: Situation) -> Iterator[_Change]:
@@ -358,6 +372,7 @@ def _parameter_changes(given: Mapping[str, Any], situation: Situation) -> Iterat
     if graded:
         yield "grades as 0 and 1", {"gains": _binary(situation)}, True
     yield "discount of Järvelin and Kekäläinen 2002, base 2", {"discount": "jk", "base": 2.0}, False
+    yield "discount rank instead of log2(rank + 1)", {"discount": "position"}, False
     yield "ideal from the retrieved documents", {"ideal": "retrieved"}, True
     yield "tied documents averaged", {"ties": "average"}, False
     averaged = "tied documents averaged, ideal from the retrieved documents"
@@ -370,6 +385,7 @@ def _parameter_changes(given: Mapping[str, Any], situation: Situation) -> Iterat
     words = "tied documents taken in one step, divided by the relevant documents found"
     yield words, {"steps": "together", "norm": "retrieved"}, True
     yield "divided by min(k, R)", {"norm": "capped"}, False
+    yield "divided by min(k, documents retrieved)", {"divisor": "retrieved"}, False
 
 
 def _binary(situation: Situation) -> Gains:

@@ -238,7 +238,11 @@ class _Ways:
     def _singles(self, scorer: Scorer, claim: Claim) -> Iterator[Variant]:
         """Yield what profiles give, and what one change or mistake makes of our way, over either set of queries."""
         situation, measure = scorer.situation, claim.measure
-        yield from profile_variants(measure, situation, Scoring(level=self._level))
+        # Programs that score lists are not what a class scores runs with, and agree with many mistakes.
+        lists = self._profile.conventions.known != "all"
+        for each in profile_variants(measure, situation, Scoring(level=self._level)):
+            if lists or each.task.conventions.known == "all":
+                yield each
         if measure.family.kind != "count" and _decimals(claim) < DIGITS_FOR_CHANGES:
             return
         start, other = self._task(scorer, measure), self._task(scorer, measure, other=True)
