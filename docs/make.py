@@ -209,7 +209,7 @@ def _default(family: Family, parameter: Parameter) -> str:
     if parameter.name == "collection_size":
         return f"`-N`, {parameter.show(usual)}"
     if any(parameter.name in profile.defaults for profile in PROFILES.values()):
-        return f"the profile's, {parameter.show(PROFILES[DEFAULT_PROFILE].defaults[parameter.name])}"
+        return f"the profile's, {parameter.show(PROFILES[DEFAULT_PROFILE].defaults.get(parameter.name, usual))}"
     return "none" if usual is None else parameter.show(usual)
 
 
@@ -365,7 +365,9 @@ def _rule(convention: Convention, value: Any) -> str:
 def _profile(profile: Profile) -> list[str]:
     lines = [f"## {profile.name}", "", f"Stands for {prose(profile.title)}.", ""]
     written = profile.conventions.written()
-    lines += [_rule(each, getattr(profile.conventions, each.name)) for each in CONVENTIONS.values() if each.key in written]
+    lines += [
+        _rule(each, getattr(profile.conventions, each.name)) for each in CONVENTIONS.values() if each.key in written
+    ]
     if profile.conventions.missing == "out":
         says = CONVENTIONS["missing"].says(profile.when_complete)
         mark = code(f"-c:{profile.when_complete}")

@@ -42,6 +42,7 @@ CHOICES: dict[str, list[Any]] = {
     "min_rel": [0],
     "target": [1.0, 2.0],
     "deepest": [4, 1000],
+    "until": ["depth", "longer"],
     "normalised": ["yes", "no"],
     "divisor": ["cutoff", "retrieved"],
     "credit": ["half", "wrong"],

@@ -82,6 +82,7 @@ CHOICES: dict[str, list[Any]] = {
     "min_rel": [0, 1, 2],
     "target": [0.5, 1.0, 1.5, 3.0],
     "deepest": [1, 2, 7, 100],
+    "until": ["depth", "longer"],
     "normalised": ["yes", "no"],
     "divisor": ["cutoff", "retrieved"],
     "credit": ["half", "wrong"],

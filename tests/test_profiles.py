@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import math
 import random
@@ -48,7 +49,6 @@ PROFILE_OF = {
 }
 
 NOT_OURS = {
-    ("ir_measures", "Compat(p=0.95)", ""): "compares down to the longer of ranking and ideal, not down to 1000",
     (
         "ir_measures",
         "Accuracy",
@@ -827,3 +827,139 @@ def test_a_profile_on_the_command_line_is_that_of_the_library(tmp_path: Path) ->
         (run,) = json.loads(done.out)["runs"]
         results = te.evaluate(QRELS, RUN, profile=name)
         assert {key: value for key, value in run["mean"].items() if key != "runid"} == dict(results.mean)
+
+
+# --- conventions that few programs have, by hand and over all orders ---
+
+
+def of(**conventions: Any) -> te.Profile:
+    return te.Profile("own", "a program of one's own", te.Conventions(**conventions))
+
+
+def test_the_lower_label_is_first_among_equal_scores() -> None:
+    # e (-1), then b and the unjudged u (0), a (1), c (2): of all orders the worst, whatever the ids.
+    qrels = {"1": {"a": 1, "b": 0, "c": 2, "e": -1}}
+    for order in itertools.permutations("abceu"):
+        run = {"1": {"first": 2.0, **dict.fromkeys(order, 1.0)}}
+        results = te.evaluate(qrels, run, ["RR", "RR(rel=2)", "nDCG"], profile=of(ties="worst"))
+        assert results.mean["RR"] == 1 / 5
+        assert results.mean["RR(rel=2)"] == 1 / 6
+        ideal = 2 + 1 / math.log2(3)
+        assert results.mean["nDCG"] == pytest.approx((1 / math.log2(6) + 2 / math.log2(7)) / ideal, rel=1e-12)
+        cut = te.evaluate(qrels, run, ["num_rel_ret", "P@5"], profile=of(ties="worst"), depth=5)
+        assert dict(cut.mean) == {"num_rel_ret": 1.0, "P@5": 1 / 5}
+        judged = te.evaluate(qrels, run, ["RR", "num_ret"], profile=of(ties="worst"), judged_only=True)
+        assert dict(judged.mean) == {"RR": 1 / 2, "num_ret": 3.0}
+
+
+def test_what_was_not_retrieved_is_not_known() -> None:
+    qrels, run = {"1": {"a": 1, "m": 3, "b": 2}, "2": {"m": 1}}, {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 1.0}}
+    known = of(known="retrieved")
+    results = te.evaluate(qrels, run, ["AP", "R@1", "nDCG", "num_rel"], profile=known)
+    assert results["1"] == {
+        "AP": 1.0,
+        "R@1": 1 / 2,
+        "nDCG": pytest.approx((1 + 2 / math.log2(3)) / (2 + 1 / math.log2(3))),
+        "num_rel": 2.0,
+    }
+    assert results["2"]["num_rel"] == 0.0
+    # The list ends at the depth.
+    assert te.evaluate(qrels, run, ["AP", "num_rel"], profile=known, depth=1)["1"] == {"AP": 1.0, "num_rel": 1.0}
+    for unrelevant, mean, queries in (("in", 1 / 2, 2), ("one", 1.0, 2), ("out", 1.0, 1)):
+        profile = of(known="retrieved", unrelevant=unrelevant)
+        found = te.evaluate(qrels, run, ["AP", "num_ret"], profile=profile)
+        assert (found.mean["AP"], int(found.counted[:, 0].sum())) == (mean, queries)
+        assert found.mean["num_ret"] == (2.0 if queries == 1 else 3.0)  # a count stays what it is
+
+
+def test_a_document_with_a_score_of_0_or_less_may_be_taken_for_not_relevant() -> None:
+    qrels, run = {"1": {"a": 1, "b": 1, "c": 1}}, {"1": {"x": 9.0, "a": 1e-50, "b": 0.0, "c": -1.0}}
+    missed = of(not_positive="miss", known="retrieved")
+    measures = ["P@4", "R@4", "RR", "num_ret"]
+    assert te.evaluate(qrels, run, measures, profile=missed)["1"] == {
+        "P@4": 1 / 4,
+        "R@4": 1 / 3,
+        "RR": 1 / 2,
+        "num_ret": 4,
+    }
+    narrow = of(not_positive="miss", known="retrieved", score_type="float32")  # in which 1e-50 is 0
+    assert te.evaluate(qrels, run, measures, profile=narrow)["1"] == {"P@4": 0, "R@4": 0, "RR": 0, "num_ret": 4}
+    only = te.evaluate(qrels, run, measures, profile=missed, judged_only=True)
+    assert only["1"] == {"P@4": 1 / 4, "R@4": 1 / 3, "RR": 1.0, "num_ret": 3}
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "catboost", "torchmetrics", "torchmetrics-pos", "ranx", "pytorch-ignite"])
+def test_a_file_and_a_table_are_scored_as_the_dictionary_is(name: str, tmp_path: Path) -> None:
+    for seed in range(20):
+        qrels, run = random_pair(random.Random(seed))
+        te.write_qrels(te.Qrels(qrels), tmp_path / "qrels")
+        lines = [f"{qid} Q0 {docid} 1 {score!r} t\n" for qid, row in run.items() for docid, score in row.items()]
+        (tmp_path / "run").write_text("".join(lines))
+        # Lines of the queries in turn, so that none of them stands together.
+        nth: dict[str, int] = {}
+        order = sorted(
+            lines, key=lambda line: nth.setdefault(line, sum(key.split()[0] == line.split()[0] for key in nth))
+        )
+        (tmp_path / "scattered").write_text("".join(order))
+        measures = ["AP", "nDCG@5", "RR", "P@3"]
+        expected = te.evaluate(qrels, run, measures, profile=name)
+        with open(tmp_path / "run", "rb") as stream:
+            for given in (te.Run(run), tmp_path / "run", tmp_path / "scattered", io.BytesIO(stream.read())):
+                found = te.evaluate(tmp_path / "qrels", given, measures, profile=name)
+                assert found.qids == expected.qids
+                assert found.matrix.tobytes() == expected.matrix.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("conventions", "kind", "said"),
+    [
+        ({"ties": "worst"}, "unjudged", "would decide the order of ties"),
+        ({"unrelevant": "one"}, "unjudged", "would decide which queries count 1"),
+        ({"not_positive": "miss"}, "unjudged", "with a score of 0 or less can add"),
+        ({"known": "retrieved", "depth": 2}, "ties", "the order of ties decides which judgments are known"),
+    ],
+)
+def test_ranges_are_refused_where_a_convention_decides_more(conventions: dict[str, Any], kind: str, said: str) -> None:
+    qrels, run = {"1": {"a": 1}}, {"1": {"a": 1.0, "b": 1.0, "c": 1.0}}
+    with pytest.raises(te.EvaluationError, match=said):
+        te.assess(qrels, run, ["AP"], profile=of(**conventions), ties=kind == "ties", unjudged=kind == "unjudged")
+
+
+@pytest.mark.parametrize(
+    "conventions", [{"ties": "worst"}, {"ties": "ranx"}, {"known": "retrieved", "unrelevant": "one"}]
+)
+def test_the_range_over_ties_is_that_of_all_orders(conventions: dict[str, Any]) -> None:
+    for seed in range(10):
+        rng = random.Random(seed)
+        labels = {docid: rng.choice([0, 0, 1, 2]) for docid in rng.sample("abcdm", 4)}
+        found = te.assess(
+            {"1": labels},
+            {"1": dict.fromkeys("abcd", 1.0)},
+            ["AP", "nDCG@2"],
+            unjudged=False,
+            profile=of(**conventions),
+        )
+        for name, between in found.ties.items():
+            orders = [
+                {docid: -float(rank) for rank, docid in enumerate(order)} for order in itertools.permutations("abcd")
+            ]
+            values = [
+                te.evaluate({"1": labels}, {"1": order}, [name], profile=of(**conventions)).mean[name]
+                for order in orders
+            ]
+            expected = [min(values), sum(values) / len(values), max(values)]
+            assert [between.lowest_mean, between.expected_mean, between.highest_mean] == pytest.approx(
+                expected, abs=1e-12
+            )
+
+
+def test_the_name_trec_eval_is_the_default_profile() -> None:
+    assert te.evaluate(QRELS, RUN, "AP", profile="trec_eval").profile == "trec_eval-10"
+    assert treceval(["--profile", "trec_eval", "-m", "map", QRELS, RUN]).out == treceval(["-m", "map", QRELS, RUN]).out
+
+
+def test_judgments_of_0_that_count_as_relevant_are_noted() -> None:
+    done = treceval(["--profile", "msmarco", QRELS, RUN])
+    zeros = sum(line.split()[3] == "0" for line in Path(QRELS).read_text().splitlines())
+    assert f"{zeros} judgments of 0 count as relevant in msmarco; with -l 1 they would not." in done.err.decode()
+    assert b"count as relevant" not in treceval(["--profile", "msmarco", "-l", "1", QRELS, RUN]).err

@@ -86,6 +86,7 @@ CHOICES: dict[str, list[Any]] = {
     "alpha": [0.0, 0.5, 0.9],
     "target": [0.5, 1.0, 2.5],
     "deepest": [10, 1000],
+    "until": ["depth", "longer"],
     "normalised": ["yes", "no"],
     "divisor": ["cutoff", "retrieved"],
     "credit": ["half", "wrong"],

@@ -180,13 +180,13 @@ def unjudged(codes: list[int], judged: list[int], *, cutoff: int) -> float:
     return count / cutoff
 
 
-def judged_at(codes: list[int], judged: list[int], *, cutoff: int) -> float:
+def judged_at(codes: list[int], judged: list[int], *, cutoff: int, negative: str = "unjudged") -> float:
     """Judged@k of ir_measures: the share of the first k retrieved documents that are judged."""
     if len(codes) == 0:
         return 0.0
     count = 0
     for rank, code in enumerate(codes, start=1):
-        if rank <= cutoff and code >= 0:
+        if rank <= cutoff and (code >= 0 or (negative == "nonrelevant" and code != NO_JUDGMENT)):
             count += 1
     return count / min(cutoff, len(codes))
 

@@ -87,9 +87,10 @@ def success(codes: list[int], judged: list[int], *, level: int = 1) -> float:
     return float(any(code >= level for code in codes if code >= 0))
 
 
-def judged_of(codes: list[int], judged: list[int]) -> float:
+def judged_of(codes: list[int], judged: list[int], *, negative: str = "unjudged") -> float:
     """Judged over the whole list."""
-    return sum(code >= 0 for code in codes) / len(codes) if codes else 0.0
+    known = [code >= 0 or (negative == "nonrelevant" and code != NO_JUDGMENT) for code in codes]
+    return sum(known) / len(codes) if codes else 0.0
 
 
 def hole(codes: list[int], judged: list[int], *, cutoff: int) -> float:

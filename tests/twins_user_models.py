@@ -128,11 +128,17 @@ def overlap(one: list[str], other: list[str], p: float, depth: int) -> float:
     for at in range(1, depth + 1):
         total += p ** (at - 1) * len(set(one[:at]) & set(other[:at])) / at
         most += p ** (at - 1)
-    return total / most
+    return total / most if most else 0.0
 
 
 def compat(
-    codes: list[int], judged: list[int], *, p: float = 0.95, deepest: int = 1000, normalised: str = "yes"
+    codes: list[int],
+    judged: list[int],
+    *,
+    p: float = 0.95,
+    deepest: int = 1000,
+    until: str = "depth",
+    normalised: str = "yes",
 ) -> float:
     """Give Compatibility: documents are named, missed ones too, and the ideal ranking is written out."""
     run = [f"rank {rank}" for rank in range(1, len(codes) + 1)]
@@ -142,6 +148,8 @@ def compat(
         if grade > 0:
             graded += [(grade, f"missed {grade} {number}") for number in range(missed)]
     ideal = [name for grade, name in sorted(graded, key=lambda each: -each[0])]  # stable: in the order of the run
+    if until == "longer":
+        deepest = max(len(run), len(ideal))
     similar = overlap(run, ideal, p, deepest)
     if normalised == "no":
         return similar

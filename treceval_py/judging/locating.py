@@ -336,9 +336,16 @@ def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
         return cut._replace(tied=Tied(cut.hits.rank, cut.hits.rank)) if ranking.tied else cut
     if ordered.first is not None and ordered.last is not None:
         found = found._replace(tied=Tied(ordered.first[place], ordered.last[place]))
-    if not ranking.positive:
-        return found
-    above = narrowed(run.scores[ordered.order[place]], ranking.score_type) > 0
+    return (
+        found
+        if not ranking.positive
+        else _above_zero(found, narrowed(run.scores[ordered.order[place]], ranking.score_type))
+    )
+
+
+def _above_zero(found: Located, scores: FloatArray) -> Located:
+    """Leave out the hits with a score (H,) of 0 or less, which are known all the same."""
+    above = scores > 0
     tied = None if found.tied is None else found.tied.where(above)
     return found._replace(hits=found.hits.where(above), tied=tied, known=found.hits)
 

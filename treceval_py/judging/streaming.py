@@ -260,8 +260,8 @@ class _Reading:
             found = {qid for part in known for qid in part.qids}
             qids = tuple(filter(found.__contains__, self.qids))
             contradictions = RankContradictions(qids, all(part.reversed for part in known))
-        qrels, known = self._judging.qrels, self._judging.ranking.known
-        judged = assemble(qrels, self.located, complete=complete, tag=self.tag, known=known)
+        how = self._judging
+        judged = assemble(how.qrels, self.located, complete=complete, tag=self.tag, known=how.ranking.known)
         return judged, Retrieved(tuple(self.qids), self._judging.name, self.tag, contradictions)
 
 

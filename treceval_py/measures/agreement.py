@@ -61,7 +61,9 @@ def _ideal_ranks(run: JudgedRun, hits: Hits) -> IntArray:
     return ranks
 
 
-def compatibility(run: JudgedRun, *, p: float = 0.95, deepest: int = DEPTH, normalised: str = "yes") -> FloatArray:
+def compatibility(
+    run: JudgedRun, *, p: float = 0.95, deepest: int = DEPTH, until: str = "depth", normalised: str = "yes"
+) -> FloatArray:
     """Compatibility: rank-biased overlap with the ideal ranking that is most like the run.
 
     Formula
@@ -88,8 +90,7 @@ def compatibility(run: JudgedRun, *, p: float = 0.95, deepest: int = DEPTH, norm
     Clarke, C. L. A., Vtyurina, A., Smucker, M. D. Assessing Top-k Preferences. ACM TOIS 39(3), 2021. The numbers are
     those of the authors' ``compatibility.py``, which orders ties by ascending id and averages over the queries of the
     run that have a document judged above 0. In ir_measures 0.4.3, D is for each query the number of documents
-    retrieved, or judged above 0, whichever is more: its ``Compat`` has this value where 1000 were retrieved, and where
-    fewer were a larger or smaller one, that with this D. In its ideal ranking documents of equal judgment stand by
+    retrieved, or judged above 0, whichever is more (``until=longer``). In its ideal ranking documents of equal judgment stand by
     score, those that were not retrieved having the score 0, and equal scores in the order of the judgments.
 
     Examples
@@ -105,10 +106,24 @@ def compatibility(run: JudgedRun, *, p: float = 0.95, deepest: int = DEPTH, norm
     overlap = _overlap(p, deepest)
     hits = run.hits.where(run.hits.rel > 0)
     lower = np.maximum(hits.rank, _ideal_ranks(run, hits))
+    if until == "longer":
+        return _compatibility_of_lists(run, hits.query, lower, p, normalised)
     here = run.sum(hits.query, overlap.one[np.minimum(lower, deepest + 1) - 1])
     if normalised == "no":
         return here / overlap.most
     return ratio(here, overlap.first[np.minimum(run.num_rel(1), deepest)])
+
+
+def _compatibility_of_lists(run: JudgedRun, query: IntArray, lower: IntArray, p: float, normalised: str) -> FloatArray:
+    """Return the Compatibility of each query down to the longer of its ranking and its ideal ranking. (Q,)."""
+    relevant = run.num_rel(1)
+    depth = np.maximum(run.num_ret, relevant)
+    overlap = _overlap(p, max(int(depth.max(initial=0)), 1))
+    below = overlap.one[depth]  # what a document in common adds below the depth
+    here = run.sum(query, overlap.one[lower - 1] - below[query])
+    if normalised == "no":
+        return ratio(here, depth if p == 1 else (1 - p**depth) / (1 - p))
+    return ratio(here, overlap.first[relevant] - relevant * below)
 
 
 def accuracy(run: JudgedRun, *, level: int = 1) -> FloatArray:

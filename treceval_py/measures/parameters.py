@@ -236,6 +236,7 @@ _ALL = (
     _share("alpha", "alpha", "How much a document's gain for a subtopic falls with each relevant one above it."),
     _number("target", "T", lambda x: x > 0, "above 0", "T, the gain that is wanted."),
     _integer("deepest", "D", 1, "D, the depth: a shorter ranking is continued with documents of gain 0, a longer one is cut. The value depends on it."),
+    _choice("until", "depth", "longer", meaning="The depth of a query: D, or its number of documents retrieved or judged above 0, whichever is more."),
     _choice("normalised", "yes", "no", meaning="Whether it is divided by RBO(I, I), as in the paper of 2021; the two papers of 2020 do not."),
     Parameter("judged_only", "judged_only", _truth, lambda x: x is not None, "True or False", "", "Whether unjudged documents are taken out of the ranking first, as by ``-J``."),
 )

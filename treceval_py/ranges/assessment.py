@@ -124,7 +124,7 @@ def ranges_of(evaluator: Evaluator, run: AnyRun, *, ties: bool, unjudged: bool) 
         name, conventions = results.measures[number].name, results.conventions[number]
         profile = results.profiles[number]
         if ties:
-            _check_ties(conventions, profile)
+            _check_ties(conventions, profile, measure)
             ranking = conventions.ranking(tied=True)._replace(depth=None, pooled=measure.family.needs == "pooled")
             part, fixed = judging.part(conventions, ranking, measure)
             found.qids[name] = part.qids
@@ -142,7 +142,7 @@ def ranges_of(evaluator: Evaluator, run: AnyRun, *, ties: bool, unjudged: bool) 
     return found
 
 
-def _check_ties(conventions: Conventions, profile: str) -> None:
+def _check_ties(conventions: Conventions, profile: str, measure: Measure) -> None:
     """Check that the order of ties decides nothing but their ranks."""
     if conventions.order == "rank":
         raise EvaluationError(
@@ -159,6 +159,11 @@ def _check_ties(conventions: Conventions, profile: str) -> None:
     if conventions.known == "retrieved":
         raise EvaluationError(
             "with a depth, the order of ties decides which judgments are known",
+            "Remove the depth (-M), or use another profile.",
+        )
+    if conventions.unrelevant != "in" and measure.family.undefined_without != "relevant":
+        raise EvaluationError(
+            f"with a depth, the order of ties decides in which queries {measure.name} has a value",
             "Remove the depth (-M), or use another profile.",
         )
 

@@ -139,9 +139,13 @@ class Convention(NamedTuple):
         return "all documents count" if value is None else f"the first {value:,} documents count"
 
 
-def _choice(name: str, key: str, question: str, *, rare: bool = False, **meanings: str) -> Convention:
+def _choice(name: str, key: str, question: str, **meanings: str) -> Convention:
     words = {value.replace("_", "-"): meaning for value, meaning in meanings.items()}
-    return Convention(name, key, question, MappingProxyType(words), str, str, rare)
+    return Convention(name, key, question, MappingProxyType(words), str, str)
+
+
+def _rare(name: str, key: str, question: str, **meanings: str) -> Convention:
+    return _choice(name, key, question, **meanings)._replace(rare=True)
 
 
 def _depth(text: str) -> int | None:
@@ -225,27 +229,24 @@ _ALL = (
         "a query without relevant documents",
         **{"in": "counts", "out": "is left out of the mean", "one": "counts 1"},
     ),
-    _choice(
+    _rare(
         "known",
         "known",
         "of the judgments of a query,",
-        rare=True,
         all="all are known",
         retrieved="those of documents that were not retrieved are unknown: R and the ideal are those of the list",
     ),
-    _choice(
+    _rare(
         "extra",
         "extra",
         "a query of the run without judgments",
-        rare=True,
         out="is left out of the mean",
         **{"in": "counts as one without relevant documents"},
     ),
-    _choice(
+    _rare(
         "not_positive",
         "score0",
         "a document with a score of 0 or less",
-        rare=True,
         keep="counts like any other",
         miss="is taken for not relevant",
     ),

@@ -514,7 +514,7 @@ class JudgedOnce:
             kept &= np.array([qid in known for qid in judged.qids], dtype=bool)
         if not isinstance(judged, JudgedRun) and any(getattr(conventions, key) in _OF_QRELS[key] for key in _OF_QRELS):
             raise _needs_qrels()
-        if conventions.unrelevant != "in":
+        if conventions.unrelevant != "in" and isinstance(judged, JudgedRun):
             defined = _defined(measure, judged)
             if conventions.unrelevant == "out":
                 kept &= defined

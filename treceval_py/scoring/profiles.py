@@ -228,8 +228,8 @@ _ALL = (
         exceptions=_mapping(
             {
                 **_for(
-                    "recip_rank_cut judged set_judged compat alpha_dcg_cut alpha_ndcg_cut err_ia_cut nerr_ia_cut nrbp nnrbp ap_ia "
-                    "p_ia_cut strec_cut",
+                    "recip_rank_cut judged set_judged compat alpha_dcg_cut alpha_ndcg_cut err_ia_cut nerr_ia_cut nrbp "
+                    "nnrbp ap_ia p_ia_cut strec_cut",
                     score_type="float64",
                     ties="docid-asc",
                 ),
@@ -251,7 +251,7 @@ _ALL = (
             }
         ),
         names=_mapping({"accuracy": "Accuracy"}),
-        defaults=_UP,
+        defaults=_mapping({**_UP, "until": "longer"}),
         remarks=("each measure is ranked as the package that it is handed to ranks: RR and RR@10 differ for ties",),
     ),
     Profile(

@@ -361,12 +361,10 @@ def about(results: Results, counting: str = "-c") -> list[str]:
         )
     if results.contradictions.qids:
         said.append(_about_ranks(results))
-    profile = PROFILES.get(results.profile)
-    if profile is not None and profile.level <= 0:
-        said += _about_level(results, profile)
     if any("max_rel" in dict(resolved.parameters) for resolved in results.resolved):
         said += _about_scale(results)
-    return said
+    profile = PROFILES.get(results.profile)
+    return said if profile is None or profile.level > 0 else [*said, *_about_level(results, profile)]
 
 
 def _about_level(results: Results, profile: Profile) -> list[str]:
