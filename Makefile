@@ -41,6 +41,7 @@ check: test lint types
 docs: $(VENV)/installed
 	$(BIN)/python docs/make.py
 	$(BIN)/python docs/names.py
+	$(BIN)/python docs/notebook.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -33,7 +33,6 @@ from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.planning import Scoring
 from treceval_py.scoring.profiles import Profile, profile_of
-from treceval_py.scoring.results import Results
 
 __all__ = ["TrecevalProvider", "measure", "provide", "withdraw"]
 
@@ -101,6 +100,13 @@ def measure(name: str) -> TheirMeasure:
     return _Ours(name=found[0].name)
 
 
+_LEFT = {
+    "Accuracy",  # leaves out queries without a value there
+    "Compat",  # is as deep as the longer of ranking and ideal there
+}
+"""Measures of ir_measures that have other values here, and are left to its own providers."""
+
+
 class _Ours(TheirMeasure):
     """A measure of this package, by its name."""
 
@@ -165,8 +171,8 @@ def _here(measure: TheirMeasure) -> Measure | None:
     # A measure defined at runtime computes what its author wrote, whatever its name.
     if known is None or type(known) is not type(measure):
         return None
-    if measure.NAME == "RBP" and "rel" not in measure.params:
-        return None  # graded in ir_measures; here RBP is binary
+    if measure.NAME in _LEFT or (measure.NAME == "RBP" and "rel" not in measure.params):
+        return None  # RBP is graded in ir_measures then; here it is binary
     try:
         found = parse_measures(str(measure))
     except MeasureError:
@@ -186,13 +192,13 @@ class _Evaluator(providers.Evaluator):
         converter = QrelsConverter(qrels)
         judged: dict[str, dict[str, int]] = {}
         subtopics: dict[str, dict[str, dict[str, int]]] = {}
-        wanted: dict[bool, list[tuple[TheirMeasure, Measure]]] = {}
+        wanted: dict[tuple[bool, bool], list[tuple[TheirMeasure, Measure]]] = {}
         for each in measures:
             found = _here(each)
             if found is None:
                 raise ValueError(f"unsupported measure {each}")
-            wanted.setdefault(_of_subtopics(found), []).append((each, found))
-        if True in wanted:
+            wanted.setdefault((_of_subtopics(found), found.family.of_judgments), []).append((each, found))
+        if any(of_subtopics for of_subtopics, _ in wanted):
             for qrel in converter.as_namedtuple_iter():
                 judged.setdefault(qrel.query_id, {})[qrel.doc_id] = qrel.relevance
                 groups = subtopics.setdefault(qrel.query_id, {})
@@ -200,21 +206,22 @@ class _Evaluator(providers.Evaluator):
         else:
             judged = converter.as_dict_of_dict()
         super().__init__(measures, set(judged))
-        self._parts = []
-        for of_subtopics, pairs in wanted.items() if judged else ():
+        self._parts: list[tuple[list[TheirMeasure], Evaluator, bool]] = []
+        for (of_subtopics, counted), pairs in wanted.items() if judged else ():
             table = JudgmentGroups.from_dict(subtopics) if of_subtopics else judged
             scoring = Scoring([ours for _, ours in pairs], profile)
-            self._parts.append(([theirs for theirs, _ in pairs], Evaluator(table, scoring)))
+            self._parts.append(([theirs for theirs, _ in pairs], Evaluator(table, scoring), counted))
 
     def iter_calc(self, run: Any) -> Iterator[Metric]:
         """Yield the values of the queries that the profile counts."""
-        for measures, results in self._scored(run):
-            for number, each in enumerate(measures):
-                counted = results.counted[:, number] & results.listed
-                for row in np.flatnonzero(counted).tolist():
-                    yield Metric(results.qids[row], each, float(results.matrix[row, number]))
-
-    def _scored(self, run: Any) -> Iterator[tuple[list[TheirMeasure], Results]]:
         scores: Mapping[str, Mapping[str, float]] = RunConverter(run).as_dict_of_dict()
-        for measures, evaluator in self._parts:
-            yield measures, evaluator.score(scores)
+        for measures, evaluator, counted in self._parts:
+            # What is counted from judgments is 0 in ir_measures where the run lacks the query.
+            results = evaluator.scored(scores) if counted else evaluator.score(scores)
+            lost = results.missing if counted else ()
+            for number, each in enumerate(measures):
+                for row in np.flatnonzero(results.counted[:, number] & results.listed).tolist():
+                    if results.qids[row] not in lost:
+                        yield Metric(results.qids[row], each, float(results.matrix[row, number]))
+                for qid in lost:
+                    yield Metric(qid, each, 0.0)
