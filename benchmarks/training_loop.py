@@ -3,8 +3,8 @@
 Usage: python training_loop.py [--repeat 15] [--calls 100000] [--markdown]
 
 Each turn evaluates and averages six measures for every query. The judgments are prepared before, for pytrec_eval too,
-and so are its dictionaries: what it takes to make them of arrays is not counted. All sides take turns in one process and
-have to agree before a time counts. Times are processor time; the ratio is that of the best turns.
+and so are its dictionaries: what it takes to make them of arrays is not counted. All sides take turns in one process
+and have to agree before a time counts. Times are processor time; the ratio is that of the best turns.
 
 `--calls N` also measures how much the process grows over N calls of each form.
 """

@@ -80,7 +80,7 @@ def same(found: te.Results, expected: te.Results) -> None:
         assert getattr(found, name) == getattr(expected, name), name
     for name in ("matrix", "counted", "averages", "listed"):
         one, other = getattr(found, name), getattr(expected, name)
-        assert one.dtype == other.dtype and one.tobytes() == other.tobytes(), (name, found.measures, one, other)
+        assert (one.dtype, one.tobytes()) == (other.dtype, other.tobytes()), (name, found.measures, one, other)
     assert {**found.mean} == {**expected.mean}
     assert {qid: {**found[qid]} for qid in found} == {qid: {**expected[qid]} for qid in expected}
 
@@ -294,6 +294,17 @@ def test_queries_may_be_whole_numbers_and_ids_text() -> None:
     assert te.evaluate({"0": {"b": 1}, "1": {"b": 1}}, texts, "recip_rank").mean["recip_rank"] == 0.75
 
 
+@pytest.mark.parametrize("reader", READERS)
+def test_a_query_in_several_rows_has_the_documents_of_all(reader: str) -> None:
+    scores, ids = np.array([[0.5, 0.25], [0.75, 0.0]]), np.array([[3, 4], [5, 6]])
+    with under(reader):
+        evaluator = te.Evaluator({"q": {"4": 1}}, te.Scoring(["recip_rank"]))
+        for _ in range(2):
+            assert evaluator.score((scores, ids, ["q", "q"])).mean["recip_rank"] == 1 / 3  # after 5 and 3
+        with pytest.raises(DataError, match="document '3' occurs twice in query 'q' of the run"):
+            evaluator.score((scores, np.array([[3, 4], [3, 6]]), ["q", "q"]))
+
+
 def test_what_is_masked_is_not_there() -> None:
     labels = np.ma.masked_array([[1, 0, 2]], mask=[[False, True, False]])
     scores = np.ma.masked_array([[0.1, 0.5, 0.9]], mask=[[False, False, True]])
@@ -444,7 +455,7 @@ def test_memory_does_not_grow(form: str) -> None:
             queries, k = 2 + number % 19, 1 + number % 29
             evaluator.scored((scores[:queries, :k], ids[:queries, :k], [*map(str, range(queries - 1)), f"x{number}"]))
         else:
-            evaluator.scored({"dictionaries": run, "ids": (scores, ids), "labels": scores}[form]).mean
+            assert evaluator.score({"dictionaries": run, "ids": (scores, ids), "labels": scores}[form]).mean
 
     for number in range(4_000):
         turn(number)

@@ -76,6 +76,7 @@ class Qrels(Table[int]):
     __slots__ = ("_by_text", "_given", "_ideal", "_judgments", "_pool", "digest", "known", "rels")
 
     _values_are = "rel"
+    _given: list[dict[str, int]] | None
 
     def __init__(self, judgments: Data | None = None) -> None:
         nested: Any = {} if judgments is None else judgments
@@ -98,7 +99,7 @@ class Qrels(Table[int]):
         self.rels = np.ascontiguousarray(rels, dtype=np.int64)
         # Made on first use, once for all the runs that are scored.
         self._judgments: dict[int, dict[bytes, int]] = {}
-        self._given: list[dict[str, int]] | None = None
+        self._given = None
         self._by_text: dict[str, dict[str, int]] | None = None
         self._ideal: Ideal | None = None
         self._pool: frozenset[bytes] | None = None

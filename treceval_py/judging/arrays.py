@@ -1,8 +1,8 @@
 """Arrays as runs and as judgments, such as a model or a vector index returns them: a row for each query.
 
-A run is a matrix of scores, whose columns are the documents, or ``(scores, ids)`` or ``(scores, ids, qids)``, as faiss and
-``torch.topk`` return them; judgments are a matrix of labels. No text is made of a number: documents with equal scores are
-compared by the digits that their text would have.
+A run is a matrix of scores, whose columns are the documents, or ``(scores, ids)`` or ``(scores, ids, qids)``, as faiss
+and ``torch.topk`` return them; judgments are a matrix of labels. No text is made of a number: documents with equal
+scores are compared by the digits that their text would have.
 
 Any array library will do whose arrays NumPy can read; none is imported.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from treceval_py._types import AnyArray, FloatArray, IntArray
+from treceval_py._types import AnyArray, IntArray
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import FLOAT32, Ranking, limit_of
 from treceval_py.data.run import Run, decimal
@@ -80,7 +80,7 @@ class Rows:
 
     __slots__ = ("ids", "qids", "scores")
 
-    def __init__(self, scores: FloatArray, ids: IntArray | None, qids: tuple[str, ...]) -> None:
+    def __init__(self, scores: AnyArray, ids: IntArray | None, qids: tuple[str, ...]) -> None:
         self.scores = scores
         self.ids = ids
         self.qids = qids
@@ -165,12 +165,7 @@ def rows_of(given: Any) -> Rows | Run:
         if ids.dtype.kind not in "iuUO":
             raise DataError(f"ids of type {ids.dtype}", "Give the scores first, then ids as integers or text.")
     names = _qids(qids, len(scores))
-    hidden = None
-    if isinstance(scores, np.ma.MaskedArray):
-        scores, hidden = scores.data, np.ma.getmaskarray(scores)
-    if isinstance(ids, np.ma.MaskedArray):
-        masked = np.ma.getmaskarray(ids)
-        ids, hidden = ids.data, masked if hidden is None else hidden | masked
+    scores, ids, hidden = _unmasked(scores, ids)
     # Scores of 32 bits, as most models give, are compared as what they are.
     values = np.ascontiguousarray(scores, dtype=np.float32 if scores.dtype == np.float32 else np.float64)
     if ids is not None and ids.dtype.kind in "UO":
@@ -182,6 +177,17 @@ def rows_of(given: Any) -> Rows | Run:
     if hidden is not None and hidden.any():
         ids = np.where(hidden, -1, np.arange(values.shape[1]) if ids is None else ids)
     return Rows(values, ids, names)
+
+
+def _unmasked(scores: AnyArray, ids: AnyArray | None) -> tuple[AnyArray, AnyArray | None, AnyArray | None]:
+    """Return scores and ids without their masks, and what either masks; None if they have none."""
+    hidden = None
+    if isinstance(scores, np.ma.MaskedArray):
+        scores, hidden = scores.data, np.ma.getmaskarray(scores)
+    if isinstance(ids, np.ma.MaskedArray):
+        masked = np.ma.getmaskarray(ids)
+        ids, hidden = ids.data, masked if hidden is None else hidden | masked
+    return scores, ids, hidden
 
 
 def _qids(given: Any, count: int) -> tuple[str, ...]:

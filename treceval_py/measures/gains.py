@@ -69,6 +69,13 @@ TABLE = 4096
 
 
 def discount_named(kind: str, base: float) -> Discount:
+    """Return a discount by the values of its parameters.
+
+    Raises
+    ------
+    MeasureError
+        A base is given that has no effect.
+    """
     if kind != "jk" and base != _LOG2.base:
         raise MeasureError(
             f"base={base:.15g} has no effect with discount={kind}", "Ask for discount=jk, or leave out the base."

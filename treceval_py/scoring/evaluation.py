@@ -426,7 +426,8 @@ class JudgedOnce:
         """
         if self._kept is not None and (ranking, complete, extra) in self._kept:
             return self._kept[ranking, complete, extra]
-        judgments, judged = self._with_extra() if extra else self._judgments, None
+        judgments = self._with_extra() if extra else self._judgments
+        judged: Judged | None = None
         if self._rows is not None and isinstance(judgments, Qrels):
             judged = self._rows.judged(judgments, ranking, complete=complete)
             if judged is None:
@@ -570,8 +571,8 @@ class JudgedOnce:
             if found is not None and together is not None:
                 columns.values[:, together.numbers], columns.averages[together.numbers] = found
                 columns.counted[:, together.numbers] = True
-                numbers = [number for number in numbers if number not in together.numbers]
-            self._fill(columns, plan, numbers, judged)
+            done = () if found is None or together is None else together.numbers
+            self._fill(columns, plan, [number for number in numbers if number not in done], judged)
         if columns is None:
             raise AssertionError("a run is judged at least once")
         if not alike:
