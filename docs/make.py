@@ -263,8 +263,8 @@ def _spellings() -> list[str]:
     lines = [
         "Measures are also known by the names that other programs have for them: those above under *Also written*, in",
         "small or capital letters, with or without `_` and `-`, and with the cutoff written as `@10`, `_at_10`, `_10`,",
-        "or as an argument (`top_k=10`); `@[5,10]` are two cutoffs. `-l2` at the end, as in ranx, is the lowest relevant",
-        "judgment. `treceval measures NAME` takes them too. A name that means two things is noted, unless the profile",
+        "or as an argument (`top_k=10`); `@[5,10]` are two cutoffs. `-l2` at the end, as in ranx, is the lowest",
+        "relevant judgment. `treceval measures NAME` takes them too. A name that means two things is noted, unless the profile",
         "decides.",
         "",
         "Some names mean something else if they are written as only one program writes them:",

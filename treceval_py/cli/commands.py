@@ -117,7 +117,7 @@ def run(arguments: Sequence[str]) -> int:
             treceval.make_context("treceval", list(arguments), obj=tuple(arguments)) as context,
         ):
             warnings.simplefilter("always", TrecevalWarning)
-            warnings.showwarning = show
+            warnings.showwarning = show  # type: ignore[assignment]
             treceval.invoke(context)
     except click.exceptions.Exit as ended:
         return ended.exit_code

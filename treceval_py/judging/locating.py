@@ -156,8 +156,8 @@ def judge(
         raise DataError(f"depth must be a whole number, not {shown(depth)}")
     qrels = qrels if isinstance(qrels, Qrels) else Qrels(qrels)
     table: Any = run if isinstance(run, Run) or is_nested(run) else Run(run)
-    more = {"pooled": pooled, "confidence": confidence, "documents": documents}
-    ranking = Ranking(depth, judged_only, score_type, order, ties, tied, **more)
+    ranking = Ranking(depth, judged_only, score_type, order, ties, tied)
+    ranking = ranking._replace(pooled=pooled, confidence=confidence, documents=documents)
     return judge_by(qrels, table, ranking, complete=complete)
 
 
@@ -330,17 +330,19 @@ def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
         return found._replace(tied=Tied(found.hits.rank, found.hits.rank))
     place = _places(qrels, ordered.run, found)
     if by_column and ordered.ranks is not None:
-        hits = found.hits._replace(rank=ordered.ranks[place])
-        cut = _cut(found._replace(hits=hits), ordered, limit_of(ranking.depth))
-        # No two documents have the same rank: each can only have its own.
-        return cut._replace(tied=Tied(cut.hits.rank, cut.hits.rank)) if ranking.tied else cut
+        return _at_ranks(found, ordered, ordered.ranks[place], ranking)
     if ordered.first is not None and ordered.last is not None:
         found = found._replace(tied=Tied(ordered.first[place], ordered.last[place]))
-    return (
-        found
-        if not ranking.positive
-        else _above_zero(found, narrowed(run.scores[ordered.order[place]], ranking.score_type))
-    )
+    if not ranking.positive:
+        return found
+    return _above_zero(found, narrowed(run.scores[ordered.order[place]], ranking.score_type))
+
+
+def _at_ranks(found: Located, ordered: Arranged, ranks: IntArray, ranking: Ranking) -> Located:
+    """Give hits the ranks (H,) of the rank column, down to the ranking's depth."""
+    cut = _cut(found._replace(hits=found.hits._replace(rank=ranks)), ordered, limit_of(ranking.depth))
+    # No two documents have the same rank: each can only have its own.
+    return cut._replace(tied=Tied(cut.hits.rank, cut.hits.rank)) if ranking.tied else cut
 
 
 def _above_zero(found: Located, scores: FloatArray) -> Located:

@@ -61,13 +61,14 @@ def parse_measures(
     >>> [measure.notation for measure in parse_measures(["ndcg_at_10", "hit_rate@5", "map@100-l2"])]
     ['nDCG@10', 'Success@5', 'AP(rel=2)@100']
     """
+    given: list[Any]
     try:
-        names = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
+        given = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
     except TypeError:  # an array without dimensions
-        names = [names]
+        given = [names]
     parsed = [
         (([name], False, False) if isinstance(name, Measure) else _parse(name, leaves_out, names_here))
-        for name in names
+        for name in given
     ]
     replaced = {measure.family for found, _, replaces in parsed if replaces for measure in found}
     wanted: dict[Measure, None] = {}

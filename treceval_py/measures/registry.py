@@ -141,7 +141,7 @@ class Family:
     of_judgments : bool
         Whether a query keeps its value if the run lacks it, also where other measures count 0 for such a query.
     needs : str
-        The attribute of `Ranking` with which a run must be judged for it; empty if ranks of judged documents are enough.
+        The attribute of `Ranking` with which a run must be judged for it; empty if ranks of judged documents will do.
     undefined_without : {"relevant", "found", "nonrelevant"}
         The documents without which it has no value: relevant ones, relevant ones retrieved (within the cutoff), or
         retrieved ones that are not relevant. What such a query counts is a convention.

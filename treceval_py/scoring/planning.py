@@ -191,12 +191,16 @@ class Scoring:
         MeasureError
             A name is unknown, a value is out of range, or signatures are combined with other options.
         """
-        for name, (kinds, wanted) in _KINDS.items():
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, kinds) or (kinds is Integral and value is bool(value))):
-                raise MeasureError(f"{name} must be {wanted}, not {shown(value)}")
-        if self.depth is not None and self.depth < 0:
-            raise MeasureError(f"depth must be 0 or more, not {self.depth}")
+        wrong = [
+            f"{name} must be {wanted}, not {shown(value)}"
+            for name, (kinds, wanted) in _KINDS.items()
+            if (value := getattr(self, name)) is not None
+            and (not isinstance(value, kinds) or (kinds is Integral and value is bool(value)))
+        ]
+        if not wrong and self.depth is not None and self.depth < 0:
+            wrong = [f"depth must be 0 or more, not {self.depth}"]
+        if wrong:
+            raise MeasureError(wrong[0])
         profile = profile_of(self.profile)
         if self.signatures is not None:
             signatures = read_signatures(self.signatures)
