@@ -90,8 +90,8 @@ def compatibility(
     Clarke, C. L. A., Vtyurina, A., Smucker, M. D. Assessing Top-k Preferences. ACM TOIS 39(3), 2021. The numbers are
     those of the authors' ``compatibility.py``, which orders ties by ascending id and averages over the queries of the
     run that have a document judged above 0. In ir_measures 0.4.3, D is for each query the number of documents
-    retrieved, or judged above 0, whichever is more (``until=longer``). In its ideal ranking documents of equal judgment stand by
-    score, those that were not retrieved having the score 0, and equal scores in the order of the judgments.
+    retrieved, or judged above 0, whichever is more (``until=longer``). In its ideal ranking documents of equal judgment
+    stand by score, those that were not retrieved having the score 0, and equal scores in the order of the judgments.
 
     Examples
     --------
