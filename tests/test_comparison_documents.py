@@ -613,7 +613,7 @@ def test_the_agreement_of_runs_named_in_any_script_compiles_as_latex(tmp_path: P
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(ValueError, match="format must be one of") as caught:
         text_of(format="x")
-    assert str(caught.value) == "format must be one of table, csv, tsv, json, markdown, latex, html, not 'x'"
+    assert str(caught.value) == "format must be one of table, csv, tsv, json, markdown, latex, html, not 'x'."
 
 
 @pytest.mark.skipif(not (DATA / "qrels.tsv").exists(), reason="the example data are not there")

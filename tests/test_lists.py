@@ -28,6 +28,9 @@ from treceval_py.judging.judged import ranked_labels
 from treceval_py.judging.locating import judge
 from treceval_py.measures import FAMILIES, parse_measures
 
+# Some inputs lack judged queries on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+
 with gzip.open(Path(__file__).with_name("ml_stack.jsonl.gz"), "rt", encoding="utf-8") as lines:
     ROWS = [json.loads(line) for line in lines]
 INPUTS = {row["input"]: row for row in ROWS if row["kind"] == "input"}

@@ -388,7 +388,7 @@ def test_arrays_of_all_kinds_have_their_declared_types() -> None:
     ("option", "message"),
     [
         ({"order": "rang"}, "order must be score or rank or line, not 'rang'"),
-        ({"ties": "asc"}, "ties must be docid-desc or docid-asc or line, not 'asc'"),
+        ({"ties": "asc"}, "ties must be docid-desc or docid-asc or line or ranx or worst, not 'asc'"),
         ({"score_type": "float16"}, "score_type must be float64 or float32, not 'float16'"),
     ],
 )

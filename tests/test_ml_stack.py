@@ -22,6 +22,9 @@ import pytest
 import treceval_py as te
 from treceval_py.data.ranking import Ranking, arrange
 
+# Some inputs lack judged queries on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+
 Row = dict[str, Any]
 Labels = Mapping[str, Mapping[str, int]]
 

@@ -457,7 +457,7 @@ WRONG_RUNS: dict[str, Any] = {
     "mixed queries": {"1": {"a": 1.0}, 2: {"a": 1.0}}, "mixed documents": {"1": {"a": 1.0, 2: 1.0}},
     "queries of bytes": {b"1": {"a": 1.0}}, "documents of bytes": {"1": {b"a": 1.0}}, "queries of None": {None: {"a": 1.0}},
     "queries of tuples": {("1",): {"a": 1.0}}, "queries of floats": {1.0: {"a": 1.0}}, "documents of floats": {"1": {1.5: 1.0}},
-    "queries of bools": {True: {"a": 1.0}}, "a huge id": {10**5000: {"a": 1.0}}, "an array": np.zeros((2, 3)),
+    "queries of bools": {True: {"a": 1.0}}, "a huge id": {10**5000: {"a": 1.0}}, "an array": np.zeros((2, 3, 4)),
     "an array of text": np.array(["a"]), "a 0-dimensional array": np.array(1.0), "a series": pd.Series([1.0]),
     "a polars series": polars.Series([1.0]), "an index": pd.Index(["a"]), "an empty frame": pd.DataFrame(),
     "a frame without rows": pd.DataFrame({"qid": [], "docid": [], "score": []}),
@@ -480,7 +480,7 @@ WRONG_RUNS: dict[str, Any] = {
 WRONG_QRELS: dict[str, Any] = {
     "None": None, "a number": 5, "an object": object(), "an empty list": [], "halves": {"1": {"a": 0.5}}, "infinity": {"1": {"a": math.inf}},
     "text as label": {"1": {"a": "1"}}, "NaN": {"1": {"a": math.nan}}, "too large": {"1": {"a": 2**63}}, "None as label": {"1": {"a": None}},
-    "a list of labels": {"1": [0.0, 1.0]}, "a document twice": {"1": ["a", "a"]}, "text": {"1": "a"}, "an array": np.eye(2),
+    "a list of labels": {"1": [0.0, 1.0]}, "a document twice": {"1": ["a", "a"]}, "text": {"1": "a"}, "an array": np.zeros((2, 2, 2)),
     "a frame of halves": pd.DataFrame({"qid": ["1"], "docid": ["a"], "rel": [0.5]}),
     "a frame with a gap": polars.DataFrame({"qid": ["1"], "docid": ["a"], "rel": [None]}),
     "a frame without labels": pd.DataFrame({"qid": ["1"], "docid": ["a"]}), "rows of a run": [ScoredDoc("1", "a", 0.5)],

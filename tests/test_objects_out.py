@@ -438,7 +438,7 @@ def test_an_explanation_has_bars_of_its_values() -> None:
     found = te.explain(QRELS, SHORT, "AP")
     values = [float(row[0]) for row in rows_of(found._repr_html_())[1:]]
     assert [value for _, value in bars(found.plot())] == values
-    assert bars(found.plot())[1] == ("trec_eval-10, and 4 more", 0.625)
+    assert bars(found.plot())[1] == ("trec_eval-10, and 5 more", 0.625)
     assert bars(found.plot("map")) == bars(found.plot())
     with pytest.raises(te.MeasureError, match=r"measure 'RR' is not among these. There are AP."):
         found.plot("RR")

@@ -374,7 +374,10 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: (np.zeros((1, 3)), np.array([[3, 4, 3]])),
         "document '3' occurs twice in query '0' of the run",
     ),
-    "a query that is neither": (lambda: (np.zeros((1, 1)), None, [1.5]), "query id 1.5 is of type float, not str"),
+    "a query that is neither": (
+        lambda: (np.zeros((1, 1)), None, [1.5]),
+        "the query id of row 0 is 1.5, a number with a decimal point",
+    ),
     "complex scores": (lambda: np.zeros((1, 1), complex), "scores of type complex128. Give numbers"),
     "an id beyond 63 bits": (lambda: (np.zeros((1, 1)), np.array([[2**63]], np.uint64)), "an id is beyond 63 bits"),
 }

@@ -8,14 +8,16 @@ import numpy as np
 
 from treceval_py._types import IntArray
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.ranking import Ranking, arrange, limit_of, without_self
+from treceval_py.data.ranking import Arranged, Ranking, limit_of
 from treceval_py.data.run import Run
 from treceval_py.judging.judged import RankedQuery
 
 __all__ = ["of_queries", "ranked_documents"]
 
 
-def ranked_documents(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> dict[int, RankedQuery]:
+def ranked_documents(
+    qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking, ordered: Arranged
+) -> dict[int, RankedQuery]:
     """Return the documents of each judged query of a run, ranked, by the query's row in the judgments.
 
     Parameters
@@ -28,15 +30,9 @@ def ranked_documents(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -
         The row in the judgments of each query of the run; negative for a query without judgments.
     ranking : Ranking
         How documents are ranked, and which count.
-
-    Raises
-    ------
-    DataError
-        The run is ranked by ranks that it has not.
+    ordered : Arranged
+        The run in that order.
     """
-    if ranking.drop_self:
-        run = without_self(run)
-    ordered = arrange(run, ranking._replace(tied=False, drop_self=False))
     limit, found = limit_of(ranking.depth), {}
     for number, row in enumerate(rows.tolist()):
         if row < 0:

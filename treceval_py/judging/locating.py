@@ -248,7 +248,7 @@ def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str
     one = parts[0] if len(parts) == 1 else None
     hits = Hits.concatenate([part.hits for part in parts]) if one is None else one.hits
     tied = _tied_of(parts) if one is None else one.tied
-    sure = _confidence_of(parts, queries)
+    sure = _confidence_of(parts, queries) if parts and parts[0].confidence is not None else None
     query = place[hits.query]
     if (query[1:] < query[:-1]).any():
         order = np.argsort(query, kind="stable")
@@ -304,26 +304,19 @@ def _tied_of(parts: Sequence[Located]) -> Tied | None:
 def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
     """Find the ranks of the judged documents of a run."""
     if ranking.documents:
-        from treceval_py.judging.documents import ranked_documents
-
-        found = locate(qrels, run, ranking._replace(documents=False))
-        return found._replace(documents=ranked_documents(qrels, run, found.rows, ranking))
+        return _with_documents(qrels, run, ranking)
     rows = np.array([-1 if (row := qrels.row_of(qid)) is None else row for qid in run.qids], dtype=np.int64)
     if _limit_if_plain(ranking) is not None:
         return _located(qrels, run, rows, ranking)
-    if ranking.drop_self:
-        run, ranking = without_self(run), ranking._replace(drop_self=False)
-    if ranking.judged_only and (ranking.tied or ranking.confidence or ranking.positive):
-        # The ranks that tied documents can have depend on which of them are left, and so do the highest scores.
-        run, ranking = _judged_part(qrels, run, rows, ranking), ranking._replace(depth=None)
+    run, ranking = _left(qrels, run, rows, ranking)
     ordered = arrange(run, ranking, _labels(qrels, run, rows, ranking))
     by_column = ordered.ranks is not None and not ranking.judged_only
     depth = None if by_column else ranking.depth
     found = _located(qrels, ordered.run, rows, Ranking(depth, ranking.judged_only, FLOAT64))
     if ranking.pooled and not ranking.judged_only:
         found = _with_pooled(qrels, ordered, found, limit_of(depth))
-    if ranking.confidence:
-        found = found._replace(confidence=_confidences(run, ordered, limit_of(ranking.depth)))
+    sure = _confidences(run, ordered, limit_of(ranking.depth)) if ranking.confidence else None
+    found = found._replace(confidence=sure)
     if ordered.ranks is None and ordered.first is None and not ranking.positive:
         return found
     if ordered.ranks is not None and ranking.tied and not by_column:
@@ -336,6 +329,26 @@ def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
     if not ranking.positive:
         return found
     return _above_zero(found, narrowed(run.scores[ordered.order[place]], ranking.score_type))
+
+
+def _left(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> tuple[Run, Ranking]:
+    """Take out documents that must not be there when the others are ordered; return what is left to do."""
+    if ranking.drop_self:
+        run, ranking = without_self(run), ranking._replace(drop_self=False)
+    if ranking.judged_only and (ranking.tied or ranking.confidence or ranking.positive):
+        # The ranks that tied documents can have depend on which of them are left, and so do the highest scores.
+        run, ranking = _judged_part(qrels, run, rows, ranking), ranking._replace(depth=None)
+    return run, ranking
+
+
+def _with_documents(qrels: Qrels, run: Run, ranking: Ranking) -> Located:
+    """Find the ranks of the judged documents, and keep all documents."""
+    from treceval_py.judging.documents import ranked_documents
+
+    found = locate(qrels, run, ranking._replace(documents=False))
+    whole = without_self(run) if ranking.drop_self else run
+    ordered = arrange(whole, ranking._replace(tied=False, drop_self=False), _labels(qrels, whole, found.rows, ranking))
+    return found._replace(documents=ranked_documents(qrels, whole, found.rows, ranking, ordered))
 
 
 def _at_ranks(found: Located, ordered: Arranged, ranks: IntArray, ranking: Ranking) -> Located:

@@ -130,12 +130,12 @@ def _parse(name: object, leaves_out: frozenset[str], names_here: Mapping[str, st
         read = _other_reading(text)
         if read is None:
             raise MeasureError(
-                f"measure '{text}': {error.what}", error.todo or "See 'treceval measures' for its parameters."
+                f"measure {shown(text)}: {error.what}", error.todo or "See 'treceval measures' for its parameters."
             ) from None
     if read is None:
         meant = meant_by(text)
         todo = (f"Did you mean {meant}? " if meant else "") + "'treceval measures' lists them all."
-        raise UnknownMeasureError(f"unknown measure '{text}'", todo)
+        raise UnknownMeasureError(f"unknown measure {shown(text)}", todo)
     return read
 
 
