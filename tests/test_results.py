@@ -376,7 +376,7 @@ def test_the_top_of_the_scale_that_is_taken_from_the_judgments_is_said(tmp_path:
     assert said.err == (
         b"note: qrels: judgments go up to 3, which is taken for the top of the scale in ERR@20, GAP; max_rel=3 says so.\n"
     )
-    for given in (["-m", "ERR(max_rel=4)@20"], ["-m", "ERR@20", "--profile", "gdeval"]):
+    for given in (["-m", "ERR(max_rel=4)@20"], ["-m", "ERR@20", "--profile", "gdeval"], ["-m", "rbp.95"]):
         done = treceval([*given, "qrels", "run"], folder=tmp_path)
         assert (done.out.split()[-1], done.err) == (b"0.4375", b"")
 

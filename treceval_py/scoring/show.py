@@ -384,8 +384,10 @@ def _about_scale(results: Results) -> list[str]:
     taken = []
     for measure, resolved in zip(results.measures, results.resolved, strict=True):
         meant = measure if profile is None else profile.meaning_of(measure)
-        if "max_rel" in dict(resolved.parameters) and "max_rel" not in dict(meant.parameters):
-            taken.append((measure.name, dict(resolved.parameters)["max_rel"]))
+        given = dict(resolved.parameters)
+        unscaled = given.get("scale") == "none" or given.get("stop") == "label"  # judgments are taken as they are
+        if "max_rel" in given and "max_rel" not in dict(meant.parameters) and not unscaled:
+            taken.append((measure.name, given["max_rel"]))
     if not taken:
         return []
     names, top = ", ".join(name for name, _ in taken), taken[0][1]
