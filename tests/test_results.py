@@ -376,9 +376,12 @@ def test_the_top_of_the_scale_that_is_taken_from_the_judgments_is_said(tmp_path:
     assert said.err == (
         b"note: qrels: judgments go up to 3, which is taken for the top of the scale in ERR@20, GAP; max_rel=3 says so.\n"
     )
-    for given in (["-m", "ERR(max_rel=4)@20"], ["-m", "ERR@20", "--profile", "gdeval"], ["-m", "rbp.95"]):
+    for given in (["-m", "ERR(max_rel=4)@20"], ["-m", "ERR@20", "--profile", "gdeval"]):
         done = treceval([*given, "qrels", "run"], folder=tmp_path)
         assert (done.out.split()[-1], done.err) == (b"0.4375", b"")
+    # Judgments as they are: 0.05 · 3.
+    done = treceval(["-m", "rbp.95", "qrels", "run"], folder=tmp_path)
+    assert (done.out.split()[-1], done.err) == (b"0.1500", b"")
 
 
 def test_measures_that_need_different_judgments_are_refused_together(tmp_path: Path) -> None:
