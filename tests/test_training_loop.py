@@ -241,6 +241,32 @@ def test_scores_with_labels_are_scored_as_the_files(reader: str, tmp_path: Path)
             same(evaluator.scored(scores), expected)
 
 
+@pytest.mark.parametrize("options", [{}, {"depth": 5}, {"judged_only": True}, {"complete": True}], ids=str)
+def test_every_turn_of_arrays_alone_has_the_values_of_its_file(options: dict[str, Any], tmp_path: Path) -> None:
+    # From the third turn on no judged run is made where the queries are those of the judgments; other turns in between.
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        scores, ids, names, qrels = random_ids(rng)
+        qrels = {qid: qrels.get(qid, {"10": 1, "30": 2, "d1": 1}) for qid in names}
+        evaluator = te.Evaluator(qrels, te.Scoring(EVERY_FORM, **options))
+        for turn in range(8):
+            chosen = scores if turn == 7 else rng.permuted(scores, axis=1).astype(rng.choice([np.float32, np.float64]))
+            rows = slice(0, len(names) - (turn == 4))
+            run = chosen[rows], ids[rows], names[rows]
+            same(evaluator.scored(run), te.evaluate(*files(tmp_path, qrels, nested(*run)), EVERY_FORM, **options))
+        twice = np.repeat(ids[:, :1], ids.shape[1] + 1, axis=1)
+        with pytest.raises(DataError, match="twice"):
+            evaluator.scored((np.zeros(twice.shape), twice, names))
+
+
+def test_what_all_turns_share_cannot_be_written() -> None:
+    evaluator = te.Evaluator({"0": {"0": 1}}, te.Scoring(["map", "P.5"]))
+    results = [evaluator.score(np.ones((1, 2))) for _ in range(3)][-1]
+    with pytest.raises(ValueError, match="read-only"):
+        results.counted[0, 0] = False
+    assert pickle.loads(pickle.dumps(results)).counted.tolist() == [[True, True]]
+
+
 @pytest.mark.parametrize("profile", PROFILES)
 def test_arrays_are_ranked_as_a_profile_ranks_files(profile: str, tmp_path: Path) -> None:
     # Where ties stand in the order of lines, that is their order in the row.

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from treceval_py._types import AnyArray, IntArray
+from treceval_py._types import AnyArray, FloatArray, IntArray
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import FLOAT32, Ranking, limit_of
 from treceval_py.data.run import Run, decimal
@@ -31,6 +31,8 @@ FORMS = "Give scores (Q, D), or a tuple of scores (Q, k), ids (Q, k) and, if the
 
 def is_matrix(given: object) -> bool:
     """Tell whether this is an array of two dimensions of any library; a frame is none."""
+    if type(given) is np.ndarray:
+        return given.ndim == 2
     readable = hasattr(given, "__array__") or hasattr(given, "__dlpack__")
     return readable and hasattr(given, "dtype") and len(getattr(given, "shape", ())) == 2
 
@@ -113,15 +115,38 @@ class Rows:
         DataError
             The labels have another shape, a score is NaN, or a document is in a row twice.
         """
+        compiled, arguments = scanner(), self._arguments(qrels, ranking)
+        if compiled is None or arguments is None or not ranking.plain:
+            return None
+        hits, num_ret, some, wrong, empty = compiled.judge_arrays(*arguments)
+        # What is wrong, the table says; and a query without documents is one that the run lacks.
+        return (
+            None
+            if wrong is not None or empty
+            else in_order(qrels, hits, num_ret, some=some, complete=complete, known=ranking.known)
+        )
+
+    def added_up(
+        self, qrels: Qrels, ranking: Ranking, compiled: Any, sums: Sequence[AnyArray]
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """Return the values and averages of what the scanner's `add_up` takes; None and errors as of `judged`.
+
+        None too where the run lacks a judged query.
+        """
+        arguments = self._arguments(qrels, ranking) if ranking.plain and ranking.known == "all" else None
+        if arguments is None:
+            return None
+        found: tuple[FloatArray, FloatArray] | None = compiled.judge_and_add_up(*arguments, *sums)
+        return found
+
+    def _arguments(self, qrels: Qrels, ranking: Ranking) -> tuple[Any, ...] | None:
+        """Return what the scanner takes to judge rows; None if a query has several."""
         shape = qrels.known.get("shape")
         if shape is not None and self.ids is None and shape != self.scores.shape:
             raise DataError(
                 f"labels of shape {shape} and scores of shape {self.scores.shape} do not fit",
                 "Give a score for each label, or scores with ids.",
             )
-        compiled = scanner()
-        if compiled is None or not ranking.plain:
-            return None
         places = _places(qrels, self.qids)
         if places is None:
             return None
@@ -129,16 +154,9 @@ class Rows:
         ids = self.ids
         if ids is None and not ascend:
             ids = np.ascontiguousarray(np.broadcast_to(np.arange(self.scores.shape[1]), self.scores.shape))
-        hits, num_ret, some, wrong, empty = compiled.judge_arrays(
-            *(self.scores, ids, places, len(qrels.qids), numbers, qrels.offsets, qrels.rels),
-            *(ranking.score_type == FLOAT32, limit_of(ranking.depth), ranking.judged_only),
-        )
-        # What is wrong, the table says; and a query without documents is one that the run lacks.
-        return (
-            None
-            if wrong is not None or empty
-            else in_order(qrels, hits, num_ret, some=some, complete=complete, known=ranking.known)
-        )
+        narrow, limit = ranking.score_type == FLOAT32, limit_of(ranking.depth)
+        arguments = (self.scores, ids, places, len(qrels.qids), numbers, qrels.offsets, qrels.rels)
+        return *arguments, narrow, limit, ranking.judged_only
 
 
 def rows_of(given: Any) -> Rows | Run:

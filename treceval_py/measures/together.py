@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treceval_py._types import FloatArray, IntArray
+from treceval_py._types import AnyArray, FloatArray, IntArray
 from treceval_py.errors import TrecevalError
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures import counts, gains, precision
@@ -122,7 +122,8 @@ class Together:
         self._tables = np.array(tables)
         # Values that are added as they are; of others the averages are left to the measure.
         averages = [measure.family.average for measure, _ in self._measures]
-        self._finish = [average.finish if average in (MEAN, SUM) else None for average in averages]
+        self._left = [at for at, average in enumerate(averages) if average not in (MEAN, SUM)]
+        self._means = np.array([average == MEAN for average in averages], dtype=np.int64)
         self._key = " ".join(["together", *(measure.notation for measure, _ in self._measures)])
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -130,19 +131,23 @@ class Together:
 
     def __call__(self, run: JudgedRun) -> tuple[FloatArray, FloatArray] | None:
         """Compute the values (Q, N) and averages (N) of a judged run; None if only the functions can."""
-        queries = run.num_queries
-        if not queries or not self.numbers:
+        if not run.num_queries or not self.numbers:
             return None
         divisors = run.known(self._key, lambda: self._divisors(run))
-        found = self._compiled.add_up(*run.hits, self._sums, self._tables, divisors)
-        if found is None:
-            return None
-        values, totals = found
-        averages = [
-            self._measures[at][0].family.average(values[:, at], queries) if finish is None else finish(total, queries)
-            for at, (finish, total) in enumerate(zip(self._finish, totals.tolist(), strict=True))
-        ]
-        return values, np.array(averages)
+        return self.averaged(self._compiled.add_up(*run.hits, self._sums, self._tables, divisors, self._means))
+
+    def prepared(self, known: Mapping[Any, Any], tasks: int) -> tuple[Any, tuple[AnyArray, ...]] | None:
+        """Return the scanner and what it adds up, if that is every task and an earlier run left it by the judgments."""
+        divisors = known.get(self._key) if 0 < tasks == len(self.numbers) else None
+        return None if divisors is None else (self._compiled, (self._sums, self._tables, divisors, self._means))
+
+    def averaged(self, found: tuple[FloatArray, FloatArray] | None) -> tuple[FloatArray, FloatArray] | None:
+        """Return values and averages with those averages that are neither a mean nor a sum."""
+        if found is not None and self._left:
+            values, averages = found
+            for at in self._left:
+                averages[at] = self._measures[at][0].family.average(values[:, at], len(values))
+        return found
 
     def _divisors(self, run: JudgedRun) -> FloatArray:
         divisors = np.empty((len(self._measures), run.num_queries))

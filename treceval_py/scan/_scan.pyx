@@ -1175,17 +1175,23 @@ cdef int64_t rank_sought(Lists *by, int64_t sought, int64_t query, int64_t depth
     """
     cdef int64_t each, other, above, equal, half, met, rank = 0, count = by.count
     cdef int64_t limit = depth if 0 <= depth < count else count
+    cdef int64_t used, room
+    cdef int64_t *hits
     cdef Sought *hit
     if by.descending and not by.texts and not judged_only:
         # They were met in the order of their ranks.
+        used = by.used
+        room = by.hits_room
+        hits = by.hits
         for each in range(sought):
             hit = &by.sought[each]
             if hit.above >= limit:
                 break
-            by.hits[by.used] = query
-            by.hits[by.hits_room + by.used] = hit.above + 1
-            by.hits[2 * by.hits_room + by.used] = hit.rel
-            by.used += 1
+            hits[used] = query
+            hits[room + used] = hit.above + 1
+            hits[2 * room + used] = hit.rel
+            used += 1
+        by.used = used
         return limit
     for each in range(count):
         by.order[each] = -1
@@ -1409,6 +1415,10 @@ cdef int64_t list_numbered(
     cdef double score, before = INFINITY
     cdef bint descending = True
     cdef Slot *slots = table.slots
+    # Held here, as a compiler cannot know that what is written below does not change them.
+    cdef double *all_scores = by.scores
+    cdef int64_t *names = by.names
+    cdef Sought *hits = by.sought
     if ids != NULL:
         for each in range(judgments):
             if judged[each] >= 0:
@@ -1445,10 +1455,10 @@ cdef int64_t list_numbered(
             break
         descending &= score < before or count == 0
         before = score
-        by.scores[count] = score
-        by.names[count] = name
+        all_scores[count] = score
+        names[count] = name
         if each >= 0:
-            by.sought[found] = Sought(score, name, rels[each], count)
+            hits[found] = Sought(score, name, rels[each], count)
             found += 1
         count += 1
     else:
@@ -1510,6 +1520,25 @@ def judge_arrays(
     empty : bool
         Whether a row has no document.
     """
+    hits, used, num_ret, some, wrong, empty = ranked_rows(
+        scores, ids, rows, queries, judged, starts, rels, narrow, depth, judged_only
+    )
+    return hits[:, :used], num_ret, some, wrong, empty
+
+
+cdef tuple ranked_rows(
+    scores,
+    ids,
+    const int64_t[:, ::1] rows,
+    int64_t queries,
+    const int64_t[::1] judged,
+    const int64_t[::1] starts,
+    const int64_t[::1] rels,
+    bint narrow,
+    int64_t depth,
+    bint judged_only,
+):
+    """Return what `judge_arrays` does, the hits with more columns than there are and then how many there are."""
     cdef int64_t size, each, row, query, first, judgments, sought = 0, at = -1, most = 0, met = 0
     cdef const int64_t[:, ::1] ids_view
     cdef const int64_t *names = NULL
@@ -1574,7 +1603,7 @@ def judge_arrays(
         release(&by)
     if not room:
         raise MemoryError
-    return hits[:, : by.used], num_ret, met < queries, (row, at) if at >= 0 else None, empty
+    return hits, by.used, num_ret, met < queries, (row, at) if at >= 0 else None, empty
 
 
 # -- judged documents to values ------------------------------------------------------------------------------------
@@ -1594,6 +1623,7 @@ def add_up(
     const int64_t[:, ::1] sums,
     const double[:, :, ::1] gains,
     const double[:, ::1] divisors,
+    const int64_t[::1] means,
 ):
     """Add up what the hits of each query are worth to several measures, and divide it.
 
@@ -1609,15 +1639,56 @@ def add_up(
         The discounted gain of each judgment, from 0, at each rank.
     divisors : (M, Q) float array
         What sums are divided by; the value is 0 where that is 0.
+    means : (M,) int array
+        Whether the average of the measure's values is their mean, 1; otherwise it is their sum, 0.
 
     Returns
     -------
     values : (Q, M) float array
-    totals : (M,) float array
-        The sum of each measure's values, added one after the other.
+    averages : (M,) float array
+        The mean or the sum of each measure's values, added one after the other.
 
     None if a rank is beyond K or a judgment beyond R.
     """
+    return summed(query, rank, rel, sums, gains, divisors, means)
+
+
+def judge_and_add_up(
+    scores,
+    ids,
+    const int64_t[:, ::1] rows,
+    int64_t queries,
+    const int64_t[::1] judged,
+    const int64_t[::1] starts,
+    const int64_t[::1] rels,
+    bint narrow,
+    int64_t depth,
+    bint judged_only,
+    const int64_t[:, ::1] sums,
+    const double[:, :, ::1] gains,
+    const double[:, ::1] divisors,
+    const int64_t[::1] means,
+):
+    """Return what `add_up` does of what `judge_arrays` finds; None too if a query has no row, or no document, or a row is wrong."""
+    hits, used, _, some, wrong, empty = ranked_rows(
+        scores, ids, rows, queries, judged, starts, rels, narrow, depth, judged_only
+    )
+    if some or wrong is not None or empty:
+        return None
+    cdef const int64_t[:, ::1] view = hits
+    cdef int64_t count = used
+    return summed(view[0, :count], view[1, :count], view[2, :count], sums, gains, divisors, means)
+
+
+cdef summed(
+    const int64_t[::1] query,
+    const int64_t[::1] rank,
+    const int64_t[::1] rel,
+    const int64_t[:, ::1] sums,
+    const double[:, :, ::1] gains,
+    const double[:, ::1] divisors,
+    const int64_t[::1] means,
+):
     cdef int64_t hits = query.shape[0], measures = sums.shape[0], queries = divisors.shape[1]
     cdef int64_t start = 0, stop, number, place, each, kind, level, last, table, nth, lowest = 1, worth
     cdef double total
@@ -1677,5 +1748,8 @@ def add_up(
             total = total / divisors[number, place] if divisors[number, place] != 0.0 else 0.0
             values_view[place, number] = total
             totals_view[number] += total
+    for number in range(measures):
+        if means[number]:
+            totals_view[number] /= <double>queries
     free(ranks)
     return values, totals

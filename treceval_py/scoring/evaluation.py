@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -366,7 +367,11 @@ class JudgedOnce:
         self.retrieved = _NOTHING
         if watch is not None and not callable(watch):
             raise EvaluationError(f"watch must be a function, not {shown(watch)}", "Give a function of two numbers.")
-        if isinstance(run, (str, os.PathLike)) or hasattr(run, "read"):
+        kind = type(run)
+        if kind is tuple or kind is np.ndarray:  # what a loop has is told from the rest without asking long
+            if not self._take_arrays(run):
+                self._take(load_run(run))
+        elif isinstance(run, (str, os.PathLike)) or hasattr(run, "read"):
             self._open(reading.run_format, duplicates, again=again)
         elif isinstance(run, Run):
             self._take(run)
@@ -388,16 +393,16 @@ class JudgedOnce:
 
     def _take_arrays(self, run: Any) -> bool:
         """Take a run as arrays; tell whether it is one."""
-        from treceval_py.judging.arrays import Rows, is_arrays, rows_of
+        from treceval_py.judging import arrays
 
-        if not is_arrays(run):
+        if not arrays.is_arrays(run):
             return False
-        found = rows_of(run)
-        if not isinstance(found, Rows):
+        found = arrays.rows_of(run)
+        if isinstance(found, Run):
             self._take(found)
         elif isinstance(self._judgments, Qrels):
             self._rows = found
-            self.retrieved = _NOTHING._replace(qids=found.qids, name=RUN_NAME, tag=DEFAULT_TAG)
+            self.retrieved = Retrieved(found.qids, RUN_NAME, DEFAULT_TAG, _NOTHING.contradictions)
         else:
             self._take(found.table())
         return True
@@ -547,14 +552,17 @@ class JudgedOnce:
         attributes, alike, computed = plan.common
         # Only measures that leave different queries out need to see all of them in one table.
         everything = not alike or plan.tasks[0].conventions.missing != "out"
-        extras = [task.conventions.extra for task in plan.tasks]
+        extra = "in" in [task.conventions.extra for task in (plan.tasks[:1] if alike else plan.tasks)]
         columns: _Columns | None = None
         qids: tuple[str, ...] = ()
         missing: list[str] = []
         whole = False
-        # Without any measure there are queries all the same.
-        for ranking, numbers in (plan.rankings or {Ranking(): []}).items():
-            judged = self.judged(ranking, complete=everything, extra="in" in extras)
+        rankings = plan.rankings or {Ranking(): []}  # without any measure there are queries all the same
+        added = None if extra or not computed or together is None else self._added_up(plan, together)
+        if added is not None:
+            (columns, qids), whole, rankings = added, True, {}
+        for ranking, numbers in rankings.items():
+            judged = self.judged(ranking, complete=everything, extra=extra)
             if not everything and not judged.num_queries and not set(self._judgments.qids) & set(self.retrieved.qids):
                 raise _nothing_in_common(self._judgments, self.retrieved)
             missing = missing_queries(self._judgments.qids, self.retrieved.qids)
@@ -563,7 +571,7 @@ class JudgedOnce:
             size = len(qids), len(plan.tasks)
             found = together(judged) if whole and together is not None and isinstance(judged, JudgedRun) else None
             if found is not None and together is not None and len(together.numbers) == len(numbers):
-                columns = _Columns(found[0], _true(size), np.zeros(size, dtype=bool), found[1])
+                columns = _Columns(found[0], *_all_counted(size), found[1])
                 break
             if columns is None:
                 values, averages = np.full(size, np.nan), np.full(size[1], np.nan)
@@ -592,9 +600,7 @@ class JudgedOnce:
             averages=columns.averages,
             listed=listed,
             missing=tuple(missing),
-            unjudged=tuple(
-                missing_queries(retrieved.qids, (*judgments.qids, *qids) if "in" in extras else judgments.qids)
-            ),
+            unjudged=tuple(missing_queries(retrieved.qids, (*judgments.qids, *qids) if extra else judgments.qids)),
             contradictions=retrieved.contradictions,
             judgments_name=judgments.name,
             run_name=retrieved.name,
@@ -602,6 +608,18 @@ class JudgedOnce:
             fingerprint=fingerprint,
             replaced=self.replaced,
         )
+
+    def _added_up(self, plan: Plan, together: Together) -> tuple[_Columns, tuple[str, ...]] | None:
+        """Compute all measures of arrays with all judged queries, without a judged run; None if there is more to do."""
+        judgments, rows = self._judgments, self._rows
+        if rows is None or self._kept is not None or not isinstance(judgments, Qrels) or rows.qids != judgments.qids:
+            return None
+        sums = together.prepared(judgments.known, len(plan.tasks))
+        (ranking,) = plan.rankings
+        found = None if sums is None else together.averaged(rows.added_up(judgments, ranking, *sums))
+        if found is None:
+            return None
+        return _Columns(found[0], *_all_counted(found[0].shape), found[1]), judgments.ideal.qids
 
     def _fill(self, columns: _Columns, plan: Plan, numbers: Sequence[int], judged: Judged) -> None:
         """Compute the measures of some tasks and write their columns."""
@@ -674,10 +692,13 @@ class _Columns:
             self.texts[number] = tuple([text for text, keep in zip(texts, kept.tolist(), strict=True) if keep])
 
 
-def _true(shape: tuple[int, ...]) -> BoolArray:
-    filled = np.empty(shape, dtype=bool)  # twice as fast as np.ones
-    filled.fill(True)
-    return filled
+@lru_cache(maxsize=2)
+def _all_counted(shape: tuple[int, int]) -> tuple[BoolArray, BoolArray]:
+    """Return which queries count, all, and which of them as 0, none; nobody can write to what all calls share."""
+    constant = np.ones(shape, dtype=bool), np.zeros(shape, dtype=bool)
+    for each in constant:
+        each.flags.writeable = False
+    return constant
 
 
 def _from_outside(measure: Measure, judged: Judged) -> Any:

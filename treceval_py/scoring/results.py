@@ -200,6 +200,8 @@ class Results(Mapping[str, ByMeasure]):
     @property
     def mean(self) -> ByMeasure:
         """The average of each measure over the queries: its mean; the sum of a count; a geometric mean for gm_map."""
+        if not self.texts:
+            return ByMeasure(self.measures, self.averages.tolist())
         chosen = [number for number in range(len(self.measures)) if number not in self.texts]
         return ByMeasure([self.measures[number] for number in chosen], self.averages[chosen].tolist())
 
