@@ -522,6 +522,7 @@ def test_err_and_exponential_ndcg_are_those_of_gdeval(ours: str, theirs: str) ->
     assert found == pytest.approx(expected, abs=5.001e-6)  # printed with 5 decimals
 
 
+@pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [5, 20])
 def test_normalized_err_of_relevant_and_other_documents_is_that_of_ndeval_with_one_subtopic(k: int) -> None:

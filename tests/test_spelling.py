@@ -613,6 +613,7 @@ def test_a_name_gives_what_its_program_computed() -> None:
 
 
 @pytest.mark.skipif(not (SHARED / "ml-stack.jsonl").exists(), reason="needs ../shared/ml-stack.jsonl")
+@pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
 @pytest.mark.slow
 def test_mtebs_names_give_its_means() -> None:
     inputs, goldens = recorded()

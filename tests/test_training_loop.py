@@ -492,3 +492,12 @@ def test_memory_does_not_grow(form: str) -> None:
     for number in range(20_000):
         turn(number)
     assert resident() - before < 2e6
+
+
+def test_a_huge_judgment_needs_no_table_of_its_size() -> None:
+    evaluator = te.Evaluator({"1": {"a": 2**62, "b": 1}}, te.Scoring(["bpref", "map", "nDCG"]))
+    runs = [{"1": {"b": 1.0, "a": 0.5}} for _ in range(3)]
+    # Both documents are relevant: AP is 1. nDCG is (1 + 2^62 / log2 3) / (2^62 + 1 / log2 3), or 1 / log2 3 in float64.
+    for run in runs:
+        found = evaluator.score(run).mean
+        assert (found["map"], found["nDCG"]) == (1.0, pytest.approx(1 / np.log2(3), rel=1e-15))

@@ -101,9 +101,9 @@ class Together:
         self._given = (tuple(measures), highest)
         self.numbers: list[int] = []
         self._measures: list[tuple[Measure, Parameters]] = []
-        tables, sums = [np.zeros((highest + 1, gains.TABLE))], []
         if self._compiled is None or highest >= MOST_LABELS:
-            measures = []
+            measures, highest = [], 0
+        tables, sums = [np.zeros((highest + 1, gains.TABLE))], []
         for number, measure in enumerate(measures):
             form, given = _FORMS.get(measure.family.function), _parameters(measure)
             if form is None or given is None:
