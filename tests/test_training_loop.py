@@ -259,6 +259,7 @@ def test_every_turn_of_arrays_alone_has_the_values_of_its_file(options: dict[str
             evaluator.scored((np.zeros(twice.shape), twice, names))
 
 
+@compiled
 def test_what_all_turns_share_cannot_be_written() -> None:
     evaluator = te.Evaluator({"0": {"0": 1}}, te.Scoring(["map", "P.5"]))
     results = [evaluator.score(np.ones((1, 2))) for _ in range(3)][-1]
