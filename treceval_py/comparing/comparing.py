@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import operator
 import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
@@ -37,7 +36,7 @@ from treceval_py.data.ids import shown
 from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
-from treceval_py.errors import EvaluationError, MeasureError, TrecevalWarning
+from treceval_py.errors import EvaluationError, MeasureError, warn
 from treceval_py.measures import Measure
 from treceval_py.measures.notation import several
 from treceval_py.scoring.evaluation import AnyJudgments
@@ -189,11 +188,9 @@ def _in_order(qrels: Any, runs: Any) -> tuple[Any, Any]:
     if runs is None:
         qrels, runs = None, qrels
     elif _are_judgments(runs) and isinstance(qrels, (list, tuple, Mapping)) and not _are_judgments(qrels):
-        warnings.warn(
+        warn(
             "compare takes the judgments first, then the runs: compare(qrels, runs). Change the order, which will be "
-            "refused in the next version.",
-            TrecevalWarning,
-            stacklevel=3,
+            "refused in the next version."
         )
         qrels, runs = runs, qrels
     if isinstance(runs, (str, bytes, os.PathLike)):

@@ -127,7 +127,7 @@ def _taken_apart(text: str) -> _Written | None:
     at = ours.pop("@", at)
     if at is None:
         return _Written(name, keys, ours, (), digits, level)
-    pieces = at[1:-1].split(",") if at.startswith("[") else [at]
+    pieces = at[1:-1].split(",") if at.startswith("[") and at.endswith("]") else [at]
     return _Written(name, keys, ours, tuple(piece.strip() for piece in pieces), digits, level)
 
 
