@@ -152,6 +152,8 @@ REFUSED = {
     "base_map": "measure 'base_map' cannot be computed here: it is AP of the list before it was reranked, which is another "
     "run.",
     "Rprec@5": "measure 'Rprec@5': Rprec takes no cutoff. See 'treceval measures Rprec'.",
+    "nDCG(judged_only=yes)@10": "measure 'nDCG(judged_only=yes)@10': judged_only must be True or False, not yes. See 'treceval "
+    "measures' for its parameters.",
     "P@[5,10": "measure 'P@[5,10': '[5,10' is not a whole number. See 'treceval measures' for its parameters.",
     "r-precision@5": "measure 'r-precision@5': r-precision takes no cutoff. See 'treceval measures r-precision'.",
     "IPrec": "measure 'IPrec': IPrec needs a cutoff. Write IPrec@10, for example.",

@@ -193,8 +193,9 @@ def _choice(name: str, *values: str, meaning: str, key: str = "") -> Parameter:
     return Parameter(name, key or name, str, lambda x: x in values, " or ".join(values), "", meaning)
 
 
-def _truth(text: str) -> bool | None:
-    return {"true": True, "false": False}.get(text.strip().lower())
+def _truth(text: str) -> bool | str:
+    # Other text is returned as it is, and then refused as out of range, with the range.
+    return {"true": True, "false": False}.get(text.strip().lower(), text)
 
 
 MOST_MAX_REL = 1000
@@ -238,7 +239,7 @@ _ALL = (
     _integer("deepest", "D", 1, "D, the depth: a shorter ranking is continued with documents of gain 0, a longer one is cut. The value depends on it."),
     _choice("until", "depth", "longer", meaning="The depth of a query: D, or its number of documents retrieved or judged above 0, whichever is more."),
     _choice("normalised", "yes", "no", meaning="Whether it is divided by RBO(I, I), as in the paper of 2021; the two papers of 2020 do not."),
-    Parameter("judged_only", "judged_only", _truth, lambda x: x is not None, "True or False", "", "Whether unjudged documents are taken out of the ranking first, as by ``-J``."),
+    Parameter("judged_only", "judged_only", _truth, lambda x: isinstance(x, bool), "True or False", "", "Whether unjudged documents are taken out of the ranking first, as by ``-J``."),
 )
 # fmt: on
 
