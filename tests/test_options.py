@@ -66,7 +66,9 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("options")
-    (path / "qrels").write_text("".join(f"{q} 0 {d} {rel}\n" for q, docs in QRELS.items() for d, rel in docs.items()))
+    judged = "".join(f"{q} 0 {d} {rel}\n" for q, docs in QRELS.items() for d, rel in docs.items())
+    (path / "qrels").write_text(judged)
+    (path / "again").write_text(judged)
     for name, run in RUNS.items():
         lines = [f"{q} Q0 {d} 1 {score} {name}\n" for q, docs in run.items() for d, score in docs.items()]
         (path / name).write_text("".join(lines))
@@ -113,6 +115,11 @@ def in_agreement(text: str) -> Numbers:
 
 def in_board(text: str) -> Numbers:
     return {f"{name} {run['name']}": mean for run in json.loads(text)["runs"] for name, mean in run["mean"].items()}
+
+
+def in_orders(text: str) -> Numbers:
+    orders = json.loads(text)["orders"]
+    return {f"{each['measure']} {run}": mean for each in orders for run, mean in each["means"][0].items()}
 
 
 def in_walks(text: str) -> Numbers:
@@ -187,6 +194,7 @@ FORMS = {
         "compare qrels r0 r1 r2 --groups none --agreement --format json", in_agreement, of_orders
     ),
     "board": Form("board qrels r0 r1 r2 --no-cache --format json", in_board, of_means, usual={"complete": True}),
+    "agree": Form("agree qrels again r0 r1 r2 --bootstrap 1 --format json", in_orders, of_common),
     "explain": Form("explain qrels r0 --against trec_eval-9", in_walks, of_first, 4),
     "explain --query": Form("explain qrels r0 --query 1", in_arithmetic, of_query, 6),
     "report": Form("report qrels r0 r1 r2 --groups none -o page.html", in_payload, of_common),

@@ -31,7 +31,11 @@ from treceval_py.rendering.escaping import active, inert, markdown, markdown_lin
 from treceval_py.rendering.tables import Column, Document, Section, Style, Table
 
 ROOT = Path(__file__).parent.parent
-QRELS, RUNS = "data/qrels.tsv", [f"data/runs/{name}.txt" for name in ("bm25", "jaccard", "minilm")]
+QRELS, OTHER, RUNS = (
+    "data/qrels.tsv",
+    "data/judge.tsv",
+    [f"data/runs/{name}.txt" for name in ("bm25", "jaccard", "minilm")],
+)
 FEW = ["-m", "map", "-m", "P.5"]
 
 COMMANDS = {
@@ -48,6 +52,7 @@ COMMANDS = {
         [QRELS, *RUNS, *FEW, "--agreement"],
     ],
     "board": [[QRELS, *RUNS, *FEW, "--no-cache"]],
+    "agree": [[QRELS, OTHER, "-q", "--bootstrap", "50"], [QRELS, OTHER, *RUNS, *FEW, "--bootstrap", "50"]],
     "check": [["--qrels", QRELS, RUNS[1]]],
     "measures": [[]],
     "profiles": [[]],

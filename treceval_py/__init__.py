@@ -31,6 +31,7 @@ _MODULES = {
     "treceval_py.io.named": "read_qrels read_run",
     "treceval_py.io.trec": "read_judgment_groups read_preferences",
     "treceval_py.io.writing": "write_qrels write_run",
+    "treceval_py.judges": "Agreement agree",
     "treceval_py.judging.judged": "Hits JudgedRun RankedQuery",
     "treceval_py.judging.locating": "judge",
     "treceval_py.measures": "Measure declare parse_measures",

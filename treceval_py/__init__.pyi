@@ -37,6 +37,8 @@ from treceval_py.io.trec import read_judgment_groups as read_judgment_groups
 from treceval_py.io.trec import read_preferences as read_preferences
 from treceval_py.io.writing import write_qrels as write_qrels
 from treceval_py.io.writing import write_run as write_run
+from treceval_py.judges import Agreement as Agreement
+from treceval_py.judges import agree as agree
 from treceval_py.judging.judged import Hits as Hits
 from treceval_py.judging.judged import JudgedRun as JudgedRun
 from treceval_py.judging.judged import RankedQuery as RankedQuery

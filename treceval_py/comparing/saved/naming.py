@@ -12,7 +12,7 @@ __all__ = ["stem", "unique_names"]
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
-WRITTEN_AS = (".txt", ".run", ".tsv", ".csv", ".json", ".trec", ".res", ".eval")
+WRITTEN_AS = (".txt", ".run", ".tsv", ".csv", ".json", ".trec", ".res", ".eval", ".qrels")
 
 ARCHIVED = "input."
 """How the names of runs begin in TREC's archive."""
