@@ -168,8 +168,8 @@ def _coefficients(found: Agreement, style: Style) -> Table:
     )
     notes = (
         (
-            "Agreement beyond chance: 1 is complete, 0 what chance gives. Linear and quadratic κ: a disagreement weighs "
-            f"the distance of the grades, or its square. κ of relevant: grades from {found.level} on against "
+            "Agreement beyond chance: 1 is complete, 0 what chance gives. Linear and quadratic κ: a disagreement "
+            f"weighs the distance of the grades, or its square. κ of relevant: grades from {found.level} on against "
             "those below."
         ),
         (
