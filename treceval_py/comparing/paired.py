@@ -25,6 +25,7 @@ __all__ = [
     "Effect",
     "Outcome",
     "bca_interval",
+    "constant",
     "effect_size",
     "equivalence",
     "mean_interval",
@@ -140,7 +141,7 @@ def paired_t(differences: FloatArray) -> Outcome:
     found = settled(differences)
     statistic, p = _unknown(found), _unknown(found)
     if len(found) > 1:
-        same = _constant(found)
+        same = constant(found)
         means = found[:, same].mean(axis=0)
         statistic[same] = np.where(means == 0, 0.0, np.copysign(np.inf, means))
         p[same] = np.where(means == 0, 1.0, 0.0)
@@ -315,7 +316,7 @@ def t_interval(differences: FloatArray, confidence: float) -> tuple[FloatArray, 
     found = settled(differences)
     low, high = _unknown(found), _unknown(found)
     if len(found) > 1:
-        same = _constant(found)
+        same = constant(found)
         low[same] = high[same] = found[:, same].mean(axis=0)
         interval = stats.ttest_1samp(found[:, ~same], 0.0).confidence_interval(confidence)
         low[~same], high[~same] = interval.low, interval.high
@@ -383,7 +384,7 @@ def bca_interval(
     found = settled(differences)
     low, high = _unknown(found), _unknown(found)
     if len(found) > 1:
-        same = _constant(found)
+        same = constant(found)
         low[same] = high[same] = found[:, same].mean(axis=0)
         batch = max(1, BATCH // len(found))
         for number in np.flatnonzero(~same).tolist():
@@ -434,7 +435,7 @@ def effect_size(differences: FloatArray, confidence: float) -> Effect:
     found = settled(differences)
     effects = [_unknown(found) for _ in range(3)]
     if len(found) > 1:
-        same = _constant(found)
+        same = constant(found)
         means = found[:, same].mean(axis=0)
         varied = found[:, ~same]
         d = varied.mean(axis=0) / varied.std(axis=0, ddof=1)
@@ -478,7 +479,7 @@ def equivalence(differences: FloatArray, margin: float) -> Outcome:
     found = settled(differences)
     statistic, p = _unknown(found), _unknown(found)
     if len(found) > 1:
-        same = _constant(found)
+        same = constant(found)
         means = found[:, same].mean(axis=0)
         within = margin - np.abs(means)
         statistic[same] = np.where(means > 0, -1, 1) * np.copysign(np.inf, within)
@@ -557,7 +558,7 @@ def _of_all_signs(column: FloatArray) -> tuple[float, float]:
     return min(signed[signed > 0].sum(), -signed[signed < 0].sum()), float(found.pvalue)
 
 
-def _constant(differences: FloatArray) -> BoolArray:
+def constant(differences: FloatArray) -> BoolArray:
     """Tell which columns hold one number only, but for rounding."""
     room = SAME * np.maximum(1.0, np.abs(differences).max(axis=0))
     same: BoolArray = np.ptp(differences, axis=0) <= room

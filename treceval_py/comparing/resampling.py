@@ -136,11 +136,11 @@ def randomised_tukey(values: FloatArray, *, resamples: int, seed: int, threads: 
     return p
 
 
-def _generator(seed: int, block: int) -> np.random.Generator:
+def generator_of(seed: int, block: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy=seed, spawn_key=(block,))))
 
 
-def _blocks(
+def blocks(
     resamples: int, size: int, threads: int | None, work: Callable[[int, int], FloatArray | IntArray]
 ) -> list[FloatArray | IntArray]:
     """Return what ``work(block, rows)`` makes of each block, in order."""
@@ -184,7 +184,7 @@ def _as_far(differences: FloatArray, resamples: int, seed: int, threads: int | N
     width = max(1, SIGNS // size)
 
     def count(block: int, rows: int) -> IntArray:
-        drawn = np.frombuffer(_generator(seed, block).bytes(rows * -(-queries // 8)), dtype=np.uint8)
+        drawn = np.frombuffer(generator_of(seed, block).bytes(rows * -(-queries // 8)), dtype=np.uint8)
         turned = np.unpackbits(drawn.reshape(rows, -1), axis=1, count=queries).astype(np.float64)
         found = np.empty(pairs, dtype=np.int64)
         for start in range(0, pairs, width):
@@ -196,7 +196,7 @@ def _as_far(differences: FloatArray, resamples: int, seed: int, threads: int | N
             found[part] = np.count_nonzero(sums >= least[part], axis=0)
         return found
 
-    counts: IntArray = np.sum(_blocks(resamples, size, threads, count), axis=0, dtype=np.int64)
+    counts: IntArray = np.sum(blocks(resamples, size, threads, count), axis=0, dtype=np.int64)
     return counts
 
 
@@ -205,7 +205,7 @@ def _shuffled_ranges(values: FloatArray, resamples: int, seed: int, threads: int
     columns = np.ascontiguousarray(values.T)
 
     def ranges(block: int, rows: int) -> FloatArray:
-        generator = _generator(seed, block)
+        generator = generator_of(seed, block)
         sums = np.zeros((rows, len(values)))
         shuffled = np.empty_like(sums)
         for column in columns:
@@ -215,4 +215,4 @@ def _shuffled_ranges(values: FloatArray, resamples: int, seed: int, threads: int
         found: FloatArray = sums.max(axis=1) - sums.min(axis=1)
         return found
 
-    return np.concatenate(_blocks(resamples, max(1, SHUFFLED // len(values)), threads, ranges)).astype(np.float64)
+    return np.concatenate(blocks(resamples, max(1, SHUFFLED // len(values)), threads, ranges)).astype(np.float64)

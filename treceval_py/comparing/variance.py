@@ -7,6 +7,7 @@ hard for all runs is taken out before runs are compared, so the tests are paired
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -304,15 +305,18 @@ def letters(means: FloatArray, different: BoolArray) -> tuple[str, ...]:
 
     Notes
     -----
-    Insert and absorb: all runs are one group at first. A run that differs from others in a group divides it in two, one
-    without the run and one without the others, and a group within another one is dropped. What is left are all largest
-    groups of runs that do not differ. Where one least difference decides, these are stretches of the means, and no more
-    than there are runs; of other matrices there can be many more.
+    For each pair that does not differ and shares no letter yet, from the highest means downwards, a group is made that
+    no run can be added to. Where one least difference decides, groups are stretches of the means, and no more than there
+    are runs. Other tests can tell apart two runs and not two others whose means are further apart: then there are more.
+    The fewest groups could take for ever to find; these are few.
 
     References
     ----------
     Hans-Peter Piepho. An algorithm for a letter-based representation of all-pairwise comparisons. Journal of
     Computational and Graphical Statistics 13(2), 456-466, 2004.
+
+    Jens Gramm, Jiong Guo, Falk Hüffner, Rolf Niedermeier, Hans-Peter Piepho and Ramona Schmid. Algorithms for compact
+    letter displays: comparison and evaluation. Computational Statistics & Data Analysis 52(2), 725-736, 2007.
 
     Examples
     --------
@@ -322,7 +326,7 @@ def letters(means: FloatArray, different: BoolArray) -> tuple[str, ...]:
     ('b', 'a', 'ab')
     """
     order = np.argsort(-means, kind="stable")
-    groups = _largest_groups(different[np.ix_(order, order)])
+    groups = _groups(different[np.ix_(order, order)])
     names = [_letter(number) for number in range(len(groups))]
     texts = [""] * len(order)
     for place, run in enumerate(order.tolist()):
@@ -330,28 +334,37 @@ def letters(means: FloatArray, different: BoolArray) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _largest_groups(different: BoolArray) -> list[int]:
-    """Return the largest groups of places that do not differ: the bits of an int; that of place 0 first."""
+def _groups(different: BoolArray) -> list[int]:
+    """Return groups of places that do not differ, which hold each such pair: the bits of an int; that of place 0 first.
+
+    Each is as large as can be. Not all of those are needed, of which there can be more than two to the number of runs
+    divided by three; a group is made for a pair that no other has yet.
+    """
     count = len(different)
-    groups = [(1 << count) - 1]
-    for place in range(1, count):
-        # Those before it are enough: each pair is met once.
-        others = sum(1 << other for other in np.flatnonzero(different[place, :place]).tolist())
-        kept = [group for group in groups if not (group >> place & 1 and group & others)]
-        for group in groups:
-            if group >> place & 1 and group & others:
-                kept += [group & ~(1 << place), group & ~others]
-        groups = _absorbed(kept)
+    alike = [sum(1 << other for other in np.flatnonzero(~row).tolist()) for row in different]
+    alike = [bits & ~(1 << place) for place, bits in enumerate(alike)]
+    lacking = list(alike)
+    groups = []
+    for place in range(count):
+        if not alike[place]:
+            groups.append(1 << place)
+        while lacking[place]:
+            other = (lacking[place] & -lacking[place]).bit_length() - 1
+            group = _grown(1 << place | 1 << other, alike[place] & alike[other], alike, lacking)
+            for member in _places(group):
+                lacking[member] &= ~group
+            groups.append(group)
     return sorted(groups, key=_places)
 
 
-def _absorbed(groups: list[int]) -> list[int]:
-    """Leave out each group that lies within another one, and repeated ones."""
-    kept: list[int] = []
-    for group in sorted(set(groups), key=int.bit_count, reverse=True):
-        if not any(group & larger == group for larger in kept):
-            kept.append(group)
-    return kept
+def _grown(group: int, candidates: int, alike: Sequence[int], lacking: Sequence[int]) -> int:
+    """Add places to a group until all others differ from one in it; first those that make pairs which no group has."""
+    for wanted in (True, False):
+        for place in _places(candidates):
+            if candidates >> place & 1 and (lacking[place] & group or not wanted):
+                group |= 1 << place
+                candidates &= alike[place]
+    return group
 
 
 def _places(group: int) -> list[int]:
