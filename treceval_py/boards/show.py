@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from treceval_py.comparing.show.sentences import noted, shortened
+from treceval_py.comparing.simultaneous import SIMULTANEOUS
+from treceval_py.comparing.tests import LETTERS
 from treceval_py.errors import visible
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain
@@ -71,7 +73,7 @@ def _table(board: Board, style: Style) -> Table:
         Column("run", [run.name for run in runs], text=True, head=True),
         means[0],
         Column(
-            f"{confidence} interval",
+            f"{confidence} pointwise",
             [_interval(run, digits) for run in runs],
             joint=" to ",
             programs=False,
@@ -123,12 +125,12 @@ def sentences(board: Board) -> list[str]:
     said = [_over(board)] if board.runs else ["No run could be scored."]
     said += [f"Ranked by {first}; runs with equal means share a rank."] if len(board.runs) > 1 else []
     if any(not math.isnan(run.low) for run in board.runs):
-        said.append(f"Intervals: {percent(settings.confidence)}, Student's t, of each run's {first}.")
+        said.append(f"Intervals: {percent(settings.confidence)}, pointwise, Student's t, of each run's {first}.")
     if any(run.letters for run in board.runs):
         said.append(
-            f"Groups: runs that share a letter do not differ significantly in {first} (Tukey's HSD test after a "
-            f"two-way analysis of variance of queries and runs, alpha = {exactly(settings.alpha)} for all pairs "
-            f"together: means differ if they are more than {number(board.difference, DIGITS)} apart)."
+            f"Groups: runs that share a letter do not differ significantly in {first} ({LETTERS[SIMULTANEOUS].title}, "
+            f"alpha = {exactly(settings.alpha)} for all pairs together: two runs differ if their paired t is beyond "
+            f"±{number(board.critical, 2)})."
         )
     if any(not math.isnan(run.judged) for run in board.runs):
         said.append(JUDGED)
@@ -168,7 +170,7 @@ def _made(board: Board, style: Style) -> Made:
             "queries": dict(zip(board.measures, board.queries, strict=True)),
             "confidence": settings.confidence,
             "alpha": settings.alpha,
-            "least_significant_difference": plain(board.difference, style.digits),
+            "critical_t": plain(board.critical, style.digits),
         },
         board.notes,
         [each._asdict() for each in board.errors],

@@ -86,10 +86,10 @@ def _tests(_: str) -> dict[str, str]:
     return {name: test.title for name, test in TESTS.items()}
 
 
-def _groups(_: str) -> dict[str, str]:
-    from treceval_py.comparing.tests import GROUPS
+def _letters(_: str) -> dict[str, str]:
+    from treceval_py.comparing.tests import LETTERS
 
-    return {name: test.title for name, test in GROUPS.items()}
+    return {name: test.title for name, test in LETTERS.items()}
 
 
 def _corrections(_: str) -> dict[str, str]:
@@ -115,8 +115,7 @@ NAMES: Mapping[str, Callable[[str], Mapping[str, str]]] = {
     "convert target_format": _formats,
     "tests": _tests,
     "correction": _corrections,
-    "compare groups": _groups,
-    "report groups": _groups,
+    "letters": _letters,
     "check explain": _codes,
     "check select": _codes,
     "check ignore": _codes,

@@ -238,30 +238,30 @@ def statistics_options(command: Callback) -> Callback:
             "tests",
             multiple=True,
             metavar="NAME",
-            help="t, wilcoxon, sign, randomisation, or all. Repeatable; the first decides what is marked [t].",
+            help="simultaneous (all pairs of runs), t, wilcoxon, sign, randomisation, or all. Repeatable; the first "
+            "decides what is marked [simultaneous].",
         ),
         click.option(
             "--correction",
-            default="holm",
             metavar="NAME",
-            help="Multiple-testing correction: holm, bonferroni, benjamini-hochberg or none [holm].",
+            help="Correction of tests other than simultaneous: holm, bonferroni, benjamini-hochberg or none [holm].",
         ),
         click.option(
-            "--groups",
-            default="tukey",
+            "--letters",
             metavar="NAME",
-            help="Test for the letters: tukey, randomised-tukey or none [tukey].",
+            help="Test for the letters: simultaneous, tukey, randomised-tukey or none [simultaneous if it decides the "
+            "marks, else none].",
         ),
         click.option(
             "--interval",
-            default="t",
             metavar="NAME",
-            help="Confidence interval of a difference: t, or bca (bootstrap) [t].",
+            help="Confidence interval of a difference: simultaneous (over all pairs), t, or bca (bootstrap) "
+            "[simultaneous].",
         ),
         decimal("--alpha", default=0.05, help="Significance level [0.05]."),
         decimal("--confidence", default=0.95, help="Confidence level of intervals [0.95]."),
         number("--resamples", default=100_000, least=1, help="Resamples of randomisation tests [100000]."),
-        number("--bootstrap", default=10_000, least=1, help="Resamples of the bootstrap [10000]."),
+        number("--bootstrap", default=10_000, least=1, help="Resamples of the simultaneous test and of bca [10000]."),
         click.option("--seed", type=_seed, metavar="N", default=1, help="Random seed [1]."),
         decimal("--margin", help="Test for equivalence: differences smaller than X, by two one-sided tests."),
         decimal("--power", default=0.8, help="Power for computing the number of queries needed [0.8]."),
@@ -271,9 +271,9 @@ def statistics_options(command: Callback) -> Callback:
     def with_settings(
         *,
         tests: tuple[str, ...],
-        correction: str,
-        groups: str,
-        interval: str,
+        correction: str | None,
+        letters: str | None,
+        interval: str | None,
         alpha: float,
         confidence: float,
         resamples: int,
@@ -285,15 +285,16 @@ def statistics_options(command: Callback) -> Callback:
     ) -> Any:
         from treceval_py.comparing.comparing import checked
         from treceval_py.comparing.outcome import Settings
+        from treceval_py.comparing.simultaneous import SIMULTANEOUS
         from treceval_py.comparing.tests import TESTS
 
         for name in tests:
             if name not in (*TESTS, "all"):
                 raise click.UsageError(f"--test must be one of {', '.join(TESTS)} or all, not '{name}'.")
-        named = [each for each in tests if each != "all"] or ["t"]
+        named = [each for each in tests if each != "all"] or [SIMULTANEOUS]
         every = [*named, *(TESTS if "all" in tests else ())]
         settings = Settings(
-            named[0], tuple(dict.fromkeys(every)), correction, alpha, confidence, interval, groups, resamples,
+            named[0], tuple(dict.fromkeys(every)), correction, alpha, confidence, interval, letters, resamples,
             bootstrap, seed, margin, power,
         )  # fmt: skip
         return command(settings=checked(settings), **others)

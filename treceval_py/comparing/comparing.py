@@ -18,6 +18,7 @@ from treceval_py.comparing.gathering import Compares, Gathered, gather
 from treceval_py.comparing.notes import about_queries, about_resamples, about_tests
 from treceval_py.comparing.outcome import Compared, Difference, Settings, Tested
 from treceval_py.comparing.paired import (
+    Outcome,
     bca_interval,
     effect_size,
     equivalence,
@@ -25,12 +26,15 @@ from treceval_py.comparing.paired import (
     queries_needed,
     signed_ranks,
     t_interval,
+    two_sided_t,
     wins_ties_losses,
 )
 from treceval_py.comparing.resampling import randomisation, randomised_tukey
 from treceval_py.comparing.scores import Aligned, aligned
-from treceval_py.comparing.tests import GROUPS, TESTS
-from treceval_py.comparing.variance import least_difference, letters, tukey, two_way_anova
+from treceval_py.comparing.simultaneous import SIMULTANEOUS, Simultaneous, simultaneous
+from treceval_py.comparing.tests import INTERVALS, LETTERS, TESTS
+from treceval_py.comparing.variance import letters as lettered
+from treceval_py.comparing.variance import tukey, two_way_anova
 from treceval_py.data.groups import JudgmentGroups
 from treceval_py.data.ids import shown
 from treceval_py.data.preferences import Preferences
@@ -52,8 +56,6 @@ EXACT = 1e-12
 """Means closer than this are equal: sums in other orders differ in their last digits."""
 
 MOST_RESAMPLES = 100_000_000
-MOST_SYSTEMS_FOR_P = 200
-"""With more runs, the letters' test uses only its critical value, without a p-value for each pair."""
 
 
 def compare(
@@ -63,13 +65,13 @@ def compare(
     *,
     baseline: str | int | None = None,
     pairs: bool = False,
-    test: str = "t",
+    test: str | Sequence[str] = "simultaneous",
     tests: Sequence[str] = (),
-    correction: str = "holm",
+    correction: str | None = None,
     alpha: float = 0.05,
     confidence: float = 0.95,
-    interval: str = "t",
-    groups: str = "tukey",
+    interval: str | None = None,
+    letters: str | None = None,
     resamples: int = 100_000,
     bootstrap: int = 10_000,
     seed: int = 1,
@@ -105,20 +107,23 @@ def compare(
         Run to compare the others with, by name or by number from 0. Default: the first.
     pairs : bool
         Compare every pair of runs, not only with the baseline.
-    test : {"t", "wilcoxon", "sign", "randomisation"}
-        The test that decides which differences are marked.
+    test : {"simultaneous", "t", "wilcoxon", "sign", "randomisation"}, or sequence of them
+        The test that decides which differences are marked; of several, the first does. The simultaneous test corrects
+        over all pairs of runs of a measure.
     tests : sequence of str
         Further tests to compute.
-    correction : {"holm", "bonferroni", "benjamini-hochberg", "none"}
-        Correction of p-values over all compared differences and measures.
+    correction : {"holm", "bonferroni", "benjamini-hochberg", "none"}, optional
+        Correction of the p-values of the other tests over all compared differences and measures. Default: Holm's.
     alpha, confidence : float
         Significance level, and confidence level of intervals; between 0 and 1.
-    interval : {"t", "bca"}
-        Interval of the difference: Student's t, or the bias-corrected and accelerated bootstrap.
-    groups : {"tukey", "randomised-tukey", "none"}
-        The test behind the letters: Tukey's HSD of a two-way analysis of variance, or its randomised form.
+    interval : {"simultaneous", "t", "bca"}, optional
+        Interval of the difference: simultaneous over all pairs of a measure; or of each difference by itself, by
+        Student's t or the bias-corrected and accelerated bootstrap. Default: simultaneous, or "t" if p-values are not
+        corrected.
+    letters : {"simultaneous", "tukey", "randomised-tukey", "none"}, optional
+        The test behind the letters. Default: the simultaneous test if it decides the marks, else none.
     resamples, bootstrap : int
-        Resamples of randomisation tests and of the BCa interval.
+        Resamples of randomisation tests; and of the simultaneous test and the BCa interval.
     seed : int
         Random seed; the same seed gives the same values with any number of threads.
     margin : float, optional
@@ -162,10 +167,13 @@ def compare(
     2
     """
     qrels, given = _in_order(qrels, runs)
-    tests = several(tests, (str,), "tests must be names", f"There are {', '.join(TESTS)}.")
-    every = (test, *(each for each in dict.fromkeys(tests) if each != test))
+    there = f"There are {', '.join(TESTS)}."
+    named = several(test, (str,), "test must be a name, or several", there)
+    every = tuple(dict.fromkeys([*named, *several(tests, (str,), "tests must be names", there)]))
+    if not named:
+        raise MeasureError("no test decides which differences are marked", there)
     settings = Settings(
-        test, every, correction, alpha, confidence, interval, groups, resamples, bootstrap, seed, margin, power
+        every[0], every, correction, alpha, confidence, interval, letters, resamples, bootstrap, seed, margin, power
     )
     settings = checked(settings, threads)
     options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
@@ -213,7 +221,7 @@ def _are_judgments(given: Any) -> bool:
 
 
 def checked(settings: Settings, threads: int | None = None) -> Settings:
-    """Return settings as plain numbers, and refuse those out of range.
+    """Return settings as plain numbers and with nothing left to be chosen, and refuse those out of range.
 
     Raises
     ------
@@ -232,9 +240,11 @@ def checked(settings: Settings, threads: int | None = None) -> Settings:
     threads = None if threads is None else _whole("threads", threads)
     for name in settings.tests:
         _one_of("test", name, [*TESTS])
-    _one_of("correction", settings.correction, [*CORRECTIONS])
-    _one_of("interval", settings.interval, ["t", "bca"])
-    _one_of("groups", settings.groups, [*GROUPS, "none"])
+    settings = _chosen(settings)
+    if settings.correction is not None:
+        _one_of("correction", settings.correction, [*CORRECTIONS])
+    _one_of("interval", settings.interval, [*INTERVALS])
+    _one_of("letters", settings.letters, [*LETTERS, "none"])
     for name in ("alpha", "confidence", "power"):
         value = getattr(settings, name)
         if not 0 < value < 1:
@@ -249,6 +259,21 @@ def checked(settings: Settings, threads: int | None = None) -> Settings:
     if threads is not None and not 1 <= threads <= MOST_THREADS:
         raise MeasureError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
     return settings
+
+
+def _chosen(settings: Settings) -> Settings:
+    """Choose what goes with the test where nothing was asked for: tests, intervals and letters are of one procedure."""
+    others = any(name != SIMULTANEOUS for name in settings.tests)
+    if settings.correction is not None and not others:
+        what = f"the {SIMULTANEOUS} test is already corrected over all pairs of runs"
+        raise MeasureError(what, "Remove correction, or name another test, such as t.")
+    correction = settings.correction or ("holm" if others else None)
+    uncorrected = settings.test != SIMULTANEOUS and correction == "none"
+    return settings._replace(
+        correction=correction,
+        interval=settings.interval or ("t" if uncorrected else SIMULTANEOUS),
+        letters=settings.letters or (SIMULTANEOUS if settings.test == SIMULTANEOUS else "none"),
+    )
 
 
 def _whole(name: str, value: object) -> int:
@@ -267,7 +292,7 @@ def _real(name: str, value: object) -> float:
         raise MeasureError(f"{name} must be a number, not {shown(value)}") from None
 
 
-def _one_of(what: str, name: str, known: Sequence[str]) -> None:
+def _one_of(what: str, name: str | None, known: Sequence[str]) -> None:
     if name not in known:
         raise MeasureError(f"{what} must be one of {', '.join(known)}, not {shown(name)}")
 
@@ -282,6 +307,7 @@ def compare_gathered(
     threads: int | None = None,
 ) -> Comparison:
     """Compare what was gathered; parameters and errors as of `compare`."""
+    settings = checked(settings, threads)
     runs = found.runs
     if len(runs) < 2:
         raise EvaluationError(
@@ -298,9 +324,9 @@ def compare_gathered(
         which = [(second, first) for first, second in itertools.combinations(range(len(runs)), 2)]
     else:
         which = [(run, base) for run in range(len(runs)) if run != base]
-    differences = [_differences(each.values, which, settings, threads) for each in columns]
-    corrected, family = _corrected(differences, settings)
-    measures = tuple(_compared(each, rows, settings, threads) for each, rows in zip(columns, corrected, strict=True))
+    tested = sum(len(which) for each in columns if len(each.qids) > 1)
+    measures = _corrected([_compared(each, which, settings, tested, threads) for each in columns], settings)
+    family = len(runs) * (len(runs) - 1) // 2 if settings.test == SIMULTANEOUS else tested
     said = [*about_tests(measures, names, settings), *about_resamples(settings, family)]
     return Comparison(
         runs=names,
@@ -329,23 +355,54 @@ def _baseline(names: Sequence[str], wanted: str | int | None) -> int:
     return list(names).index(wanted)
 
 
+def _compared(
+    each: Aligned, which: Sequence[tuple[int, int]], settings: Settings, tested: int, threads: int | None
+) -> Compared:
+    """Compare the runs in one measure; p-values are not corrected yet, of which ``tested`` are to be."""
+    values = each.values
+    means = values.mean(axis=1)
+    low, high = mean_interval(values, settings.confidence)
+    best = tuple(int(run) for run in np.flatnonzero(means >= means.max() - EXACT))
+    together = simultaneous(values, resamples=settings.bootstrap, seed=settings.seed, threads=threads)
+    level = _level(together, values.shape[1], settings, tested)
+    grouped = _letters(values, means, together, settings, threads)
+    rows = _differences(values, which, together, level, settings, threads)
+    return Compared(
+        each.measure, each.signature, each.qids, values, means, low, high, best, grouped, two_way_anova(values),
+        together, level, tuple(rows), each.left_out,
+    )  # fmt: skip
+
+
+def _level(together: Simultaneous, queries: int, settings: Settings, tested: int) -> float:
+    """Return the level of a t-test of one difference that is as strict as the marks; see `Compared.level`."""
+    if queries < 2:
+        return float("nan")
+    if settings.test == SIMULTANEOUS:
+        return two_sided_t(together.critical(settings.alpha), queries)
+    return settings.alpha if settings.correction == "none" else settings.alpha / tested
+
+
 def _differences(
-    values: FloatArray, which: Sequence[tuple[int, int]], settings: Settings, threads: int | None
+    values: FloatArray,
+    which: Sequence[tuple[int, int]],
+    together: Simultaneous,
+    level: float,
+    settings: Settings,
+    threads: int | None,
 ) -> list[Difference]:
     """Return the differences of pairs of runs, of one measure."""
     columns = np.column_stack([values[run] - values[other] for run, other in which])
     columns[np.abs(columns) <= EXACT] = 0.0
-    low, high = (
-        t_interval(columns, settings.confidence)
-        if settings.interval == "t"
-        else bca_interval(columns, settings.confidence, resamples=settings.bootstrap, seed=settings.seed)
-    )
-    outcomes = {
-        name: randomisation(columns, resamples=settings.resamples, seed=settings.seed, threads=threads)
-        if name == "randomisation"
-        else TESTS[name].function(columns)
-        for name in settings.tests
-    }
+    of_pair = tuple(np.array(which).T)
+    low, high = _intervals(columns, together.error[of_pair], together, settings)
+    outcomes = {}
+    for name in settings.tests:
+        if name == SIMULTANEOUS:
+            outcomes[name] = Outcome(together.t[of_pair], together.p[of_pair])
+        elif name == "randomisation":
+            outcomes[name] = randomisation(columns, resamples=settings.resamples, seed=settings.seed, threads=threads)
+        else:
+            outcomes[name] = TESTS[name].function(columns)
     effect = effect_size(columns, settings.confidence)
     counts = wins_ties_losses(columns)
     above: IntArray = np.sign(columns.mean(axis=0)).astype(np.int64)
@@ -355,15 +412,14 @@ def _differences(
         if name in ("sign", "wilcoxon")
     }
     equal = np.full(len(which), np.nan) if settings.margin is None else equivalence(columns, settings.margin).p
-    needed = queries_needed(effect.d, alpha=settings.alpha, power=settings.power)
+    needed = queries_needed(effect.d, alpha=level, power=settings.power)
     found = []
     for at, (run, other) in enumerate(which):
         tests = {
-            name: Tested(
-                float(each.statistic[at]), float(each.p[at]), float("nan"), int(directions.get(name, above)[at])
-            )
+            name: Tested(float(each.statistic[at]), float(each.p[at]), float(each.p[at]),
+                         int(directions.get(name, above)[at]))
             for name, each in outcomes.items()
-        }
+        }  # fmt: skip
         wins, ties, losses = counts[at].tolist()
         found.append(
             Difference(
@@ -386,55 +442,50 @@ def _differences(
     return found
 
 
-def _corrected(differences: Sequence[Sequence[Difference]], settings: Settings) -> tuple[list[list[Difference]], int]:
-    """Correct the p-values of each test over all differences of all measures; say how many these are."""
-    flat = [each for rows in differences for each in rows]
-    adjusted: dict[str, list[float]] = {}
+def _intervals(
+    columns: FloatArray, error: FloatArray, together: Simultaneous, settings: Settings
+) -> tuple[FloatArray, FloatArray]:
+    """Return the limits of the intervals of mean differences."""
+    if settings.interval == "bca":
+        return bca_interval(columns, settings.confidence, resamples=settings.bootstrap, seed=settings.seed)
+    if settings.interval == "t":
+        return t_interval(columns, settings.confidence)
+    means = columns.mean(axis=0)
+    critical = together.critical(1 - settings.confidence)
+    reach = np.zeros_like(error)
+    np.multiply(critical, error, out=reach, where=error != 0)  # of differences that do not vary it is 0
+    return means - reach, means + reach
+
+
+def _corrected(measures: Sequence[Compared], settings: Settings) -> tuple[Compared, ...]:
+    """Correct the p-values of each test over all differences of all measures, except for those that are corrected."""
+    flat = [each for compared in measures for each in compared.differences]
     for name in settings.tests:
-        p = np.array([each.tests[name].p for each in flat])
-        adjusted[name] = CORRECTIONS[settings.correction](p).tolist()
-    family = int(np.isfinite([each.tests[settings.test].p for each in flat]).sum())
-    numbers = iter(range(len(flat)))
-    corrected = []
-    for rows in differences:
-        places = [next(numbers) for _ in rows]
-        corrected.append(
-            [
-                each._replace(
-                    tests={name: one._replace(adjusted=adjusted[name][at]) for name, one in each.tests.items()}
-                )
-                for each, at in zip(rows, places, strict=True)
+        if name != SIMULTANEOUS and settings.correction is not None:
+            adjusted = CORRECTIONS[settings.correction](np.array([each.tests[name].p for each in flat])).tolist()
+            flat = [
+                each._replace(tests=each.tests | {name: each.tests[name]._replace(adjusted=p)})
+                for each, p in zip(flat, adjusted, strict=True)
             ]
-        )
-    return corrected, family
+    rows = iter(flat)
+    return tuple(
+        compared._replace(differences=tuple(itertools.islice(rows, len(compared.differences)))) for compared in measures
+    )
 
 
-def _compared(each: Aligned, rows: Sequence[Difference], settings: Settings, threads: int | None) -> Compared:
-    values = each.values
-    means = values.mean(axis=1)
-    low, high = mean_interval(values, settings.confidence)
-    best = tuple(int(run) for run in np.flatnonzero(means >= means.max() - EXACT))
-    grouped, pairs_p = _groups(values, means, settings, threads)
-    return Compared(
-        each.measure, each.signature, each.qids, values, means, low, high, best, grouped, two_way_anova(values),
-        pairs_p, tuple(rows), each.left_out,
-    )  # fmt: skip
-
-
-def _groups(
-    values: FloatArray, means: FloatArray, settings: Settings, threads: int | None
-) -> tuple[tuple[str, ...], FloatArray | None]:
-    """Return the letters of the runs, and the p-values behind them."""
-    if settings.groups == "none" or values.shape[1] < 2:
-        return ("",) * len(values), None
-    if settings.groups == "randomised-tukey":
+def _letters(
+    values: FloatArray, means: FloatArray, together: Simultaneous, settings: Settings, threads: int | None
+) -> tuple[str, ...]:
+    """Return the letters of the runs."""
+    if settings.letters == "none" or values.shape[1] < 2:
+        return ("",) * len(values)
+    if settings.letters == SIMULTANEOUS:
+        p = together.p
+    elif settings.letters == "tukey":
+        p = tukey(values)
+    else:
         p = randomised_tukey(values, resamples=settings.resamples, seed=settings.seed, threads=threads)
-        return letters(means, p <= settings.alpha), p
-    if len(values) > MOST_SYSTEMS_FOR_P:
-        apart = np.abs(means[:, None] - means[None, :]) > max(least_difference(values, settings.alpha), EXACT)
-        return letters(means, apart), None
-    p = tukey(values)
-    return letters(means, p <= settings.alpha), p
+    return lettered(means, p <= settings.alpha)
 
 
 def _once(columns: Sequence[Aligned]) -> tuple[list[Aligned], list[str]]:

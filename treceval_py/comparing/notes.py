@@ -10,6 +10,7 @@ import numpy as np
 
 from treceval_py.comparing.outcome import Compared, Settings
 from treceval_py.comparing.scores import Aligned
+from treceval_py.comparing.simultaneous import SIMULTANEOUS
 from treceval_py.data.ids import first_of
 
 __all__ = ["about_queries", "about_resamples", "about_tests"]
@@ -54,17 +55,19 @@ def about_queries(columns: Sequence[Aligned], names: Sequence[str], *, scored: b
 
 def about_tests(measures: Sequence[Compared], names: Sequence[str], settings: Settings) -> list[str]:
     """Say where a test speaks for the run with the lower mean."""
-    notes = []
+    found = []
     for compared in measures:
         for each in compared.differences:
-            found = each.tests[settings.test]
-            if found.adjusted <= settings.alpha and found.direction * each.mean < 0:
+            tested = each.tests[settings.test]
+            if tested.adjusted <= settings.alpha and tested.direction * each.mean < 0:
                 better, worse = (each.run, each.other) if each.mean > 0 else (each.other, each.run)
-                notes.append(
-                    f"{names[better]} has the higher mean of {compared.measure}, and the {settings.test} test, which "
-                    f"is not one of means, speaks for {names[worse]}: it is not marked."
-                )
-    return notes
+                found.append((names[better], compared.measure, names[worse]))
+    if not found:
+        return []
+    some = "; ".join(f"{measure}, {better} and {worse}" for better, measure, worse in found[:3])
+    where = "in 1 comparison" if len(found) == 1 else f"in {len(found)} comparisons"
+    said = f"{where} the {settings.test} test, which is not one of means, speaks for the run with the lower mean"
+    return [f"{said} ({some}{'; …' if len(found) > 3 else ''}): nothing is marked there."]
 
 
 def about_resamples(settings: Settings, family: int) -> list[str]:
@@ -77,7 +80,13 @@ def about_resamples(settings: Settings, family: int) -> list[str]:
             f"with {settings.resamples:,} resamples and {family:,} p-values corrected together, nothing drawn can be "
             f"significant at {settings.alpha:g}: that takes {math.ceil(factor / settings.alpha):,} resamples or more."
         )
-    if settings.groups == "randomised-tukey" and least > settings.alpha:
+    least_together = 1 / (settings.bootstrap + 1)
+    if SIMULTANEOUS in (settings.test, settings.letters) and least_together > settings.alpha:
+        notes.append(
+            f"with {settings.bootstrap:,} resamples of the bootstrap nothing can be significant at {settings.alpha:g}: "
+            f"that takes {math.ceil(1 / settings.alpha):,} or more."
+        )
+    if settings.letters == "randomised-tukey" and least > settings.alpha:
         notes.append(
             f"with {settings.resamples:,} resamples no two runs can have different letters at {settings.alpha:g}: that "
             f"takes {math.ceil(1 / settings.alpha):,} or more."

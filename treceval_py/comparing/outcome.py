@@ -11,6 +11,7 @@ from treceval_py.scoring.signatures import Signature
 from treceval_py.version import __version__
 
 if TYPE_CHECKING:
+    from treceval_py.comparing.simultaneous import Simultaneous
     from treceval_py.comparing.variance import Anova
 
 __all__ = ["Compared", "Difference", "Outcome", "Settings", "Tested"]
@@ -25,20 +26,22 @@ class Settings(NamedTuple):
         The test that decides which differences are marked, one of `TESTS`.
     tests : tuple of str
         All tests that are computed, `test` first.
-    correction : str
-        How p-values are corrected for the number of them, one of `CORRECTIONS`.
+    correction : str or None
+        How the p-values of other tests than the simultaneous one are corrected for the number of them, one of
+        `CORRECTIONS`; None: by Holm's method, if there are any.
     alpha : float
         Level of significance, between 0 and 1.
     confidence : float
         Of intervals, between 0 and 1.
-    interval : {"t", "bca"}
-        Which confidence interval of the difference is shown.
-    groups : {"tukey", "randomised-tukey", "none"}
-        The test of the letters.
+    interval : {"simultaneous", "t", "bca"} or None
+        Which confidence interval of the difference is shown. None: the simultaneous one, or Student's where p-values
+        are not corrected.
+    letters : {"simultaneous", "tukey", "randomised-tukey", "none"} or None
+        The test of the letters. None: the simultaneous one if that decides the marks, else no letters.
     resamples : int
         Of randomisation tests.
     bootstrap : int
-        Resamples of the BCa interval.
+        Resamples of the simultaneous test, and of the BCa interval.
     seed : int
         Of everything that is drawn at random.
     margin : float or None
@@ -47,13 +50,13 @@ class Settings(NamedTuple):
         For which the number of queries needed is computed.
     """
 
-    test: str = "t"
-    tests: tuple[str, ...] = ("t",)
-    correction: str = "holm"
+    test: str = "simultaneous"
+    tests: tuple[str, ...] = ("simultaneous",)
+    correction: str | None = None
     alpha: float = 0.05
     confidence: float = 0.95
-    interval: str = "t"
-    groups: str = "tukey"
+    interval: str | None = None
+    letters: str | None = None
     resamples: int = 100_000
     bootstrap: int = 10_000
     seed: int = 1
@@ -69,7 +72,7 @@ class Tested(NamedTuple):
     statistic : float
         Its statistic; NaN where there is none.
     p : float
-        Its two-sided p-value; NaN where it cannot be had, as of one query.
+        Its two-sided p-value; NaN where it cannot be had, as of one query. That of the simultaneous test is corrected.
     adjusted : float
         The p-value corrected over the family that is compared.
     direction : int
@@ -103,7 +106,8 @@ class Difference(NamedTuple):
     equivalence : float
         p-value of the test of equivalence; NaN where no margin is given.
     needed : float
-        Queries needed to find the observed effect with the power that the settings name; infinite where there is none.
+        Queries needed to mark the observed effect with the power that the settings name, by a t-test whose level is
+        `Compared.level`; infinite where there is none.
     """
 
     run: int
@@ -145,8 +149,12 @@ class Compared(NamedTuple):
         Groups of runs: two runs that share a letter do not differ significantly. Empty texts without groups.
     anova : Anova or None
         Two-way analysis of variance, of queries and systems; None of one query.
-    pairs_p : (S, S) float array or None
-        The p-values of the letters' test for each pair of runs, or None.
+    together : Simultaneous
+        The simultaneous test of all pairs of runs, whichever test decides the marks.
+    level : float
+        The level of a two-sided paired t-test that marks a difference as readily as this comparison does. Of the
+        simultaneous test, the level whose critical |t| is that of all pairs; of corrected tests, alpha over the number
+        of p-values, at which a difference is marked whatever the others are. NaN of one query.
     differences : tuple of Difference
         The requested differences: from the baseline, or of each pair of runs.
     left_out : tuple of str
@@ -163,7 +171,8 @@ class Compared(NamedTuple):
     best: tuple[int, ...]
     letters: tuple[str, ...]
     anova: Anova | None
-    pairs_p: FloatArray | None
+    together: Simultaneous
+    level: float
     differences: tuple[Difference, ...]
     left_out: tuple[str, ...]
 

@@ -34,6 +34,7 @@ __all__ = [
     "settled",
     "sign_test",
     "t_interval",
+    "two_sided_t",
     "wilcoxon",
     "wins_ties_losses",
 ]
@@ -321,6 +322,21 @@ def t_interval(differences: FloatArray, confidence: float) -> tuple[FloatArray, 
         interval = stats.ttest_1samp(found[:, ~same], 0.0).confidence_interval(confidence)
         low[~same], high[~same] = interval.low, interval.high
     return low, high
+
+
+def two_sided_t(t: float, queries: int) -> float:
+    """Return the probability that chance makes the t of a paired t-test larger, either way.
+
+    Parameters
+    ----------
+    t : float
+        At least 0.
+    queries : int
+        Q, at least 2.
+    """
+    from scipy import stats
+
+    return float(2 * stats.t.sf(t, queries - 1))
 
 
 def mean_interval(values: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:

@@ -15,7 +15,10 @@ from treceval_py._types import FloatArray
 from treceval_py.comparing.paired import SAME, constant, settled
 from treceval_py.comparing.resampling import blocks, generator_of
 
-__all__ = ["Simultaneous", "simultaneous"]
+__all__ = ["SIMULTANEOUS", "Simultaneous", "simultaneous"]
+
+SIMULTANEOUS = "simultaneous"
+"""What users write for this test of all pairs of a measure, the usual one of marks, intervals and letters."""
 
 ADDED = 2
 """So many queries that vary as much as was observed are added to each resample when its variance is estimated."""
@@ -163,8 +166,8 @@ def simultaneous(values: FloatArray, *, resamples: int, seed: int, threads: int 
     studentised bootstrap as it is known. With thirty queries it rejects too seldom, and a pair that differs in a few
     queries only has resamples without these, in which it hardly varies: it alone would make the critical value of all
     others several times as large. That is what the two constants are for; with 100 queries and pairs that differ in
-    more than thirty of them they change the critical value by less than 0.03. They were chosen by simulation; with fewer
-    than 25 queries, where no bootstrap does, p-values are no smaller than those of t-tests by Bonferroni's correction.
+    more than thirty of them they change the critical value by less than 0.03. They were chosen by simulation. Fewer than
+    25 queries are too few; p-values are then no smaller than those of t-tests by Bonferroni's correction.
 
     Assumes that queries are independent and a fair sample of those that matter.
 
@@ -192,7 +195,7 @@ def simultaneous(values: FloatArray, *, resamples: int, seed: int, threads: int 
         drawn = min(resamples, max(FEWEST, MOST_LARGEST // max(1, pairs)))
         largest = np.sort(_largest(values, error, drawn, seed, threads))
         if values.shape[1] < FEW:
-            largest = np.maximum(largest, _student(drawn, np.count_nonzero(error) // 2, values.shape[1] - 1))
+            largest = np.maximum(largest, _student(drawn, int(np.count_nonzero(error)) // 2, values.shape[1] - 1))
     found = Simultaneous(t, error, t, largest)
     p = found.p_of(t)
     np.fill_diagonal(p, 1.0)

@@ -19,12 +19,13 @@ from treceval_py.comparing.paired import (
     wilcoxon,
 )
 from treceval_py.comparing.resampling import randomisation, randomised_tukey
+from treceval_py.comparing.simultaneous import SIMULTANEOUS, simultaneous
 from treceval_py.comparing.variance import tukey, two_way_anova
 
 if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Settings
 
-__all__ = ["GROUPS", "METHODS", "TESTS", "Test", "explanations"]
+__all__ = ["INTERVALS", "LETTERS", "METHODS", "TESTS", "Test", "explanations"]
 
 WIDTH = 100
 """Columns of an explanation."""
@@ -74,7 +75,21 @@ def _by_name(*tests: Test) -> dict[str, Test]:
     return {test.name: test for test in tests}
 
 
+_ALL_PAIRS = Test(
+    SIMULTANEOUS,
+    "simultaneous test of all pairs of runs, a studentised bootstrap of the largest paired t",
+    simultaneous,
+    "Queries are independent and a fair sample of those that matter. Nothing is assumed of the distribution of values, "
+    "nor that runs vary alike.",
+    "Peter Hall. The Bootstrap and Edgeworth Expansion. Springer, 1992. Peter H. Westfall and S. Stanley Young. "
+    "Resampling-Based Multiple Testing. Wiley, 1993.",
+    "All pairs are corrected for, also those that nobody asks about: with many runs it finds less than a test of one "
+    "difference that was chosen beforehand. Its p-values depend on which runs are compared, and are not below "
+    "1 / (resamples + 1).",
+)
+
 TESTS = _by_name(
+    _ALL_PAIRS,
     Test(
         "t",
         "two-sided paired t-test",
@@ -115,9 +130,13 @@ TESTS = _by_name(
         "resamples lower. With fewer than six queries that differ it cannot come below 0.05.",
     ),
 )
-"""The tests of a difference between two runs, by the names that users write."""
+"""The tests of differences between two runs, by the names that users write."""
 
-GROUPS = _by_name(
+INTERVALS = {SIMULTANEOUS: _ALL_PAIRS.name, "t": "t-interval", "bca": "bca"}
+"""The intervals of differences by the names that users write, with the method that computes each."""
+
+LETTERS = _by_name(
+    _ALL_PAIRS,
     Test(
         "tukey",
         "Tukey's HSD test after a two-way analysis of variance",
@@ -274,22 +293,23 @@ def explanations(settings: Settings | None = None) -> str:
     str
         A paragraph for each method, in lines of at most `WIDTH` columns.
     """
-    known = {**TESTS, **GROUPS, **METHODS}
+    known = {**TESTS, **LETTERS, **METHODS}
     return "\n".join(_paragraph(known[name]) for name in (known if settings is None else _used(settings)))
 
 
 def _used(settings: Settings) -> list[str]:
     """Name the methods that a comparison uses, in the order in which its output has them."""
-    return [
+    used = [
         *settings.tests,
-        *([settings.correction] if settings.correction in METHODS else []),
-        "t-interval" if settings.interval == "t" else settings.interval,
+        settings.correction,
+        INTERVALS.get(settings.interval or SIMULTANEOUS),
         "effect-size",
-        *([] if settings.margin is None else ["equivalence"]),
+        None if settings.margin is None else "equivalence",
         "queries-needed",
-        *([settings.groups] if settings.groups in GROUPS else []),
+        settings.letters,
         "anova",
     ]
+    return [name for name in dict.fromkeys(used) if name is not None and name != "none"]
 
 
 def _paragraph(test: Test) -> str:

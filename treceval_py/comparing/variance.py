@@ -15,7 +15,7 @@ import numpy as np
 from treceval_py._types import BoolArray, FloatArray
 from treceval_py.comparing.paired import SAME
 
-__all__ = ["Anova", "least_difference", "letters", "tukey", "two_way_anova"]
+__all__ = ["Anova", "letters", "tukey", "two_way_anova"]
 
 MOST_DIRECT = 128
 """How many different statistics have their p-value integrated one by one; each takes some milliseconds."""
@@ -244,49 +244,6 @@ def _interpolated(statistics: FloatArray, runs: int, df: int) -> FloatArray:
     return p
 
 
-def least_difference(values: FloatArray, alpha: float) -> float:
-    """Return Tukey's honestly significant difference: two means that differ by more than it differ significantly.
-
-    It is the critical value of the studentised range times the standard error of a mean, sqrt(error_ms / Q), and says
-    the same as `tukey` compared with alpha.
-
-    Parameters
-    ----------
-    values : (S, Q) float array
-        The value of each run and query, without NaN.
-    alpha : float
-        Level of significance, between 0 and 1.
-
-    Returns
-    -------
-    float
-        The difference, in the unit of the values. Infinite of one run or one query. Where there is no error, it is
-        what rounding alone can make of equal means.
-
-    References
-    ----------
-    See `tukey`.
-    """
-    anova = two_way_anova(values)
-    if anova is None:
-        return float("inf")
-    if anova.error_ms == 0:
-        return _rounding(values)
-    return _critical(len(values), anova.error_df, alpha) * float(np.sqrt(anova.error_ms / values.shape[1]))
-
-
-def _critical(runs: int, df: int, alpha: float) -> float:
-    """Return the studentised range that is exceeded with the probability alpha."""
-    from scipy.integrate import IntegrationWarning  # type: ignore[import-untyped,import-not-found,unused-ignore]
-    from scipy.stats import studentized_range, t  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
-    if runs == 2:
-        return float(np.sqrt(2) * t.isf(alpha / 2, df))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IntegrationWarning)  # see _integrated
-        return float(studentized_range.isf(alpha, runs, df))
-
-
 def letters(means: FloatArray, different: BoolArray) -> tuple[str, ...]:
     """Return the letters of each run, such that two runs share a letter exactly when they do not differ.
 
@@ -306,9 +263,9 @@ def letters(means: FloatArray, different: BoolArray) -> tuple[str, ...]:
     Notes
     -----
     For each pair that does not differ and shares no letter yet, from the highest means downwards, a group is made that
-    no run can be added to. Where one least difference decides, groups are stretches of the means, and no more than there
-    are runs. Other tests can tell apart two runs and not two others whose means are further apart: then there are more.
-    The fewest groups could take for ever to find; these are few.
+    no run can be added to. Where one least difference decides, groups are stretches of the means, and no more than
+    there are runs. Other tests can tell apart two runs and not two others whose means are further apart: then there can
+    be more. To find the fewest could take for ever.
 
     References
     ----------

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from treceval_py.comparing.simultaneous import SIMULTANEOUS
 from treceval_py.errors import visible
 from treceval_py.rendering.numbers import exactly, number, p_value, percent
+from treceval_py.rendering.tables import DIGITS
 
 if TYPE_CHECKING:
-    from treceval_py.comparing.outcome import Outcome
+    from treceval_py.comparing.outcome import Compared, Outcome, Settings
     from treceval_py.comparing.variance import Anova
 
-__all__ = ["ABOVE", "BELOW", "analyses", "methods", "noted", "notes", "sentences", "shortened", "signatures"]
+__all__ = [
+    "ABOVE",
+    "BELOW",
+    "analyses",
+    "finding",
+    "interval_kind",
+    "methods",
+    "noted",
+    "notes",
+    "sentences",
+    "shortened",
+    "signatures",
+]
 
 ABOVE, BELOW = "▲", "▼"
 """The marks of a significant difference: of a mean above, and below, that of the other run."""
@@ -20,7 +37,13 @@ ABOVE, BELOW = "▲", "▼"
 FEW_LETTERS = 4
 """So many letters in a row are written as the first and the last."""
 
-_INTERVALS = {"t": "Student's t", "bca": "BCa bootstrap"}
+_POINTWISE = {"t": "Student's t", "bca": "BCa bootstrap"}
+
+WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+"""Numbers that are written as words."""
+
+MOST_NAMES = 5
+"""More runs than this are counted instead of named."""
 
 
 def shortened(letters: str) -> str:
@@ -51,7 +74,8 @@ def methods(comparison: Outcome) -> dict[str, str]:
     """Say what was computed, a sentence for each subject that there is; the keys name the subjects."""
     settings = comparison.settings
     confidence = percent(settings.confidence)
-    said = {"queries": _queries(comparison), "test": _test(comparison)}
+    said = {"finding": " ".join(finding(comparison, comparison.measures[0]))}
+    said |= {"queries": _queries(comparison), "test": _test(comparison)}
     others = [f"{_title(name)} ({name})" for name in settings.tests if name != settings.test]
     if others:
         said["tests"] = f"Also computed: {', '.join(others)}; p-values shown as they are."
@@ -60,13 +84,12 @@ def methods(comparison: Outcome) -> dict[str, str]:
             f"Randomisation: {_drawn(settings.resamples, 'random sign flip')}, seed {settings.seed}; "
             "all sign flips where there are no more than that."
         )
-    drawn = f", {_drawn(settings.bootstrap, 'resample')}, seed {settings.seed}" if settings.interval == "bca" else ""
-    said["interval"] = f"Intervals of differences: {confidence}, {_INTERVALS[settings.interval]}{drawn}."
+    said["interval"] = f"Intervals of differences: {confidence}, {_interval(comparison)}."
     if any(any(compared.letters) for compared in comparison.measures):
         said["groups"] = _letters(comparison)
     said["effect"] = (
         "d: mean of the differences over their standard deviation (Cohen's d_z), "
-        f"with the {confidence} interval of the noncentral t distribution."
+        f"with the pointwise {confidence} interval of the noncentral t distribution."
     )
     said["counts"] = "w/t/l: queries in which the run wins, ties and loses."
     if settings.margin is not None:
@@ -74,11 +97,71 @@ def methods(comparison: Outcome) -> dict[str, str]:
             f"p (equal): the difference lies within ±{exactly(settings.margin)}, two one-sided paired t-tests, "
             "not corrected."
         )
-    said["needed"] = (
-        f"needed: queries with which a two-sided paired t-test at {exactly(settings.alpha)} finds this d "
-        f"with power {exactly(settings.power)}."
-    )
+    if any(not math.isnan(compared.level) for compared in comparison.measures):
+        said["needed"] = (
+            f"needed: queries with which a two-sided paired t-test finds this d with power {exactly(settings.power)}, "
+            f"{_level(comparison)}."
+        )
     return said
+
+
+def finding(comparison: Outcome, compared: Compared) -> list[str]:
+    """Say what came out in a measure: which run is the highest, and which ones cannot be told apart from it.
+
+    By the simultaneous test, whichever test decides the marks: any run may turn out to be the highest, so all pairs
+    have to be corrected for. Plain text without control characters, two sentences or one.
+    """
+    measure, names = visible(compared.measure), [visible(name) for name in comparison.runs]
+    means, best = compared.means.tolist(), list(compared.best)
+    value = number(means[best[0]], DIGITS)
+    if len(best) == len(names):
+        return [f"All {_word(len(names))} runs have the same {measure}, {value}."]
+    if len(names) == 2:
+        (lower,) = {0, 1} - set(best)
+        first = f"{names[best[0]]} has the higher {measure}, {value} against {number(means[lower], DIGITS)}"
+    else:
+        first = f"{_listed([names[run] for run in best])} {_has(best)} the highest {measure}, {value}"
+    if len(compared.qids) < 2:
+        return [f"{first}; one query is too few for a test."]
+    alpha = comparison.settings.alpha
+    # Of several that are the highest, each has to be apart.
+    apart = np.all(compared.together.p[best] <= alpha, axis=0).tolist()
+    alike = [run for run in np.argsort(-compared.means, kind="stable").tolist() if run not in best and not apart[run]]
+    count = sum(apart)
+    pairs = len(names) * (len(names) - 1) // 2
+    test = f"simultaneous test of {_count(pairs, 'pair', 'pairs')} of runs, p ≤ {exactly(alpha)}"
+    if len(names) == 2:
+        second = "The two cannot be told apart" if alike else "The difference is significant"
+        return [f"{first}.", f"{second} ({test.replace(' of 1 pair of runs', '')})."]
+    it = "It" if len(best) == 1 else "They"
+    better = f"{'is' if len(best) == 1 else 'are'} better than the other {_word(count) if count > 1 else 'run'}"
+    if not count:
+        second = f"{it} cannot be told apart from any other run"
+    elif not alike:
+        second = f"{it} {better}"
+    else:
+        second = f"{it} cannot be told apart from {_listed([names[run] for run in alike])}; {it.lower()} {better}"
+    return [f"{first}.", f"{second} ({test})."]
+
+
+def _has(runs: list[int]) -> str:
+    return "has" if len(runs) == 1 else "have"
+
+
+def _listed(names: list[str]) -> str:
+    """Name a few runs, count many."""
+    if len(names) > MOST_NAMES:
+        return f"{_word(len(names))} runs"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _word(count: int) -> str:
+    return WORDS[count] if count < len(WORDS) else str(count)
+
+
+def interval_kind(settings: Settings) -> str:
+    """Say whether the intervals of differences hold together, or each by itself."""
+    return "pointwise" if settings.interval in _POINTWISE else SIMULTANEOUS
 
 
 def analyses(comparison: Outcome) -> list[str]:
@@ -109,11 +192,11 @@ def signatures(comparison: Outcome) -> list[str]:
     ]
 
 
-def _title(name: str) -> str:
+def _title(name: str | None) -> str:
     """Return what a test, or a correction, is called in a sentence."""
-    from treceval_py.comparing.tests import GROUPS, METHODS, TESTS
+    from treceval_py.comparing.tests import LETTERS, METHODS, TESTS
 
-    return {**TESTS, **GROUPS, **METHODS}[name].title
+    return {**TESTS, **LETTERS, **METHODS}[str(name)].title
 
 
 def _queries(comparison: Outcome) -> str:
@@ -134,28 +217,78 @@ def _test(comparison: Outcome) -> str:
         if comparison.baseline is None
         else f"{visible(comparison.runs[comparison.baseline])} (baseline)"
     )
-    family = _count(comparison.family, "p-value", "p-values")
-    corrected = (
-        f"{family}, not corrected" if settings.correction == "none" else f"{_title(settings.correction)} over {family}"
-    )
-    return (
-        f"{ABOVE}{BELOW}: mean above or below that of {other}, with a significant difference: "
-        f"{_title(settings.test)}, p ≤ {exactly(settings.alpha)}, {corrected}."
-    )
+    if settings.test == SIMULTANEOUS:
+        how = f"{_title(SIMULTANEOUS)} ({_bootstrapped(comparison)}), {_significant(settings.alpha)}"
+        how += f" over {_count(comparison.family, 'pair', 'pairs')}{_by_measure(comparison)}"
+    else:
+        family = _count(comparison.family, "p-value", "p-values")
+        corrected = (
+            f"{family}, not corrected"
+            if settings.correction in (None, "none")
+            else f"{_title(settings.correction)} over {family}"
+        )
+        how = f"{_title(settings.test)}, {_significant(settings.alpha)}, {corrected}"
+    return f"{ABOVE}{BELOW}: mean above or below that of {other}, with a significant difference: {how}."
+
+
+def _significant(alpha: float) -> str:
+    return f"p ≤ {exactly(alpha)}"
+
+
+def _bootstrapped(comparison: Outcome) -> str:
+    """Return how many resamples the simultaneous test has, which are fewer than asked for of very many runs."""
+    counts = {len(compared.together.largest) for compared in comparison.measures} - {0} or {0}
+    return f"{_drawn(max(counts), 'resample')}, seed {comparison.settings.seed}"
+
+
+def _by_measure(comparison: Outcome) -> str:
+    return ", for each measure by itself" if len(comparison.measures) > 1 else ""
+
+
+def _interval(comparison: Outcome) -> str:
+    """Say of what kind the intervals of differences are."""
+    settings = comparison.settings
+    if settings.interval in _POINTWISE:
+        drawn = (
+            f", {_drawn(settings.bootstrap, 'resample')}, seed {settings.seed}" if settings.interval == "bca" else ""
+        )
+        return f"pointwise (each by itself), {_POINTWISE[settings.interval]}{drawn}"
+    criticals = [
+        (each.measure, each.together.critical(1 - settings.confidence))
+        for each in comparison.measures
+        if len(each.together.largest)
+    ]
+    values = ", ".join(f"{number(value, 2)} ({visible(measure)})" for measure, value in criticals)
+    drawn = "" if settings.test == SIMULTANEOUS else f", {_title(SIMULTANEOUS)} ({_bootstrapped(comparison)})"
+    reach = f": ± the critical t times the standard error; critical t {values}" if criticals else ""
+    return f"simultaneous over all pairs of runs{_by_measure(comparison)}{drawn}{reach}"
+
+
+def _level(comparison: Outcome) -> str:
+    """Say at which level, so that it fits the marks."""
+    settings = comparison.settings
+    levels = {each.level for each in comparison.measures if not math.isnan(each.level)}
+    if settings.test == SIMULTANEOUS:
+        return f"at the level whose critical t is that of all pairs ({' to '.join(_ends(levels))})"
+    if settings.correction in (None, "none"):
+        return f"at {exactly(settings.alpha)}"
+    return f"at {_ends(levels)[0]}, which is {exactly(settings.alpha)} over the number of p-values"
+
+
+def _ends(levels: set[float]) -> list[str]:
+    return list(dict.fromkeys(f"{level:.2g}" for level in (min(levels), max(levels))))
 
 
 def _letters(comparison: Outcome) -> str:
     settings = comparison.settings
-    drawn = (
-        f", {_drawn(settings.resamples, 'resample')}, seed {settings.seed}"
-        if settings.groups == "randomised-tukey"
-        else ""
-    )
-    each = ", for each measure by itself" if len(comparison.measures) > 1 else ""
-    return (
-        "Letters: runs that share one do not differ significantly: "
-        f"{_title(settings.groups)} at {exactly(settings.alpha)}{drawn}{each}."
-    )
+    said = "Letters: runs that share one do not differ significantly"
+    if settings.letters == settings.test:
+        return f"{said}, by the same test."
+    drawn = {
+        SIMULTANEOUS: f", {_bootstrapped(comparison)}",
+        "randomised-tukey": f", {_drawn(settings.resamples, 'resample')}, seed {settings.seed}",
+    }.get(str(settings.letters), "")
+    return f"{said}: {_title(settings.letters)} at {exactly(settings.alpha)}{drawn}{_by_measure(comparison)}."
 
 
 def _anova(anova: Anova) -> str:

@@ -10,12 +10,15 @@ from treceval_py.comparing.show.sentences import (
     ABOVE,
     BELOW,
     analyses,
+    finding,
+    interval_kind,
     methods,
     notes,
     sentences,
     shortened,
     signatures,
 )
+from treceval_py.comparing.simultaneous import SIMULTANEOUS
 from treceval_py.errors import visible
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain
@@ -136,10 +139,10 @@ def _differences_table(comparison: Outcome, style: Style) -> Table:
     intervals = [_interval(each.low, each.high, digits) for each in found]
     columns += [
         column("difference", "difference", [each.mean for each in found], signed=True, marks=marks, apart=True),
-        column("interval", f"{confidence} interval", intervals, joint=", "),
+        column("interval", f"{confidence} {interval_kind(settings)}", intervals, joint=", "),
     ]
     for name in settings.tests:
-        corrected = name == settings.test and settings.correction != "none"
+        corrected = name == settings.test != SIMULTANEOUS and settings.correction != "none"
         uncorrected = [p_value(each.tests[name].p) for each in found]
         columns.append(column("p", f"p ({name})", uncorrected, paper=not corrected))
         if corrected:
@@ -148,7 +151,7 @@ def _differences_table(comparison: Outcome, style: Style) -> Table:
     intervals = [_interval(each.effect_low, each.effect_high, 2) for each in found]
     columns += [
         column("effect", "d", [each.effect for each in found], signed=True, digits=2),
-        column("effect_interval", f"{confidence} of d", intervals, joint=", "),
+        column("effect_interval", f"d, {confidence} pointwise", intervals, joint=", "),
         column("counts", "w/t/l", [f"{each.wins}/{each.ties}/{each.losses}" for each in found]),
     ]
     if settings.margin is not None:
@@ -197,7 +200,7 @@ def _needed(count: float) -> str:
 def _corrected(settings: Settings) -> str:
     """Return the title of corrected p-values, which names their test where there are several."""
     test = f"{settings.test}, " if len(settings.tests) > 1 else ""
-    correction = {"benjamini-hochberg": "BH"}.get(settings.correction, settings.correction.capitalize())
+    correction = {"benjamini-hochberg": "BH"}.get(str(settings.correction), str(settings.correction).capitalize())
     return f"p ({test}{correction})"
 
 
@@ -286,12 +289,17 @@ def _measure(comparison: Outcome, compared: Compared, digits: int | None) -> dic
         "left_out": compared.left_out,
         "best": [runs[run] for run in compared.best],
         "anova": compared.anova,
-        "pairs_p": None if compared.pairs_p is None else compared.pairs_p.tolist(),
+        "together": {
+            "critical": compared.together.critical(comparison.settings.alpha),
+            "resamples": len(compared.together.largest),
+            "p": compared.together.p.tolist(),
+        },
+        "finding": finding(comparison, compared),
         "runs": [
             {
                 "name": name,
                 "mean": plain(float(compared.means[run]), digits),
-                "interval": "t",
+                "interval": "pointwise t",
                 "low": plain(float(compared.low[run]), digits),
                 "high": plain(float(compared.high[run]), digits),
                 "letters": compared.letters[run],
