@@ -426,8 +426,8 @@ class TestJson:
         found = self.read(comparison(compared(pairs_p=pairs, left_out=("9",)), notes=("a note",), seed=7))
         assert (found["settings"]["seed"], found["settings"]["margin"], found["baseline"]) == (7, None, "bm25")
         assert found["runs"] == [
-            {"name": "bm25", "file": "bm25.txt", "tag": None},
-            {"name": "dense", "file": "dense.txt", "tag": None},
+            {"name": "bm25", "file": "bm25.txt", "tag": None, "sha256": None},
+            {"name": "dense", "file": "dense.txt", "tag": None, "sha256": None},
         ]
         assert list(found)[:7] == [
             "treceval_py", "kind", "judgments", "profile", "complete", "signatures", "runs",

@@ -863,16 +863,23 @@ def test_what_stands_for_no_file_or_comes_twice_is_refused(runs: Path, paths: li
         (["run", "two"], ["x/a.tsv", "x/b.txt"], ("a", "two")),
         (["run", "a"], ["x/a.tsv", "x/b.txt"], ("a", "b")),
         (["run", "two"], ["<run>", "b.txt"], ("run", "two")),
-        (["one", "one"], ["x/a.txt", "y/a.txt"], ("x/a.txt", "y/a.txt")),
+        (["one", "one"], ["x/a.txt", "y/a.txt"], ("a (1)", "a (2)")),
         (["one", "two", "one"], ["a.csv", "a.csv", "b.csv"], ("a (one)", "a (two)", "b (one)")),
-        (["one", "two", "one"], ["x/a", "x/a", "y/a"], ("x/a (one)", "x/a (two)", "y/a (one)")),
-        (["one", "one"], ["a.csv", "a.csv"], ("a.csv (1)", "a.csv (2)")),
+        (["one", "two", "one"], ["x/a", "x/a", "y/a"], ("a (1)", "a (2)", "a (3)")),
+        (["one", "one"], ["a.csv", "a.csv"], ("a (1)", "a (2)")),
     ],
 )
 def test_runs_are_called_by_the_first_names_that_tell_them_apart(
     tags: list[str], files: list[str], names: tuple[str, ...]
 ) -> None:
     assert unique_names(tags, files) == names
+
+
+def test_files_of_one_name_are_told_apart_by_their_hashes() -> None:
+    digests = ["0123456789abcdef", "fedcba9876543210"]
+    assert unique_names(["one", "one"], ["x/a.txt", "y/a.txt"], None, digests) == ("a (01234567)", "a (fedcba98)")
+    assert unique_names(["one", "one"], ["x/a.txt", "y/a.txt"], None, digests[:1] * 2) == ("a (1)", "a (2)")
+    assert unique_names(["one", "one"], ["x/a.txt", "<stdin>"], None, ["01234567", ""]) == ("a", "<stdin>")
 
 
 def test_an_ending_that_is_all_of_a_name_stays() -> None:

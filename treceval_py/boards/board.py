@@ -27,7 +27,7 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import narrowed
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, InputError, MeasureError, TrecevalError, brief, listed
-from treceval_py.io.digests import digest_of_file
+from treceval_py.io.digests import base_name, digest_of, digest_of_file
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.registry import SUM
@@ -65,7 +65,7 @@ class BoardRun(NamedTuple):
     name : str
         What it is called.
     file : str
-        Its file.
+        The name of its file, without folders.
     tag : str
         Its tag.
     means : tuple of float, length M
@@ -155,7 +155,7 @@ class Board(NamedTuple):
     critical : float
         The |t| above which two runs differ significantly in the first measure; NaN if there is nothing to test.
     judgments_name : str
-        Where the judgments come from.
+        The name of the judgments' file, without folders.
     signatures : tuple of Signature, length M
         How each value was computed.
     notes : tuple of str
@@ -166,6 +166,8 @@ class Board(NamedTuple):
         Number of runs scored now; the others came from the cache.
     version : str
         The version of treceval_py.
+    judgments_digest : str
+        The SHA-256 of the judgments' file, in hexadecimal; empty if they did not come from a file.
     """
 
     runs: tuple[BoardRun, ...]
@@ -179,6 +181,7 @@ class Board(NamedTuple):
     errors: tuple[Unscored, ...]
     scored: int
     version: str = __version__
+    judgments_digest: str = ""
 
     def __repr__(self) -> str:
         runs = listed([f"{brief(run.name)} {run.means[0]:.4f}" for run in self.runs], 5, 60)
@@ -310,7 +313,8 @@ def board(
     files = run_files(_paths(runs), without=[*_paths(without), *([] if cache is None else [cache])])
     known, notes, scored = _entries_of(scorer, files, cache, threads, after)
     settings = BoardSettings(named.name, bool(options.complete), alpha, confidence)
-    return _ranked(scorer, known, settings, by, [*left_out, *notes], scored, threads)
+    found = _ranked(scorer, known, settings, by, [*left_out, *notes], scored, threads)
+    return found._replace(judgments_digest=digest_of(qrels))
 
 
 def _check_shares(*, alpha: float, confidence: float) -> None:
@@ -583,10 +587,10 @@ def _ranked(
     names = tuple(each.name for each in scorer.measures)
     if not known.files:
         return Board(
-            (), names, (0,) * len(names), settings, float("nan"), scorer.judgments.name,
+            (), names, (0,) * len(names), settings, float("nan"), base_name(scorer.judgments.name),
             scorer.signatures([()] * len(names)), tuple(notes), tuple(known.errors), scored,
         )  # fmt: skip
-    called = unique_names([entry.tag for entry in known.entries], known.files, by)
+    called = unique_names([entry.tag for entry in known.entries], known.files, by, known.digests)
     columns = aligned(
         [
             Scored(name, file, entry.tag, names, entry.qids, entry.values, (None,) * len(names), entry.missing)
@@ -609,7 +613,7 @@ def _ranked(
         BoardRun(
             rank,
             called[run],
-            known.files[run],
+            base_name(known.files[run]),
             known.entries[run].tag,
             tuple(means[:, run].tolist()),
             float(low[run]),
@@ -629,7 +633,7 @@ def _ranked(
         tuple(len(column.qids) for column in columns),
         settings,
         critical,
-        scorer.judgments.name,
+        base_name(scorer.judgments.name),
         scorer.signatures([column.qids for column in columns]),
         tuple(notes),
         tuple(known.errors),
@@ -677,7 +681,7 @@ def _about_queries(scorer: _Scorer, known: _Known, columns: Sequence[Aligned]) -
     notes = []
     over = len(columns[0].qids)
     same = f"all means are over the same {over} {'query' if over == 1 else 'queries'}."
-    lacking = [file for file, entry in zip(known.files, known.entries, strict=True) if entry.missing]
+    lacking = [base_name(file) for file, entry in zip(known.files, known.entries, strict=True) if entry.missing]
     if lacking and scorer.scoring.complete:
         runs = "1 run lacks" if len(lacking) == 1 else f"{len(lacking)} runs lack"
         notes.append(f"{runs} judged queries ({first_of(lacking)}), which count as empty rankings: {same}")

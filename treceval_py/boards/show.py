@@ -10,6 +10,7 @@ from treceval_py.comparing.show.sentences import noted, shortened
 from treceval_py.comparing.simultaneous import SIMULTANEOUS
 from treceval_py.comparing.tests import LETTERS
 from treceval_py.errors import visible
+from treceval_py.io.digests import base_name, named
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.numbers import exactly, number, percent
@@ -135,8 +136,13 @@ def sentences(board: Board) -> list[str]:
     if any(not math.isnan(run.judged) for run in board.runs):
         said.append(JUDGED)
     said += [noted(note) for note in board.notes]
-    said += [f"Not scored: {visible(error.message)}" for error in board.errors]
+    said += [f"Not scored: {visible(message)}" for _, message in _errors(board)]
     return said
+
+
+def _errors(board: Board) -> list[tuple[str, str]]:
+    """Return the files that could not be scored and why, without the folders that they are in."""
+    return [(base_name(each.file), each.message.replace(each.file, base_name(each.file))) for each in board.errors]
 
 
 def _over(board: Board) -> str:
@@ -146,7 +152,7 @@ def _over(board: Board) -> str:
     parts = [f"{count} {'query' if count == 1 else 'queries'}" for count in by_count]
     if len(parts) > 1:
         parts = [f"{part} ({', '.join(names)})" for part, names in zip(parts, by_count.values(), strict=True)]
-    return f"Means over {', '.join(parts)}, judged by {visible(board.judgments_name)}."
+    return f"Means over {', '.join(parts)}, judged by {visible(named(board.judgments_name, board.judgments_digest))}."
 
 
 def _signatures(board: Board) -> tuple[str, ...]:
@@ -165,6 +171,7 @@ def _made(board: Board, style: Style) -> Made:
         dict(zip(board.measures, board.signatures, strict=True)),
         [_run(run, board, style) for run in board.runs],
         {
+            "judgments_sha256": board.judgments_digest or None,
             "board": "runs in the order of the first measure",
             "measures": board.measures,
             "queries": dict(zip(board.measures, board.queries, strict=True)),
@@ -173,7 +180,7 @@ def _made(board: Board, style: Style) -> Made:
             "critical_t": plain(board.critical, style.digits),
         },
         board.notes,
-        [each._asdict() for each in board.errors],
+        [{"file": file, "message": message} for file, message in _errors(board)],
         board.version,
     )
 

@@ -22,12 +22,12 @@ from treceval_py.cli.printing import check_targets, note, put, style_for
 from treceval_py.cli.progress import progress
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError
-from treceval_py.rendering import render
+from treceval_py.rendering import left_out, render
 from treceval_py.rendering.tables import Document, Style
 from treceval_py.scoring.show import about
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from treceval_py.comparing.comparison import Comparison
     from treceval_py.comparing.gathering import Gathered
@@ -179,6 +179,19 @@ def runs_of(found: Gathered) -> list[Run] | None:
     "documents with each other [100].",
 )
 @flag("--explain", help="Explain each test: what it does, what it assumes, its source.")
+@click.option(
+    "--sort",
+    metavar="BY",
+    help="Order of the runs: a measure (highest first), name or given [the first measure; given in csv, tsv, json].",
+)
+@number("--rows", help="Show N runs and the baseline in tables for people; tests stay those of all runs.", least=1)
+@click.option(
+    "--columns",
+    type=click.Choice(["1", "2"]),
+    help="With --format latex: width of the tables, 1 (table) or 2 columns of text (table*, or a page) [1].",
+)
+@flag("--siunitx", help="With --format latex: align numbers by the package siunitx.")
+@flag("--raw-names", help="With --format latex: name measures as you do, not as papers do (MAP, nDCG@10).")
 @format_option()
 @digits_option
 @output_option
@@ -196,6 +209,11 @@ def compare(
     queries: str | None,
     agreement: int | None,
     explain: bool,
+    sort: str | None,
+    rows: int | None,
+    columns: str | None,
+    siunitx: bool,
+    raw_names: bool,
     output_format: str,
     digits: int | None,
     output: str | None,
@@ -206,6 +224,12 @@ def compare(
     if documents is not None and per_query is None:
         raise click.UsageError("--documents needs --per-query.")
     _check_together(baseline, per_query, agreement, queries, pairs=pairs, explain=explain, output_format=output_format)
+    _check_layout(
+        {"--columns": columns is not None, "--siunitx": siunitx, "--raw-names": raw_names},
+        {"--sort": sort is not None, "--rows": rows is not None},
+        output_format,
+        tables=per_query is None and agreement is None,
+    )
     if explain and not files:
         put(_explanations(None), output)
         return
@@ -214,6 +238,7 @@ def compare(
     found = gathered(files, scoring, reading, by=by, force=force, outputs=[output], again=again)
     compared = compare_gathered(found, settings, baseline=baseline, pairs=pairs, force=force, threads=reading.threads)
     style = style_for(output, digits)
+    cut: list[str] = []
     if per_query is not None:
         document = _by_query(compared, found, per_query, 5 if documents is None else documents, queries, style)
         text = render(document, output_format, style)
@@ -223,7 +248,11 @@ def compare(
         runs = runs_of(found)
         text = agreement_text(compared, runs, agreement, output_format, style)
     else:
-        text = compared.to_text(output_format, digits=digits, colour=style.colour, width=style.width)
+        from treceval_py.comparing.show.tables import document_of
+
+        style = style._replace(columns=int(columns or 1), siunitx=siunitx, raw_names=raw_names, rows=rows)
+        document = document_of(compared.sorted_for(output_format, sort), style)
+        text, cut = render(document, output_format, style), left_out(document, output_format, style)
         if explain:
             text += "\n" + _explanations(compared)
     put(text, output, styled=output_format == "table")
@@ -233,6 +262,7 @@ def compare(
             note(*about(results))
     if per_query is not None or agreement is not None or output_format in ("csv", "tsv"):
         note(*compared.notes)
+    note(*cut)
 
 
 def _check_together(
@@ -254,6 +284,17 @@ def _check_together(
         raise click.UsageError("--queries needs --per-query.")
     if explain and (output_format != "table" or per_query is not None or agreement is not None):
         raise click.UsageError("--explain needs the table format, without --per-query and --agreement.")
+
+
+def _check_layout(latex: Mapping[str, bool], others: Mapping[str, bool], output_format: str, *, tables: bool) -> None:
+    """Refuse options that would change nothing: of LaTeX in other formats, of the tables where there are others."""
+    for option, given in {**latex, **others}.items():
+        if given and not tables:
+            raise click.UsageError(f"{option} does not go with --per-query and --agreement.")
+        if given and option in latex and output_format != "latex":
+            raise click.UsageError(f"{option} needs --format latex.")
+        if given and option == "--rows" and output_format in ("csv", "tsv", "json"):
+            raise click.UsageError(f"--rows needs a format for people; {output_format} has all runs.")
 
 
 def _by_query(

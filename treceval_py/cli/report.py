@@ -13,6 +13,7 @@ from treceval_py.cli.options import flag, scoring_options, statistics_options
 from treceval_py.cli.printing import check_targets, note
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError
+from treceval_py.io.digests import without_folders
 from treceval_py.scoring.show import about
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def report(
         runs=runs_of(found),
         texts=texts,
         title=title or f"Comparison of {len(compared.runs)} runs",
-        command=shlex.join(["treceval", *(ctx.obj or sys.argv[1:])]),
+        command=shlex.join(["treceval", *map(without_folders, ctx.obj or sys.argv[1:])]),
     )
     # All is drawn before anything is written.
     drawn = [(file, image(payload, plot, kind, runs=chosen)) for kind, plot, file in plots]

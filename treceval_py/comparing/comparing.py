@@ -41,6 +41,7 @@ from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError, warn
+from treceval_py.io.digests import base_name
 from treceval_py.measures import Measure
 from treceval_py.measures.notation import several
 from treceval_py.scoring.evaluation import AnyJudgments
@@ -318,7 +319,7 @@ def compare_gathered(
         raise MeasureError(
             "every pair of runs is compared, or each run with a baseline, not both", "Remove pairs or baseline."
         )
-    base = None if pairs else _baseline(names, baseline)
+    base = None if pairs else _baseline(names, [run.file for run in runs], baseline)
     columns, repeated = _once(aligned(runs, force=force))
     if base is None:
         which = [(second, first) for first, second in itertools.combinations(range(len(runs)), 2)]
@@ -334,13 +335,15 @@ def compare_gathered(
         measures=measures,
         settings=settings,
         family=family,
-        files=tuple(run.file for run in runs),
-        judgments_name="" if found.judgments is None else found.judgments.name,
+        files=tuple(base_name(run.file) for run in runs),
+        judgments_name="" if found.judgments is None else base_name(found.judgments.name),
         notes=(*found.notes, *repeated, *about_queries(columns, names, scored=found.judgments is not None), *said),
+        digests=found.digests,
+        judgments_digest=found.judgments_digest,
     )
 
 
-def _baseline(names: Sequence[str], wanted: str | int | None) -> int:
+def _baseline(names: Sequence[str], files: Sequence[str], wanted: str | int | None) -> int:
     if wanted is None:
         return 0
     if not isinstance(wanted, str):
@@ -348,6 +351,8 @@ def _baseline(names: Sequence[str], wanted: str | int | None) -> int:
         if not 0 <= wanted < len(names):
             raise EvaluationError(f"the baseline is run {wanted}, but runs are numbered 0 to {len(names) - 1}")
         return wanted
+    if wanted not in names and files.count(wanted) == 1:
+        return files.index(wanted)
     if wanted not in names:
         raise EvaluationError(
             f"the baseline '{wanted}' is not among the runs", f"The runs are {', '.join(names[:20])}."

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from treceval_py.comparing.outcome import Compared, Outcome
+from treceval_py.comparing.outcome import Compared, Outcome, in_order
 from treceval_py.comparing.show.figures import plot_of
 from treceval_py.comparing.show.tables import document_of, records
-from treceval_py.data.ids import shown
+from treceval_py.data.ids import encode, shown
 from treceval_py.errors import MeasureError, brief, listed
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import json_safe
@@ -39,11 +40,17 @@ class Comparison(Outcome):
     family : int
         Number of p-values corrected together.
     files : tuple of str, length S
-        Where each run, or its saved results, came from.
+        The name, without folders, of the file of each run or of its saved results.
     judgments_name : str
-        Where the judgments came from; empty if all results were saved.
+        The name of the judgments' file, without folders; empty if all results were saved.
     notes : tuple of str
         What was left out or assumed.
+    version : str
+        The version of treceval_py that compared them.
+    digests : tuple of str, length S
+        The SHA-256 of each file, in hexadecimal; empty if a run did not come from a file.
+    judgments_digest : str
+        That of the judgments' file.
     """
 
     def __getitem__(self, measure: str) -> Compared:
@@ -76,8 +83,38 @@ class Comparison(Outcome):
     def _repr_html_(self) -> str:
         return self.to_html()
 
+    def sorted(self, by: str | None = None) -> Comparison:
+        """Return the comparison with its runs in another order.
+
+        Parameters
+        ----------
+        by : str, optional
+            A measure: the highest mean comes first; ``"name"``: by name; ``"given"``: as they are. Default: the first
+            measure.
+
+        Raises
+        ------
+        MeasureError
+            The comparison lacks the measure.
+        """
+        runs: Iterable[int] = range(len(self.runs))
+        if by == "name":
+            runs = sorted(runs, key=lambda run: encode(self.runs[run]))
+        elif by != "given":
+            at = 0 if by is None else place_of([each.measure for each in self.measures], by)
+            # Means that differ by rounding errors only are equal, and their runs stay in the given order.
+            runs = sorted(runs, key=lambda run: -float(f"{self.measures[at].means[run]:.12g}"))
+        return self if by == "given" else replace(self, **in_order(self, list(runs)))
+
     def to_text(
-        self, format: str = "table", *, digits: int | None = None, colour: bool = False, width: int | None = None
+        self,
+        format: str = "table",
+        *,
+        digits: int | None = None,
+        colour: bool = False,
+        width: int | None = None,
+        sort: str | None = None,
+        rows: int | None = None,
     ) -> str:
         """Return the comparison as text.
 
@@ -91,6 +128,11 @@ class Comparison(Outcome):
             Whether terminal styles may be used.
         width : int, optional
             Terminal columns to fit tables into.
+        sort : str, optional
+            Order of the runs, as of `sorted`. Default: by the first measure in table, markdown, latex and html, and as
+            given in csv, tsv and json.
+        rows : int, optional
+            Show only so many runs, and the baseline, in table, markdown, latex and html.
 
         Raises
         ------
@@ -99,12 +141,47 @@ class Comparison(Outcome):
         """
         if digits is not None and (not isinstance(digits, int) or digits < 0):
             raise MeasureError(f"digits must be 0 or more, not {shown(digits)}")
-        style = Style(digits=digits, colour=colour, width=width)
-        return render(document_of(self, style), format, style)
+        style = Style(digits=digits, colour=colour, width=width, rows=rows)
+        return render(document_of(self.sorted_for(format, sort), style), format, style)
 
-    def to_latex(self, *, digits: int | None = None) -> str:
-        """Return a LaTeX table in the style of booktabs, with a caption that states the test."""
-        return self.to_text("latex", digits=digits)
+    def sorted_for(self, format: str, by: str | None = None) -> Comparison:
+        """Return the comparison with its runs as a format has them if no order is asked for, or as `sorted`."""
+        return self.sorted("given" if by is None and format in ("csv", "tsv", "json") else by)
+
+    def to_latex(
+        self,
+        *,
+        digits: int | None = None,
+        columns: int = 1,
+        siunitx: bool = False,
+        raw_names: bool = False,
+        sort: str | None = None,
+        rows: int | None = None,
+    ) -> str:
+        """Return LaTeX tables in the style of booktabs, with captions that state the test, and a paragraph for the text.
+
+        Parameters
+        ----------
+        digits : int, optional
+            Decimals. Default: 4.
+        columns : {1, 2}
+            How wide the tables may be: one column of text in every usual style, or a page (``table*``).
+        siunitx : bool
+            Align numbers by the package siunitx.
+        raw_names : bool
+            Name measures as they were asked for, not as papers do (MAP, nDCG@10).
+        sort, rows
+            As of `to_text`.
+
+        Raises
+        ------
+        MeasureError
+            The measure to sort by is not among those compared, or `columns` is neither 1 nor 2.
+        """
+        if columns not in (1, 2):
+            raise MeasureError(f"columns must be 1 or 2, not {shown(columns)}")
+        style = Style(digits=digits, columns=columns, siunitx=siunitx, raw_names=raw_names, rows=rows)
+        return render(document_of(self.sorted_for("latex", sort), style), "latex", style)
 
     def to_markdown(self, *, digits: int | None = None) -> str:
         """Return a GitHub-flavoured Markdown table, with an explanation of the marks."""

@@ -15,6 +15,7 @@ from treceval_py.comparing.scores import Scored, scored_of
 from treceval_py.data.ids import shown
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
 from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.io.digests import digest_of
 from treceval_py.io.source import Watch
 from treceval_py.io.trec import Judgments
 from treceval_py.measures import NICKNAMES, Measure, parse_measures
@@ -49,6 +50,10 @@ class Gathered(NamedTuple):
         The results of runs that were scored now.
     notes : tuple of str
         What was left out or assumed.
+    digests : tuple of str, length S
+        The SHA-256 of each run's file; empty if it came from elsewhere.
+    judgments_digest : str
+        That of the judgments' file.
     """
 
     runs: tuple[Scored, ...]
@@ -56,6 +61,8 @@ class Gathered(NamedTuple):
     evaluator: Evaluator | None
     results: tuple[Results | None, ...]
     notes: tuple[str, ...]
+    digests: tuple[str, ...]
+    judgments_digest: str
 
     @property
     def judgments(self) -> Judgments | None:
@@ -67,6 +74,7 @@ class _Entry(NamedTuple):
     scored: Scored
     source: AnyRun | None
     results: Results | None
+    digest: str
 
 
 def gather(
@@ -128,9 +136,10 @@ def gather(
     evaluator = Evaluator(qrels, how, reading) if qrels is not None and None in saved else None
     entries: list[_Entry] = []
     for each, found in zip(given, saved, strict=True):
+        digest = digest_of(each)
         if found is not None:
             results = each if isinstance(each, Results) else None
-            entries += [_Entry(_only(scored, chosen), None, results) for scored in found]
+            entries += [_Entry(_only(scored, chosen), None, results, digest) for scored in found]
             continue
         if evaluator is None:
             raise EvaluationError("scoring runs needs judgments", "Give qrels, or results instead of runs.")
@@ -139,7 +148,7 @@ def gather(
         results = evaluator.scored(each, watch)
         # A signature names its measure in full, and the saved results as they were asked for.
         names_of = tuple(name if isinstance(name, str) else name.name for name in chosen)
-        entries.append(_Entry(scored_of(results, "")._replace(measures=names_of), each, results))
+        entries.append(_Entry(scored_of(results, "")._replace(measures=names_of), each, results, digest))
         if after is not None:
             after()
     called = _names(entries, names, by)
@@ -151,6 +160,8 @@ def gather(
         evaluator,
         tuple(entry.results for entry in entries),
         tuple(notes),
+        tuple(entry.digest for entry in entries),
+        "" if evaluator is None else digest_of(qrels),
     )
 
 
@@ -306,7 +317,7 @@ def _names(entries: Sequence[_Entry], names: Sequence[str] | None, by: str | Non
     ]
     if len(entries) > 1 and all(of_data):  # dictionaries have neither
         return tuple(f"run {number}" for number in range(1, len(entries) + 1))
-    return unique_names(tags, files, by)
+    return unique_names(tags, files, by, [entry.digest for entry in entries])
 
 
 def _about_saved(runs: Sequence[Scored]) -> list[str]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from treceval_py._types import FloatArray
 from treceval_py.errors import brief, listed
+from treceval_py.io.digests import short
 from treceval_py.scoring.signatures import Signature
 from treceval_py.version import __version__
 
@@ -14,7 +18,7 @@ if TYPE_CHECKING:
     from treceval_py.comparing.simultaneous import Simultaneous
     from treceval_py.comparing.variance import Anova
 
-__all__ = ["Compared", "Difference", "Outcome", "Settings", "Tested"]
+__all__ = ["Compared", "Difference", "Outcome", "Settings", "Tested", "in_order"]
 
 
 class Settings(NamedTuple):
@@ -176,6 +180,22 @@ class Compared(NamedTuple):
     differences: tuple[Difference, ...]
     left_out: tuple[str, ...]
 
+    def in_order(self, runs: Sequence[int]) -> Compared:
+        """Return the measure with the runs of these numbers, in this order."""
+        order = list(runs)
+        place = {run: at for at, run in enumerate(order)}
+        moved = [each._replace(run=place[each.run], other=place[each.other]) for each in self.differences]
+        return self._replace(
+            values=self.values[order],
+            means=self.means[order],
+            low=self.low[order],
+            high=self.high[order],
+            best=tuple(sorted(place[run] for run in self.best)),
+            letters=tuple(self.letters[run] for run in order),
+            pairs_p=None if self.pairs_p is None else self.pairs_p[np.ix_(order, order)],
+            differences=tuple(sorted(moved, key=lambda each: (min(each.run, each.other), max(each.run, each.other)))),
+        )
+
     def __repr__(self) -> str:
         means = listed([f"{mean:.4f}" for mean in self.means.tolist()])
         return f"<Compared {brief(self.measure)}: {means} over {len(self.qids)} queries>"
@@ -194,3 +214,26 @@ class Outcome:
     judgments_name: str = ""
     notes: tuple[str, ...] = ()
     version: str = __version__
+    digests: tuple[str, ...] = ()
+    judgments_digest: str = ""
+
+    @property
+    def hashes(self) -> tuple[str, ...]:
+        """The first eight hexadecimal digits of the SHA-256 of each run's file; empty if it is not a file."""
+        return tuple(map(short, self.digests or ("",) * len(self.runs)))
+
+    @property
+    def judgments_hash(self) -> str:
+        """Those of the judgments' file."""
+        return short(self.judgments_digest)
+
+
+def in_order(outcome: Outcome, runs: Sequence[int]) -> dict[str, Any]:
+    """Return the fields of an outcome that are other ones with its runs in another order, given by their numbers."""
+    return {
+        "runs": tuple(outcome.runs[run] for run in runs),
+        "baseline": None if outcome.baseline is None else runs.index(outcome.baseline),
+        "measures": tuple(each.in_order(runs) for each in outcome.measures),
+        "files": tuple(outcome.files[run] for run in runs),
+        "digests": tuple(outcome.digests[run] for run in runs) if outcome.digests else (),
+    }

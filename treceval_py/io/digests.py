@@ -1,12 +1,16 @@
-"""Hashes of files, by which they are known again."""
+"""How files are named in what is passed on: by base names and hashes, without the folders of a machine."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 
 from treceval_py.errors import RunnerError
 
-__all__ = ["digest_of_file"]
+__all__ = ["base_name", "digest_of", "digest_of_file", "named", "short", "without_folders"]
+
+SHOWN = 8
+"""Hexadecimal digits of a hash that people see."""
 
 
 def digest_of_file(path: str) -> str:
@@ -25,3 +29,40 @@ def digest_of_file(path: str) -> str:
     except OSError as error:
         raise RunnerError(f"cannot be read: {error.strerror or error}", "Check the file.", file=path) from None
     return digest.hexdigest()
+
+
+def digest_of(source: object) -> str:
+    """Return the SHA-256 of a source's bytes; empty unless it is a file, which can be read again."""
+    if not isinstance(source, (str, os.PathLike)) or not os.path.isfile(source):
+        return ""
+    return digest_of_file(os.fsdecode(source))
+
+
+def base_name(file: str) -> str:
+    """Return the name of a file without its folders; names of other sources, such as ``<stdin>``, stay."""
+    return os.path.basename(file) or file
+
+
+def without_folders(word: str) -> str:
+    """Return a word of a command line with the base names of its paths, also in ``bars=plots/bars.png``."""
+    name, equals, value = word.partition("=")
+    if equals and os.sep not in name:
+        return f"{name}={without_folders(value)}"
+    path = word.rstrip(os.sep)
+    return base_name(path) if os.sep in word and (path == "" or os.path.isdir(os.path.dirname(path) or ".")) else word
+
+
+def short(digest: str) -> str:
+    """Return the first digits of a hash, as people see it."""
+    return digest[:SHOWN]
+
+
+def named(file: str, digest: str) -> str:
+    """Return the base name of a file with its hash.
+
+    Examples
+    --------
+    >>> named("old/qrels.txt", "9f86d081884c7d65"), named("<stdin>", "")
+    ('qrels.txt (sha256:9f86d081)', '<stdin>')
+    """
+    return base_name(file) + (f" (sha256:{short(digest)})" if digest else "")

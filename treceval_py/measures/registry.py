@@ -145,6 +145,8 @@ class Family:
     undefined_without : {"relevant", "found", "nonrelevant"}
         The documents without which it has no value: relevant ones, relevant ones retrieved (within the cutoff), or
         retrieved ones that are not relevant. What such a query counts is a convention.
+    paper : str
+        How papers write its mean, without a cutoff.
     """
 
     name: str
@@ -168,6 +170,7 @@ class Family:
     of_judgments: bool = field(repr=False)
     needs: str = field(repr=False, default="")
     undefined_without: str = field(repr=False, default="relevant")
+    paper: str = field(repr=False, default="")
 
     @property
     def from_outside(self) -> bool:
@@ -296,11 +299,19 @@ class Measure:
     @property
     def notation(self) -> str:
         """The name in the notation of ir_measures, such as ``nDCG@10`` or ``AP(rel=2)@100``."""
+        return self._written(self.family.notation[0] if self.family.notation else self.family.name)
+
+    @property
+    def paper(self) -> str:
+        """The name that papers use for its mean, such as ``MAP``, ``nDCG@10`` or ``MAP(rel=2)@100``."""
+        return self._written(self.family.paper)
+
+    def _written(self, head: str) -> str:
+        """Return a name with the parameters and the cutoff."""
         values = dict(self.parameters)
         at = self.family.at
         tail = "@" + at.show(values.pop(at.name)) if at is not None and at.name in values else ""
         shown = [f"{PARAMETERS[name].key}={PARAMETERS[name].show(value)}" for name, value in values.items()]
-        head = self.family.notation[0] if self.family.notation else self.family.name
         return head + (f"({','.join(shown)})" if shown else "") + tail
 
     def with_defaults(self, defaults: Mapping[str, Any]) -> Measure:
@@ -369,6 +380,7 @@ def declare(
     of_judgments: bool = False,
     needs: str = "",
     undefined_without: str = "relevant",
+    paper: str = "",
     replace: bool = False,
 ) -> Family:
     """Declare a measure, so that it can be named, parsed, computed, listed and explained.
@@ -423,6 +435,9 @@ def declare(
     undefined_without : {"relevant", "found", "nonrelevant"}
         The documents without which it has no value: relevant ones, relevant ones retrieved (within the cutoff), or
         retrieved ones that are not relevant. What such a query counts is a convention of the profile.
+    paper : str, optional
+        How papers write its mean, without a cutoff: ``"MAP"``; for tables in LaTeX. Default: its first notation, or
+        its name.
     replace : bool
         Replace a measure of your own that has this name. A cell or a file that is run again, with the same function at
         the same place, replaces its measure without it. Results that have the earlier measure keep their values.
@@ -470,6 +485,7 @@ def declare(
         of_judgments=of_judgments,
         needs=needs,
         undefined_without=undefined_without,
+        paper=paper or next(iter(notation), name),
     )
     FAMILIES[name] = family
     return family

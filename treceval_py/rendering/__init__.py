@@ -16,7 +16,7 @@ from treceval_py.rendering.style import Style
 if TYPE_CHECKING:
     from treceval_py.rendering.tables import Document
 
-__all__ = ["FORMATS", "render", "show_of", "text_of"]
+__all__ = ["FORMATS", "left_out", "render", "show_of", "text_of"]
 
 _FIRST = ("table", "csv", "tsv", "json", "markdown", "latex", "html")
 
@@ -54,6 +54,12 @@ def render(document: Document, format: str, style: Style) -> str:
         raise MeasureError(f"format must be one of {', '.join(FORMATS)}, not {str(format)[:80]!r}")
     text: str = import_module(f"treceval_py.rendering.formats.{format}").draw(document, style)
     return text
+
+
+def left_out(document: Document, format: str, style: Style) -> list[str]:
+    """Say what of a document a format has no room for, a sentence for each table; other formats have all of it."""
+    found = getattr(import_module(f"treceval_py.rendering.formats.{format}"), "left_out", None)
+    return [] if found is None else found(document, style)
 
 
 def text_of(found: object, format: str, style: Style | None = None) -> str:

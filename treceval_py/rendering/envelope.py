@@ -91,7 +91,7 @@ def plain(value: Any, digits: int | None = None) -> Any:
     if isinstance(value, float):
         if not math.isfinite(value):
             return None
-        return value if digits is None else round(value, digits)
+        return value if digits is None else round(value, digits) + 0.0  # never minus zero
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):

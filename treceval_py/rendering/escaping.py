@@ -55,6 +55,8 @@ _LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "–": "--",
     "…": "\\ldots{}",
     "→": "$\\to$",
+    "α": "$\\alpha$",
+    "τ": "$\\tau$",
 }
 
 # What the encoding T1 has letters for, of `t1enc.dfu`: most of Latin-1 and Latin Extended-A, and marks of quotation.

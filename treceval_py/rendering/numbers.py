@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["NONE", "exactly", "number", "p_value", "percent"]
+__all__ = ["NONE", "exactly", "number", "p_value", "percent", "unsigned_zero"]
 
 NONE, INFINITE = "–", "∞"
 
@@ -18,7 +18,11 @@ def number(value: float, digits: int, *, signed: bool = False) -> str:
         return NONE
     if math.isinf(value):
         return ("+" if signed else "") + INFINITE if value > 0 else f"-{INFINITE}"
-    text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
+    return unsigned_zero(f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}")
+
+
+def unsigned_zero(text: str) -> str:
+    """Return a number without its sign if all its digits are zero."""
     return text[1:] if text[0] in "+-" and not text.strip("+-0.") else text
 
 

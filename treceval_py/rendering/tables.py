@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from treceval_py.errors import visible
 from treceval_py.rendering.envelope import Made
-from treceval_py.rendering.numbers import number
+from treceval_py.rendering.numbers import number, unsigned_zero
 from treceval_py.rendering.style import Style
 
 __all__ = ["DIGITS", "Cell", "Column", "Document", "Section", "Style", "Table", "records_table"]
@@ -50,6 +50,8 @@ class Column(NamedTuple):
         Whether people see the sign of positive numbers.
     best : frozenset of int
         The rows whose cells are bold, or have a sign where there is no bold type.
+    second : frozenset of int
+        Those that LaTeX underlines.
     marks, letters : sequence of str, length R, or empty
         What stands behind each cell for people: a sign, and letters, raised where that is possible.
     behind : sequence of str, length R, or empty
@@ -64,10 +66,10 @@ class Column(NamedTuple):
         The common head of neighbouring columns, where a format has one: LaTeX and HTML.
     tex : str
         Its title as TeX.
-    spare : bool
-        Whether LaTeX leaves it out where the page is not wide enough.
+    spare : int
+        How soon LaTeX leaves it out where there is not room for all columns; 0 for never.
     note : str
-        The note of the table that explains it, and is left out with it.
+        The note of the table that explains it or its letters, and is left out with them.
     aside : str
         What its cells are called in lines below the table, where the terminal is too narrow for them; LaTeX always has
         them in comments.
@@ -87,6 +89,7 @@ class Column(NamedTuple):
     fixed: bool = False
     signed: bool = False
     best: frozenset[int] = frozenset()
+    second: frozenset[int] = frozenset()
     marks: Sequence[str] = ()
     letters: Sequence[str] = ()
     behind: Sequence[str] = ()
@@ -95,7 +98,7 @@ class Column(NamedTuple):
     joint: str = ""
     group: str = ""
     tex: str = ""
-    spare: bool = False
+    spare: int = 0
     note: str = ""
     aside: str = ""
 
@@ -130,7 +133,7 @@ class Column(NamedTuple):
         """Return the cells for programs: what is not known is None, and values are text if digits are asked for."""
         digits = self.digits if self.fixed else None if self.exact else style.digits
         return [
-            (None if math.isnan(cell) else cell if digits is None else f"{cell:.{digits}f}")
+            (None if math.isnan(cell) else cell if digits is None else unsigned_zero(f"{cell:.{digits}f}"))
             if isinstance(cell, float)
             else cell
             for cell in self.cells
@@ -181,6 +184,8 @@ class Table(NamedTuple):
         Sentences of LaTeX's caption, if these are not the notes.
     breaks : mapping of int to str
         The rows with which groups begin, and the groups' titles, which may be empty.
+    above : mapping of int to str
+        Titles of these groups in LaTeX, where a column that it lacks names them.
     sections : tuple of Section or None
         What people see the rows under; None for a plain table.
     across : frozenset of int
@@ -191,8 +196,6 @@ class Table(NamedTuple):
         With how many columns each block begins into which a wide table is cut.
     label : str
         LaTeX's label of a table that floats, with a caption; empty for the bare table.
-    most : int or None
-        More rows than this LaTeX leaves out, and says so.
     tight : bool
         Whether LaTeX squeezes a wide table, instead of cutting it into blocks.
     folds : bool
@@ -208,12 +211,12 @@ class Table(NamedTuple):
     version: str = ""
     caption: tuple[str, ...] = ()
     breaks: Mapping[int, str] = MappingProxyType({})
+    above: Mapping[int, str] = MappingProxyType({})
     sections: tuple[Section, ...] | None = None
     across: frozenset[int] = frozenset()
     best: str = ""
     naming: int = 1
     label: str = ""
-    most: int | None = None
     tight: bool = False
     folds: bool = False
 
@@ -294,8 +297,11 @@ class Document(NamedTuple):
         The tables; one without columns for people, or for programs, is left out there.
     made : callable
         What returns how it was made, and what JSON has in place of the tables' rows; other formats do not call it.
+    text : tuple of str
+        Sentences for the text of a paper, which LaTeX has below the tables.
     """
 
     kind: str
     tables: Sequence[Table]
     made: Callable[[Style], Made]
+    text: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import limit_of
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError
+from treceval_py.io.digests import base_name
 from treceval_py.io.target import written_whole
 from treceval_py.rendering.envelope import plain
 from treceval_py.report.curves import Basis, basis_of, curves_of
@@ -99,7 +100,7 @@ def report_payload(
         )
     if qrels is not None and not isinstance(qrels, Qrels):
         raise EvaluationError("the judgments of a report must be relevance judgments (qrels)", "Leave them out.")
-    given = () if runs is None else tuple(run.name for run in runs)
+    given = () if runs is None else tuple(base_name(run.name) for run in runs)
     if given != comparison.files and sorted(given) == sorted(comparison.files):
         raise EvaluationError("the runs are not in the order of the comparison", "Give them in that order.")
     basis = basis_of(comparison)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME
 from treceval_py.errors import EvaluationError
+from treceval_py.io.digests import base_name, short
 
 __all__ = ["stem", "unique_names"]
 
@@ -18,7 +18,9 @@ ARCHIVED = "input."
 """How the names of runs begin in TREC's archive."""
 
 
-def unique_names(tags: Sequence[str], files: Sequence[str], by: str | None = None) -> tuple[str, ...]:
+def unique_names(
+    tags: Sequence[str], files: Sequence[str], by: str | None = None, digests: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Return what runs are called, each differently.
 
     Parameters
@@ -29,8 +31,10 @@ def unique_names(tags: Sequence[str], files: Sequence[str], by: str | None = Non
         Their files.
     by : {"tag", "file"}, optional
         What they are called by. By default their tags, where all have one and all differ; else the names of the
-        files without folders and known endings, else the paths, else both with the tag, else with a number. A run with
-        the tag that runs without one get, ``run``, is called by its file.
+        files without folders and known endings, else these with the tag, else with the hash of the file, else with a
+        number. A run with the tag that runs without one get, ``run``, is called by its file.
+    digests : sequence of str, length S, optional
+        The hashes of their files, empty where there is none.
 
     Returns
     -------
@@ -54,13 +58,12 @@ def unique_names(tags: Sequence[str], files: Sequence[str], by: str | None = Non
     for names in (
         said,
         stems,
-        files,
         [f"{name} ({tag})" for name, tag in zip(stems, tags, strict=True)] if all(tags) else [],
-        [f"{name} ({tag})" for name, tag in zip(files, tags, strict=True)] if all(tags) else [],
+        [f"{name} ({short(digest)})" for name, digest in zip(stems, digests, strict=False)] if all(digests) else [],
     ):
         if len(names) == len(files) and all(names) and len(set(names)) == len(names):
             return tuple(names)
-    return tuple(f"{name} ({number})" for name, number in zip(files, numbers, strict=True))
+    return tuple(f"{name} ({number})" for name, number in zip(stems, numbers, strict=True))
 
 
 def _checked(names: Sequence[str], files: Sequence[str], by: str) -> tuple[str, ...]:
@@ -78,7 +81,7 @@ def _checked(names: Sequence[str], files: Sequence[str], by: str) -> tuple[str, 
 
 def stem(file: str) -> str:
     """Return the name of a file without its folder, the endings of its compression and format, and ``input.``."""
-    name = os.path.basename(file) or file
+    name = base_name(file)
     for endings in (COMPRESSED, WRITTEN_AS):
         ending = next((each for each in endings if name.endswith(each) and name != each), "")
         name = name.removesuffix(ending)

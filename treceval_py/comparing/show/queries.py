@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from treceval_py.rendering.numbers import NONE
+from treceval_py.rendering.numbers import NONE, number
 from treceval_py.rendering.tables import DIGITS, Cell, Column, Document, Section, Style, Table, records_table
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _people(pair: Pair, texts: Mapping[str, str], digits: int) -> Table:
     rows: list[tuple[Cell, ...]] = []
     sections, across = [], []
     for each in pair.found:
-        values = _from_to(each.other_value, each.value, digits), f"{each.delta:+.{digits}f}"
+        values = _from_to(each.other_value, each.value, digits), number(each.delta, digits, signed=True)
         sections.append(Section(len(rows), each.qid, values, texts.get(each.qid, each.text)))
         rows += [_row(moved, digits) for moved in each.moved]
         if each.rest_documents:
@@ -132,4 +132,4 @@ def _row(moved: Moved, digits: int) -> tuple[Cell, ...]:
 def _from_to(before: float, after: float, digits: int) -> str:
     if math.isnan(before) and math.isnan(after):
         return NONE
-    return f"{before:.{digits}f}{ARROW}{after:.{digits}f}"
+    return f"{number(before, digits)}{ARROW}{number(after, digits)}"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treceval_py.comparing.simultaneous import SIMULTANEOUS
 from treceval_py.errors import visible
+from treceval_py.io.digests import named
 from treceval_py.rendering.numbers import exactly, number, p_value, percent
 from treceval_py.rendering.tables import DIGITS
 
@@ -26,6 +28,7 @@ __all__ = [
     "methods",
     "noted",
     "notes",
+    "procedure",
     "sentences",
     "shortened",
     "signatures",
@@ -70,12 +73,15 @@ def sentences(comparison: Outcome) -> list[str]:
     return [*made, f"treceval_py {visible(comparison.version)}"]
 
 
-def methods(comparison: Outcome) -> dict[str, str]:
-    """Say what was computed, a sentence for each subject that there is; the keys name the subjects."""
+def methods(comparison: Outcome, names: Sequence[str] = ()) -> dict[str, str]:
+    """Say what was computed, a sentence for each subject that there is; the keys name the subjects.
+
+    `names` are what the measures are called, if not by their names.
+    """
     settings = comparison.settings
     confidence = percent(settings.confidence)
     said = {"finding": " ".join(finding(comparison, comparison.measures[0]))}
-    said |= {"queries": _queries(comparison), "test": _test(comparison)}
+    said |= {"queries": _queries(comparison, names), "test": _test(comparison)}
     others = [f"{_title(name)} ({name})" for name in settings.tests if name != settings.test]
     if others:
         said["tests"] = f"Also computed: {', '.join(others)}; p-values shown as they are."
@@ -199,36 +205,40 @@ def _title(name: str | None) -> str:
     return {**TESTS, **LETTERS, **METHODS}[str(name)].title
 
 
-def _queries(comparison: Outcome) -> str:
+def procedure(comparison: Outcome) -> str:
+    """Say by which test differences are significant."""
+    settings = comparison.settings
+    if settings.test == SIMULTANEOUS:
+        how = f"{_title(SIMULTANEOUS)} ({_bootstrapped(comparison)}), {_significant(settings.alpha)}"
+        return f"{how} over {_count(comparison.family, 'pair', 'pairs')}{_by_measure(comparison)}"
+    family = _count(comparison.family, "p-value", "p-values")
+    uncorrected = settings.correction in (None, "none")
+    corrected = f"{family}, not corrected" if uncorrected else f"{_title(settings.correction)} over {family}"
+    return f"{_title(settings.test)}, {_significant(settings.alpha)}, {corrected}"
+
+
+def _queries(comparison: Outcome, names: Sequence[str]) -> str:
     by_count: dict[int, list[str]] = {}
-    for compared in comparison.measures:
-        by_count.setdefault(len(compared.qids), []).append(visible(compared.measure))
+    measures = names or [compared.measure for compared in comparison.measures]
+    for compared, name in zip(comparison.measures, measures, strict=True):
+        by_count.setdefault(len(compared.qids), []).append(visible(name))
     parts = [_count(count, "query", "queries") for count in by_count]
     if len(parts) > 1:
         parts = [f"{part} ({', '.join(names)})" for part, names in zip(parts, by_count.values(), strict=True)]
-    judged = f", judged by {visible(comparison.judgments_name)}" if comparison.judgments_name else ""
+    judgments = visible(named(comparison.judgments_name, comparison.judgments_digest))
+    judged = f", judged by {judgments}" if judgments else ""
     return f"Means over {', '.join(parts)}{judged}."
 
 
 def _test(comparison: Outcome) -> str:
-    settings = comparison.settings
     other = (
         "the other run"
         if comparison.baseline is None
         else f"{visible(comparison.runs[comparison.baseline])} (baseline)"
     )
-    if settings.test == SIMULTANEOUS:
-        how = f"{_title(SIMULTANEOUS)} ({_bootstrapped(comparison)}), {_significant(settings.alpha)}"
-        how += f" over {_count(comparison.family, 'pair', 'pairs')}{_by_measure(comparison)}"
-    else:
-        family = _count(comparison.family, "p-value", "p-values")
-        corrected = (
-            f"{family}, not corrected"
-            if settings.correction in (None, "none")
-            else f"{_title(settings.correction)} over {family}"
-        )
-        how = f"{_title(settings.test)}, {_significant(settings.alpha)}, {corrected}"
-    return f"{ABOVE}{BELOW}: mean above or below that of {other}, with a significant difference: {how}."
+    return (
+        f"{ABOVE}{BELOW}: mean above or below that of {other}, with a significant difference: {procedure(comparison)}."
+    )
 
 
 def _significant(alpha: float) -> str:

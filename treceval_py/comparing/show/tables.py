@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from treceval_py.comparing.show.paper import paper_names, significance
 from treceval_py.comparing.show.sentences import (
     ABOVE,
     BELOW,
@@ -22,6 +23,7 @@ from treceval_py.comparing.simultaneous import SIMULTANEOUS
 from treceval_py.errors import visible
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain
+from treceval_py.rendering.escaping import typeset
 from treceval_py.rendering.numbers import NONE, number, p_value, percent
 from treceval_py.rendering.tables import DIGITS, Column, Document, Style, Table, records_table
 
@@ -30,14 +32,14 @@ if TYPE_CHECKING:
 
 __all__ = ["differences_html", "document_of", "made_of", "mark_of", "records"]
 
+EXACT = 1e-12
+"""Means closer than this are equal."""
+
 VALUES = ("mean_run", "mean_other", "difference", "low", "high", "effect", "effect_low", "effect_high")
 """The fields that a number of decimals is meant for; p-values and statistics keep theirs."""
 
-MOST_DIFFERENCES = 40
-"""So many differences fit on a page; more of them are no table for a paper."""
-
-MANY_QUERIES = 10**6
-"""A number of queries above this is written in powers of ten."""
+MANY_QUERIES = 10_000
+"""Nobody judges more queries than this to show a difference; a larger number is not written out."""
 
 
 def document_of(comparison: Outcome, style: Style) -> Document:
@@ -47,19 +49,34 @@ def document_of(comparison: Outcome, style: Style) -> Document:
     significant difference from the baseline and the letters of its groups. Programs get `records`, JSON everything.
     """
     rows = records(comparison)
+    papers = paper_names(comparison, raw=style.raw_names)
     programs = records_table(rows, name="records", exact={key for row in rows[:1] for key in row if key not in VALUES})
     return Document(
         "comparison",
-        (_means_table(comparison), _differences_table(comparison, style), programs),
+        (_means_table(comparison, style, papers), _differences_table(comparison, style, papers), programs),
         lambda asked: made_of(comparison)._replace(payload=_payload(comparison, asked.digits)),
+        tuple(significance(comparison, papers, _marks(comparison))),
     )
+
+
+def _shown(comparison: Outcome, style: Style) -> list[int]:
+    """Return the numbers of the runs that people see: all, or as many as asked for and the baseline."""
+    runs = range(len(comparison.runs))
+    return [run for run in runs if style.rows is None or run < style.rows or run == comparison.baseline]
+
+
+def _about_rows(comparison: Outcome, style: Style) -> list[str]:
+    """Say that not all runs are shown."""
+    shown, runs = len(_shown(comparison, style)), len(comparison.runs)
+    return [] if shown == runs else [f"Shown: {shown} of {runs} runs; everything is computed from all of them."]
 
 
 def differences_html(comparison: Outcome) -> str:
     """Return the differences and what they mean as HTML, for a page that has the means in a table of its own."""
-    table = _differences_table(comparison, Style())
+    style = Style()
+    table = _differences_table(comparison, style, paper_names(comparison, raw=True))._replace(best="")
     # Over which queries the means are is said beside them.
-    document = Document("comparison", (table._replace(best="", notes=table.notes[1:]),), lambda _: Made())
+    document = Document("comparison", (table._replace(notes=table.notes[1:]),), lambda _: Made())
     return render(document, "html", Style())
 
 
@@ -76,28 +93,38 @@ def mark_of(comparison: Outcome, difference: Difference) -> str:
     return ABOVE if difference.mean > 0 else BELOW
 
 
-def _means_table(comparison: Outcome) -> Table:
-    marks = [
+def _marks(comparison: Outcome) -> list[dict[int, str]]:
+    """Return the mark of each run that is compared with the baseline, for each measure."""
+    return [
         {each.run: mark_of(comparison, each) for each in compared.differences if each.other == comparison.baseline}
         for compared in comparison.measures
     ]
-    runs = range(len(comparison.runs))
+
+
+def _means_table(comparison: Outcome, style: Style, papers: Sequence[str]) -> Table:
+    marks = _marks(comparison)
+    runs = _shown(comparison, style)
     marked = any(any(marks_of.values()) for marks_of in marks)
     grouped = any(any(compared.letters) for compared in comparison.measures)
     behind = ["(baseline)" if run == comparison.baseline else "" for run in runs]
-    names = Column("run", comparison.runs, text=True, head=True, behind=behind, programs=False, tex="Run")
+    called = [comparison.runs[run] for run in runs]
+    names = Column("run", called, text=True, head=True, behind=behind, programs=False, tex="Run")
+    said = methods(comparison, papers)
+    best = [_best(compared) for compared in comparison.measures]
     columns = [
         Column(
             compared.measure,
-            compared.means.tolist(),
+            compared.means[runs].tolist(),
             programs=False,
-            best=frozenset(compared.best),
+            best=frozenset(at for at, run in enumerate(runs) if run in first),
+            second=frozenset(at for at, run in enumerate(runs) if run in second),
             marks=[marks_of.get(run, "") for run in runs] if marked else (),
-            letters=[shortened(letters) for letters in compared.letters] if grouped else (),
+            letters=[shortened(compared.letters[run]) for run in runs] if grouped else (),
+            tex=typeset(paper),
+            note=said.get("groups", ""),
         )
-        for compared, marks_of in zip(comparison.measures, marks, strict=True)
+        for compared, marks_of, paper, (first, second) in zip(comparison.measures, marks, papers, best, strict=True)
     ]
-    said = methods(comparison)
     subjects = ["test", "groups"] if comparison.baseline is not None else ["groups"]
     if "test" in subjects and comparison.settings.test == "randomisation":
         subjects.append("randomisation")
@@ -106,19 +133,47 @@ def _means_table(comparison: Outcome) -> Table:
         (names, *columns),
         name="means",
         heading=said["queries"].rstrip("."),
-        caption=(said["queries"], "Bold: highest mean.", *described, *notes(comparison)),
+        caption=(said["queries"], *_about_best(best), *described, *_about_rows(comparison, style), *notes(comparison)),
         label="tab:comparison",
     )
 
 
-def _differences_table(comparison: Outcome, style: Style) -> Table:
+def _best(compared: Compared) -> tuple[frozenset[int], frozenset[int]]:
+    """Return the runs with the highest mean, and of three or more those with the second highest.
+
+    There are none where all are equal.
+    """
+    best, means = frozenset(compared.best), compared.means
+    others = [run for run in range(len(means)) if run not in best]
+    if not others:
+        return frozenset(), frozenset()
+    second = frozenset(run for run in others if means[run] >= max(means[others]) - EXACT)
+    return best, second if len(means) > 2 and len(second) < len(others) else frozenset()
+
+
+def _about_best(best: Sequence[tuple[frozenset[int], frozenset[int]]]) -> list[str]:
+    """Say what bold and underlined means are."""
+    if not any(first for first, _ in best):
+        return []
+    underlined = "; underlined: second highest" if any(second for _, second in best) else ""
+    return [f"Bold: highest mean{underlined}."]
+
+
+def _differences_table(comparison: Outcome, style: Style, papers: Sequence[str]) -> Table:
     """Return the table of differences; what is the same in all rows for sure has no column.
 
     LaTeX has neither the uncorrected p-value of a test that is corrected nor the queries needed.
     """
     settings = comparison.settings
     digits = DIGITS if style.digits is None else style.digits
-    rows = [(compared.measure, each) for compared in comparison.measures for each in compared.differences]
+    runs = frozenset(_shown(comparison, style))
+    of_measures = [[each for each in compared.differences if each.run in runs and each.other in runs]
+                   for compared in comparison.measures]  # fmt: skip
+    rows = [
+        (compared.measure, each)
+        for compared, differences in zip(comparison.measures, of_measures, strict=True)
+        for each in differences
+    ]
     found = [each for _, each in rows]
     confidence = percent(settings.confidence)
 
@@ -135,6 +190,7 @@ def _differences_table(comparison: Outcome, style: Style) -> Table:
     if comparison.baseline is None:
         columns.append(named("other", "minus", [comparison.runs[each.other] for each in found]))
     naming = len(columns)
+    said = methods(comparison)
     marks = [mark_of(comparison, each) for each in found]
     intervals = [_interval(each.low, each.high, digits) for each in found]
     columns += [
@@ -150,35 +206,41 @@ def _differences_table(comparison: Outcome, style: Style) -> Table:
             columns.append(column("adjusted", _corrected(settings), adjusted))
     intervals = [_interval(each.effect_low, each.effect_high, 2) for each in found]
     columns += [
-        column("effect", "d", [each.effect for each in found], signed=True, digits=2),
-        column("effect_interval", f"d, {confidence} pointwise", intervals, joint=", "),
-        column("counts", "w/t/l", [f"{each.wins}/{each.ties}/{each.losses}" for each in found]),
+        column("effect", "d", [each.effect for each in found], signed=True, digits=2, spare=1, note=said["effect"]),
+        column("effect_interval", f"d, {confidence} pointwise", intervals, joint=", ", spare=3),
+        column(
+            "counts",
+            "w/t/l",
+            [f"{each.wins}/{each.ties}/{each.losses}" for each in found],
+            spare=2,
+            note=said["counts"],
+        ),
     ]
     if settings.margin is not None:
         columns.append(column("equivalence", "p (equal)", [p_value(each.equivalence) for each in found]))
     columns.append(column("needed", "needed", [_needed(each.needed) for each in found], paper=False))
     starts, start = {}, 0
-    for compared in comparison.measures:
-        starts[start] = ""
-        start += len(compared.differences)
+    for differences, paper in zip(of_measures, papers, strict=True):
+        if differences:
+            starts[start] = paper
+        start += len(differences)
     title = "Differences of each two runs"
     if comparison.baseline is not None:
         title = f"Differences from {visible(comparison.runs[comparison.baseline])} (baseline)"
-    said = methods(comparison)
     return Table(
         tuple(columns),
         name="differences",
         title=title,
-        notes=(*said.values(), *analyses(comparison), *notes(comparison)),
+        notes=(*said.values(), *analyses(comparison), *_about_rows(comparison, style), *notes(comparison)),
         made=tuple(signatures(comparison)),
         version=f"treceval_py {comparison.version}",
         caption=(f"{title}.", *(said[key] for key in said if key not in {"queries", "groups", "needed"})),
-        breaks=starts,
-        best="highest mean",
+        breaks=dict.fromkeys(starts, ""),
+        above=starts,
+        best="highest mean" if any(first for first, _ in map(_best, comparison.measures)) else "",
         naming=naming,
         label="tab:comparison-differences",
         tight=True,
-        most=MOST_DIFFERENCES,
         folds=True,
     )
 
@@ -190,11 +252,7 @@ def _interval(low: float, high: float, digits: int) -> str:
 
 
 def _needed(count: float) -> str:
-    """Write a number of queries; of very many only how many they are about, as nobody reads their digits."""
-    if not math.isfinite(count) or count <= MANY_QUERIES:
-        return number(count, 0)
-    digits, power = f"{count:.1e}".split("e")
-    return f"{digits}e{int(power)}"
+    return f">{MANY_QUERIES:,}" if MANY_QUERIES < count < math.inf else number(count, 0)
 
 
 def _corrected(settings: Settings) -> str:
@@ -259,8 +317,10 @@ def made_of(comparison: Outcome) -> Made:
         profile=profiles.pop() if len(profiles) == 1 else None,
         signatures=signatures,
         runs=[
-            {"name": name, "file": file, "tag": None}
-            for name, file in zip(comparison.runs, comparison.files, strict=True)
+            {"name": name, "file": file, "tag": None, "sha256": digest or None}
+            for name, file, digest in zip(
+                comparison.runs, comparison.files, comparison.digests or comparison.hashes, strict=True
+            )
         ],
         notes=comparison.notes,
         version=comparison.version,
@@ -270,6 +330,7 @@ def made_of(comparison: Outcome) -> Made:
 def _payload(comparison: Outcome, digits: int | None) -> dict[str, Any]:
     """Return all of a comparison: settings, values of each run and query, and what was found."""
     return {
+        "judgments_sha256": comparison.judgments_digest or None,
         "baseline": None if comparison.baseline is None else comparison.runs[comparison.baseline],
         "settings": comparison.settings._asdict(),
         "family": comparison.family,

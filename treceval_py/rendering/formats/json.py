@@ -22,7 +22,7 @@ def rows_of(table: Table, style: Style) -> list[dict[str, object]]:
     columns = table.for_programs()
     return [
         {
-            column.key: round(cell, style.digits)
+            column.key: round(cell, style.digits) + 0.0  # never minus zero
             if isinstance(cell, float) and not column.exact and style.digits is not None and cell - cell == 0
             else cell
             for column, cell in zip(columns, cells, strict=True)

@@ -1,14 +1,19 @@
 r"""Tables for a paper, in the style of the LaTeX package booktabs.
 
-They need booktabs, and longtable for more than 40 rows; letters beyond ASCII need ``\usepackage[T1]{fontenc}``, and
-UTF-8, which is what LaTeX reads. A character that pdfLaTeX has no letter for, as of Chinese or an emoji, is written
-``<U+6A21>``: it shows, it keeps names apart, and the table compiles. A table with a label floats, under a caption; the
-others are bare, with what is to be said of them in comments.
+They need booktabs; letters beyond ASCII need ``\usepackage[T1]{fontenc}``, and UTF-8, which is what LaTeX reads. A
+character that pdfLaTeX has no letter for, as of Chinese or an emoji, is written ``<U+6A21>``: it shows, it keeps names
+apart, and the table compiles. A table with a label floats, under a caption; the others are bare, with what is to be said
+of them in comments.
+
+A floating table is as wide as one column of text (``table``) or two (``table*``), whichever class of article it is for:
+letters become smaller, gaps narrower, names are broken over lines, and then parts that others stand for are left out,
+which `left_out` says. Never is a table scaled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -17,21 +22,75 @@ from treceval_py.rendering.escaping import shown_in_latex, typeset
 from treceval_py.rendering.tables import Column, Document, Style, Table
 from treceval_py.rendering.terminal import panels
 
-__all__ = ["draw"]
+__all__ = ["draw", "left_out"]
 
-MOST_ROWS = 40
-"""So many rows fit on a page; a table of more goes over pages."""
 
-ROOM = 345.0
-"""Points across a page of LaTeX's article class."""
+class Paper(NamedTuple):
+    """A style of papers.
+
+    Attributes
+    ----------
+    room : float
+        How wide a table may be, in points.
+    sizes : tuple of float
+        How wide letters of each of `SIZES` are, of those of ten points.
+    bold : float
+        How wide bold digits are, of others.
+    """
+
+    room: float
+    sizes: tuple[float, ...]
+    bold: float
+
+
+class Page(NamedTuple):
+    """Where a table floats.
+
+    Attributes
+    ----------
+    environment : str
+        LaTeX's environment.
+    words : str
+        What it is called in a message.
+    papers : tuple of Paper
+        The styles in which there is least room.
+    most : int
+        So many rows fit below a caption; a table of more goes on in another float.
+    """
+
+    environment: str
+    words: str
+    papers: tuple[Paper, ...]
+    most: int
+
+
+SIZES = ("", "\\small", "\\footnotesize")
+"""Sizes of letters that can be read in every class of article."""
+
+PAGES = {
+    # A column of ACL's style, of Times of 11 points, and of article, of Computer Modern; acmart (sigconf) has more room.
+    1: Page(
+        "table",
+        "one column of text",
+        (Paper(219.0, (1.095, 1.0, 0.9), 1.0), Paper(229.0, (1.0, 0.925, 0.85), 1.15)),
+        32,
+    ),  # fmt: skip
+    # The page of article and of LNCS in one column; that of styles in two columns is wider.
+    2: Page("table*", "a page", (Paper(345.0, (1.0, 0.925, 0.85), 1.15),), 40),
+}
+"""The narrowest column, and the narrowest page, of the usual styles, by the number of columns."""
 
 GAP, TIGHT_GAP = 6.0, 3.0
 """Points on each side of a column, LaTeX's ``\\tabcolsep``."""
 
-SIZES = (("", 1.0), ("\\small", 0.92), ("\\footnotesize", 0.85))
-"""Sizes of letters, and how wide they are of those of ten points."""
+SETTINGS = ((0, GAP), (1, GAP), (1, TIGHT_GAP), (2, TIGHT_GAP))
+"""Sizes of letters and gaps, in the order in which they are tried."""
 
-TIGHT_SIZES = (*SIZES, ("\\scriptsize", 0.8))
+LONGEST = 9
+"""The width in em of a name that is broken over lines."""
+
+PIECE = 12
+"""So many letters of a name without hyphens and the like stay on one line."""
 
 
 class Typeset(NamedTuple):
@@ -47,103 +106,211 @@ class Typeset(NamedTuple):
         Its cells.
     behind : bool
         Whether something stands behind its cells, in a column of its own.
-    width : float
-        About how wide it is, in points of letters of ten points.
+    widths : tuple of float
+        How wide its cells, those that are bold and what stands behind them are.
+    form : str
+        Its alignment.
     """
 
     column: Column
     title: str
     cells: list[str]
     behind: bool
-    width: float
+    widths: tuple[float, float, float]
+    form: str
+
+    def width(self, bold: float) -> float:
+        """Return about how wide it is, in points of letters of ten points, with bold digits so much wider."""
+        regular, best, behind = self.widths
+        return max(_width(self.column.heading), max(regular, best * bold) + behind)
+
+
+class Layout(NamedTuple):
+    """How a floating table is set.
+
+    Attributes
+    ----------
+    page : Page
+        Where it floats.
+    columns : list of Typeset
+        Its columns.
+    blocks : list of range
+        The numbers of those that stand side by side, after the naming ones.
+    size : str
+        The size of its letters.
+    gap : float
+        Its gaps.
+    without : tuple of str
+        What is left out of it.
+    unsaid : frozenset of str
+        The notes that explain that.
+    """
+
+    page: Page
+    columns: list[Typeset]
+    blocks: list[range]
+    size: str
+    gap: float
+    without: tuple[str, ...]
+    unsaid: frozenset[str]
 
 
 def draw(document: Document, style: Style) -> str:
     """Return the tables, one below the other; above them, in comments, what they need and how they were made."""
     tables = [table for table in document.tables if _columns(table)]
-    long = any(table.label and table.rows > MOST_ROWS for table in tables)
-    packages = ["{booktabs}", *(["{longtable}"] if long else []), "[T1]{fontenc}"]
+    packages = ["{booktabs}", *(["{siunitx}"] if style.siunitx else []), "[T1]{fontenc}"]
     made = [visible(line) for table in tables if table.label for line in (*table.made, table.version) if line]
-    made += [line for table in tables for _, line in table.asides()]
+    made += [line for table in tables for _, line in table.asides()] + left_out(document, style)
     head = [f"% \\usepackage{package}" for package in packages] + [f"% {line}" for line in made]
-    parts = ["\n".join(_drawn(table, style)) for table in tables]
-    return "\n".join([*head, "\n\n".join(parts), ""])
+    parts = ["\n".join(_float(table, style) if table.label else _bare(table, style)) for table in tables]
+    text = [f"{{\\sloppy {_breakable(' '.join(document.text))}\\par}}"] if document.text else []
+    return "\n".join([*head, "\n\n".join([*parts, *text]), ""])
+
+
+def left_out(document: Document, style: Style) -> list[str]:
+    """Say what does not fit, a sentence for each table that lacks something or is wider than asked for."""
+    said = []
+    for table in document.tables:
+        if not table.label or not _columns(table):
+            continue
+        layout, asked = _layout(table, style), PAGES[style.columns]
+        if layout.page is not asked:
+            said.append(f"the table of {table.name} does not fit into {asked.words}, and is as wide as a page.")
+        if layout.without:
+            wider = "; --columns 2 has more room" if layout.page is PAGES[1] else ""
+            *others, last = layout.without
+            names, are = (f"{', '.join(others)} and {last}", "are") if others else (last, "is")
+            said.append(
+                f"the table of {table.name} is cut to fit into {layout.page.words}: {names} {are} left out{wider}."
+            )
+    return said
 
 
 def _columns(table: Table) -> list[Column]:
     return [column for column in table.for_people() if column.paper and not column.aside]
 
 
-def _drawn(table: Table, style: Style) -> list[str]:
-    if table.most is not None and table.rows > table.most:
-        return [f"% {table.rows} {table.name} are too many for a table; formats for programs have them."]
-    return _float(table, style) if table.label else _bare(table, style)
-
-
 def _bare(table: Table, style: Style) -> list[str]:
     columns = [_typeset(column, style) for column in _columns(table)]
     head = [f"% {visible(line)}" for line in (table.title, *table.sentences()) if line]
     made = [f"% {visible(line)}" for line in table.made]
-    form = "".join(map(_form, columns))
+    form = "".join(each.form for each in columns)
     return [*head, f"\\begin{{tabular}}{{{form}}}", *_body(table, columns), "\\end{tabular}", *made]
 
 
+def _layout(table: Table, style: Style) -> Layout:
+    """Return the largest and fullest setting of a table that fits; one of two columns if none of one column does."""
+    for page in [page for columns, page in PAGES.items() if columns >= style.columns]:
+        versions = [*_versions(table, style)]
+        for columns, without, unsaid in versions:
+            for number, gap in SETTINGS:
+                if all(sum(_wide(columns, paper, number, gap)) <= _room(paper, gap) for paper in page.papers):
+                    blocks = [range(len(columns) - table.naming)]
+                    return Layout(page, columns, blocks, SIZES[number], gap, tuple(without), frozenset(unsaid))
+        columns, without, unsaid = next(each for each in reversed(versions) if not each[1])
+        if table.tight or len({each.form for each in columns[table.naming :]}) > 1:
+            continue
+        number, gap = SETTINGS[-1]
+        divided = []
+        for paper in page.papers:
+            widths = _wide(columns, paper, number, gap)
+            divided.append(panels(widths[table.naming :], _room(paper, gap) - sum(widths[: table.naming])))
+        blocks = max(divided, key=len)
+        return Layout(page, columns, blocks, SIZES[-1], TIGHT_GAP, (), frozenset())
+    columns, without, unsaid = versions[-1]
+    blocks = [range(len(columns) - table.naming)]
+    return Layout(page, columns, blocks, SIZES[-1], TIGHT_GAP, tuple(without), frozenset(unsaid))
+
+
+def _wide(columns: Sequence[Typeset], paper: Paper, size: int, gap: float) -> list[float]:
+    """Return how wide columns are in a style, with their gaps."""
+    return [paper.sizes[size] * each.width(paper.bold) + 2 * gap for each in columns]
+
+
+def _room(paper: Paper, gap: float) -> float:
+    """Return how much room there is, with the gaps at the sides, which small ones are not in."""
+    return paper.room + (2 * gap if gap < GAP else 0)
+
+
+def _versions(table: Table, style: Style) -> Iterator[tuple[list[Typeset], list[str], set[str]]]:
+    """Yield columns, the fullest first, with what is left out of them and the notes that explain that."""
+    columns = _columns(table)
+    without: list[str] = []
+    unsaid: set[str] = set()
+    yield [_typeset(column, style) for column in columns], without, unsaid
+    if any(column.behind for column in columns):  # the caption says it, too
+        columns = [column._replace(behind=()) for column in columns]
+        yield [_typeset(column, style) for column in columns], without, unsaid
+    yield [_typeset(column, style, broken=True) for column in columns], without, unsaid
+    if any(any(column.marks) for column in columns) and any(any(column.letters) for column in columns):
+        unsaid = {column.note for column in columns if column.letters}
+        columns, without = [column._replace(letters=()) for column in columns], ["the letters of groups"]
+        yield [_typeset(column, style, broken=True) for column in columns], without, unsaid
+    for spare in sorted((column for column in columns if column.spare), key=lambda column: -column.spare):
+        columns = [column for column in columns if column is not spare]
+        without, unsaid = [*without, spare.heading], {*unsaid, spare.note}
+        yield [_typeset(column, style, broken=True) for column in columns], without, unsaid
+
+
 def _float(table: Table, style: Style) -> list[str]:
-    columns = [_typeset(column, style) for column in _columns(table)]
-    naming = table.naming
-    sizes, gap = (TIGHT_SIZES, TIGHT_GAP) if table.tight else (SIZES, GAP)
-    left_out: set[str] = set()
-    if table.tight and _size(columns, sizes, gap) is None:
-        left_out = {each.column.note for each in columns if each.column.spare}
-        columns = [each for each in columns if not each.column.spare]
-    size, factor = _size(columns, sizes, gap) or sizes[-1]
-    blocks = [range(len(columns) - naming)]
-    if not table.tight and len(set(map(_form, columns[naming:]))) == 1:
-        widths = [factor * each.width + 2 * gap for each in columns]
-        blocks = panels(widths[naming:], ROOM - sum(widths[:naming]))
-    shown = [[*columns[:naming], *(columns[naming + at] for at in block)] for block in blocks]
-    form = "".join(map(_form, shown[max(range(len(shown)), key=lambda at: len(shown[at]))]))
-    said = [line for line in table.caption or (table.title, *table.sentences()) if line and line not in left_out]
-    caption = f"\\caption{{{typeset(' '.join(said))}}}"
-    setting = [size] if size else []
-    if table.tight:
-        setting.append(f"\\setlength{{\\tabcolsep}}{{{gap:g}pt}}")
+    """Return a table under its caption; of many rows as several, under one number."""
+    layout = _layout(table, style)
+    naming, columns = table.naming, layout.columns
+    shown = [[*columns[:naming], *(columns[naming + at] for at in block)] for block in layout.blocks]
+    form = "".join(each.form for each in max(shown, key=len))
+    if layout.gap < GAP:
         form = f"@{{}}{form}@{{}}"
-    bodies = [_body(table, each) for each in shown]
-    label = f"\\label{{{table.label}}}"
-    if table.rows > MOST_ROWS:
-        return _pages(f"{caption}{label}", "".join(setting), form, bodies)
-    body = [line for lines in bodies for line in ["\\midrule", *lines[1:-1]]]
-    return [
-        *("\\begin{table}", "\\centering", caption, label, "\\smallskip"),
-        *setting,
-        *(f"\\begin{{tabular}}{{{form}}}", "\\toprule", *body[1:], "\\bottomrule"),
-        *("\\end{tabular}", "\\end{table}"),
-    ]
+    said = [line for line in table.caption or (table.title, *table.sentences()) if line and line not in layout.unsaid]
+    setting = [layout.size] if layout.size else []
+    setting += [f"\\setlength{{\\tabcolsep}}{{{layout.gap:g}pt}}"] if layout.gap < GAP else []
+    setting += ["\\sisetup{table-number-alignment=center, retain-explicit-plus}"] if style.siunitx else []
+    lines: list[str] = []
+    environment = layout.page.environment
+    for number, bodies in enumerate(_floats([_body(table, each) for each in shown], layout.page.most)):
+        caption = f"\\caption{{{_breakable(' '.join(said))}}}\\label{{{table.label}}}" if number == 0 else ""
+        lines += [
+            *([""] if number else []),
+            *(f"\\begin{{{environment}}}", "\\centering"),
+            *([caption] if caption else ["\\addtocounter{table}{-1}", "\\caption{Continued.}"]),
+            *("\\smallskip", *setting, f"\\begin{{tabular}}{{{form}}}"),
+            *("\\toprule", *bodies, "\\bottomrule", "\\end{tabular}", f"\\end{{{environment}}}"),
+        ]
+    return lines
 
 
-def _pages(caption: str, size: str, form: str, bodies: Sequence[Sequence[str]]) -> list[str]:
-    """Return tables that go over pages, one for each block of columns, under one caption and number."""
-    lines = [f"\\begingroup{size}"]
-    for place, body in enumerate(bodies):
-        rule = body.index("\\midrule")
-        head = body[: rule + 1]
-        lines += ["\\addtocounter{table}{-1}"] * (place > 0) + [f"\\begin{{longtable}}{{{form}}}"]
-        lines += [f"{caption} \\\\"] * (place == 0)
-        lines += [*head, "\\endfirsthead", *head, "\\endhead", "\\bottomrule", "\\endfoot", *body[rule + 1 : -1]]
-        lines.append("\\end{longtable}")
-    return [*lines, "\\endgroup"]
+def _floats(bodies: Sequence[Sequence[str]], most: int) -> Iterator[list[str]]:
+    """Yield the lines of each float: blocks below each other, with their heads, and as many rows as fit."""
+    lines: list[str] = []
+    left = most
+    for body in bodies:
+        rule = body.index("\\midrule") + 1
+        head, rows = body[1:rule], list(body[rule:-1])
+        while rows:
+            if left < min(len(rows), most) and lines:
+                yield lines
+                lines, left = [], most
+            # A heading does not stand alone at the end.
+            count = left - 1 if len(rows) > left and rows[left - 1].startswith(("\\midrule", "\\multicolumn")) else left
+            lines += [*(["\\midrule"] if lines else []), *head, *rows[:count]]
+            left -= len(rows[:count])
+            rows = rows[count:]
+            if rows and rows[0] == "\\midrule":
+                rows = rows[1:]
+    if lines:
+        yield lines
 
 
-def _size(columns: Sequence[Typeset], sizes: Sequence[tuple[str, float]], gap: float) -> tuple[str, float] | None:
-    """Return the largest size in which columns fit on a page."""
-    wide = sum(each.width for each in columns)
-    return next((size for size in sizes if size[1] * wide + 2 * gap * len(columns) <= ROOM), None)
+def _breakable(text: str) -> str:
+    """Return text as TeX, whose long words may be broken."""
+    return " ".join(
+        "\\allowbreak{}".join(map(typeset, _pieces(word))) if len(word) > 2 * PIECE else typeset(word)
+        for word in text.split(" ")
+    )
 
 
-def _form(each: Typeset) -> str:
-    """Return the alignment of a column; what stands behind numbers has a column of its own."""
-    return "l" if each.column.text else "r@{}l" if each.behind else "r"
+def _pieces(name: str) -> list[str]:
+    """Return a name in pieces that stay on one line: ends of words, or a few letters."""
+    return re.findall(rf"[^-_./:+@ ]{{1,{PIECE}}}[-_./:+@ ]*|[-_./:+@ ]+", shown_in_latex(visible(name)))
 
 
 def _body(table: Table, columns: Sequence[Typeset]) -> list[str]:
@@ -154,10 +321,8 @@ def _body(table: Table, columns: Sequence[Typeset]) -> list[str]:
     if table.sections is not None:
         return [*lines, *_sections(table, rows), "\\bottomrule"]
     lines.append("\\midrule")
-    # Names that no column has room for stand above the rows that they name.
-    above = next((column.cells for column in table.for_people() if column.text and not column.paper), [])
     for at, row in enumerate(rows):
-        if title := table.breaks.get(at) or (str(above[at]) if above and at in table.breaks else ""):
+        if title := table.breaks.get(at) or table.above.get(at):
             lines += ["\\midrule"] * (at > 0)
             lines.append(f"\\multicolumn{{{places}}}{{@{{}}l}}{{\\emph{{{typeset(title)}}}}} \\\\")
         lines.append(" & ".join(row) + r" \\")
@@ -192,20 +357,65 @@ def _groups(columns: Sequence[Typeset]) -> list[str]:
     return [" & ".join(heads) + r" \\", " ".join(rules)]
 
 
-def _typeset(column: Column, style: Style) -> Typeset:
+def _typeset(column: Column, style: Style, *, broken: bool = False) -> Typeset:
     texts = column.texts(style)
+    numbers = column._replace(behind=()).texts(style) if style.siunitx and not column.text and not column.joint else []
+    table_format = _table_format(numbers)
     # In intervals there is no room for a plus sign.
     shown = [typeset(text.replace("+", "") if column.joint else text) for text in column.signs(style)]
-    cells = [f"\\textbf{{{cell}}}" if row in column.best else cell for row, cell in enumerate(shown)]
+    if table_format:
+        shown = [text if _NUMBER.fullmatch(text) else f"{{{cell}}}" for text, cell in zip(numbers, shown, strict=True)]
+    cells = [_marked(cell, row, column, table_format) for row, cell in enumerate(shown)]
+    wide = max((_width(text) for row, text in enumerate(texts) if row not in column.best), default=0.0)
+    best = max((_width(texts[row]) for row in column.best), default=0.0)
+    beside = 0.0
+    if broken and column.text and wide > 10 * LONGEST:
+        cells = [
+            _in_lines(text) if _width(text) > 10 * LONGEST else cell for text, cell in zip(texts, cells, strict=True)
+        ]
+        wide = 10.0 * LONGEST
     title = column.tex or typeset(column.heading)
-    marked = [*zip(column.marks or [""] * len(cells), column.letters or [""] * len(cells), strict=True)]
-    behind = bool(column.marks or column.letters)
+    behind = any(column.marks) or any(column.letters)
+    form = f"S[table-format={table_format}]" if table_format else "l" if column.text else "r"
     if behind:
+        marked = [*zip(column.marks or [""] * len(cells), column.letters or [""] * len(cells), strict=True)]
         title = f"\\multicolumn{{2}}{{c}}{{{title}}}"
         cells = [f"{cell} & {_behind(*each)}" for cell, each in zip(cells, marked, strict=True)]
-    wide = max(map(_width, texts), default=0.0) * (1.15 if column.best else 1.0)
-    wide += max((9 * len(mark) + 4.5 * len(letters) for mark, letters in marked), default=0.0)
-    return Typeset(column, title, cells, behind, max(_width(column.heading), wide))
+        beside = max((8.5 * len(mark) + 4.2 * len(letters) for mark, letters in marked), default=0.0)
+        form += "@{}l"
+    elif table_format:
+        title = f"{{{title}}}"
+    return Typeset(column, title, cells, behind, (wide, best, beside), form)
+
+
+_NUMBER = re.compile(r"<?[-+]?\d+(\.\d+)?")
+"""What siunitx aligns."""
+
+
+def _table_format(texts: Sequence[str]) -> str:
+    """Return siunitx' format of a column of numbers; empty if there is none in it."""
+    numbers = [text for text in texts if _NUMBER.fullmatch(text)]
+    if not numbers:
+        return ""
+    parts = [text.lstrip("<+-").partition(".") for text in numbers]
+    sign = "<" if any(text[0] == "<" for text in numbers) else "+" if any(text[0] in "+-" for text in numbers) else ""
+    whole, decimals = (max(len(part[at]) for part in parts) for at in (0, 2))
+    return f"{sign}{whole}.{decimals}" if decimals else f"{sign}{whole}"
+
+
+def _marked(cell: str, row: int, column: Column, table_format: str) -> str:
+    """Return a cell, bold if it is the best and underlined if it is the second best."""
+    if row in column.best:
+        return f"\\bfseries {cell}" if table_format else f"\\textbf{{{cell}}}"
+    if row in column.second:
+        return f"{{\\underline{{{cell}}}}}" if table_format else f"\\underline{{{cell}}}"
+    return cell
+
+
+def _in_lines(name: str) -> str:
+    """Return a name that is broken over lines."""
+    pieces = "\\allowbreak{}".join(map(typeset, _pieces(name)))
+    return f"\\parbox[t]{{{LONGEST}em}}{{\\raggedright\\strut {pieces}\\strut}}"
 
 
 def _behind(mark: str, letters: str) -> str:
@@ -214,6 +424,17 @@ def _behind(mark: str, letters: str) -> str:
 
 
 def _width(text: str) -> float:
-    """Return about how wide text is in ten points of Computer Modern."""
-    shown = shown_in_latex(text)
-    return sum(2.8 if each in ".,:;|[]()/il'" else 7.7 if each in "+-<>" or each.isupper() else 5.0 for each in shown)
+    """Return about how wide text is in ten points of Computer Modern; Times and Libertine are narrower."""
+    return sum(_WIDTHS.get(each, 7.6 if each.isupper() else 5.3) for each in shown_in_latex(text))
+
+
+_WIDTHS: dict[str, float] = {
+    letter: width
+    for letters, width in (
+        (".,:;!|[]'`ijl", 2.8), ("f ", 3.3), ("()rt", 3.9), ("sI", 4.0), ("cez", 4.5), ("0123456789agov/", 5.0),
+        ("kxyJ_", 5.3), ("bdhnpquS?", 5.6), ("LFZ", 6.5), ("EPB", 7.0), ("wCTRGV", 7.5), ("ADHNUXYK@&OQ+-−<>", 7.8),
+        ("m%#", 8.4), ("MW", 10.3),
+    )
+    for letter in letters
+}  # fmt: skip
+"""Points of letters of Computer Modern of ten points, rounded up."""

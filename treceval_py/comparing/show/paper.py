@@ -1,0 +1,80 @@
+"""What the authors of a paper write of a comparison: the names of measures, and a paragraph on significance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from treceval_py.comparing.show.sentences import ABOVE, BELOW, procedure
+from treceval_py.errors import MeasureError, visible
+from treceval_py.measures import parse_measures
+
+if TYPE_CHECKING:
+    from treceval_py.comparing.outcome import Compared, Outcome
+
+__all__ = ["paper_names", "significance"]
+
+MOST_NAMES = 5
+"""More runs than these are counted, not named."""
+
+
+def paper_names(comparison: Outcome, *, raw: bool = False) -> list[str]:
+    """Return the names of the measures as papers write them; as they were asked for if two would be the same.
+
+    Parameters
+    ----------
+    comparison : Outcome
+        The comparison.
+    raw : bool
+        Return all names as they were asked for.
+    """
+    names = [compared.measure for compared in comparison.measures]
+    papers = names if raw else [_paper_name(compared) for compared in comparison.measures]
+    return [paper if papers.count(paper) == 1 else name for name, paper in zip(names, papers, strict=True)]
+
+
+def _paper_name(compared: Compared) -> str:
+    try:
+        found = parse_measures(compared.measure)
+    except MeasureError:  # of another program's results, or of a profile
+        return compared.measure
+    signature = compared.signature
+    known = len(found) == 1 and (signature is None or signature.measure.family is found[0].family)
+    return found[0].paper if known else compared.measure
+
+
+def significance(comparison: Outcome, names: Sequence[str], marks: Sequence[Mapping[int, str]]) -> list[str]:
+    """Return sentences for the text of a paper: how runs were compared with the baseline, and what was found.
+
+    Parameters
+    ----------
+    comparison : Outcome
+        The comparison; without a baseline there are no sentences.
+    names : sequence of str, length M
+        What the measures are called.
+    marks : sequence of mapping of int to str, length M
+        For each measure the mark of each run that was compared with the baseline.
+    """
+    if comparison.baseline is None:
+        return []
+    baseline = visible(comparison.runs[comparison.baseline])
+    said = [f"We compare each run with {baseline} ({procedure(comparison)})."]
+    for name, of_runs in zip(names, marks, strict=True):
+        parts = []
+        for mark, words in ((ABOVE, "significantly better"), (BELOW, "significantly worse"), ("", "")):
+            runs = [comparison.runs[run] for run, found in of_runs.items() if found == mark]
+            if runs and words:
+                parts.append(f"{_some(runs)} {'is' if len(runs) == 1 else 'are'} {words}")
+            elif runs:
+                parts.append(f"{_some(runs)} {'does' if len(runs) == 1 else 'do'} not differ significantly")
+        said.append(f"In {visible(name)}, {_joined(parts)}.")
+    return said
+
+
+def _some(runs: Sequence[str]) -> str:
+    return _joined([visible(run) for run in runs]) if len(runs) <= MOST_NAMES else f"{len(runs)} runs"
+
+
+def _joined(parts: Sequence[str]) -> str:
+    *others, last = parts
+    return f"{', '.join(others)}{',' if len(others) > 1 else ''} and {last}" if others else last
