@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from treceval_py._types import FloatArray
 from treceval_py.errors import brief, listed
 from treceval_py.io.digests import short
@@ -192,7 +190,7 @@ class Compared(NamedTuple):
             high=self.high[order],
             best=tuple(sorted(place[run] for run in self.best)),
             letters=tuple(self.letters[run] for run in order),
-            pairs_p=None if self.pairs_p is None else self.pairs_p[np.ix_(order, order)],
+            together=self.together.of(order),
             differences=tuple(sorted(moved, key=lambda each: (min(each.run, each.other), max(each.run, each.other)))),
         )
 

@@ -7,6 +7,7 @@ tests, intervals and groups cannot contradict each other. Shape letters: S runs,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -62,6 +63,11 @@ class Simultaneous(NamedTuple):
     error: FloatArray
     p: FloatArray
     largest: FloatArray
+
+    def of(self, runs: Sequence[int]) -> Simultaneous:
+        """Return what was found of some of the runs, in an order given by their numbers."""
+        places = np.ix_(list(runs), list(runs))
+        return self._replace(t=self.t[places], error=self.error[places], p=self.p[places])
 
     def critical(self, alpha: float) -> float:
         """Return the |t| above which a difference is significant at alpha, ``p <= alpha``.
