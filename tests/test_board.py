@@ -84,10 +84,7 @@ def test_a_query_that_a_run_lacks_counts_as_an_empty_ranking(runs: Path, monkeyp
     assert found.runs[2].warnings == ("lacks 1 query",)
     assert found.queries == (3,)
     assert found.notes == (
-        (
-            "1 run lacks judged queries (c.txt), which count as empty rankings: all means are over the same 3 "
-            "queries."
-        ),
+        ("1 run lacks judged queries (c.txt), which count as empty rankings: all means are over the same 3 queries."),
     )
 
 

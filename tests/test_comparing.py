@@ -200,7 +200,7 @@ def test_one_query_is_compared_without_tests() -> None:
 def test_the_same_seed_gives_the_same_p_values_with_one_thread_and_two_and_another_seed_does_not() -> None:
     def p(seed: int, threads: int) -> list[float]:
         found = te.compare(
-            QRELS, RUNS, MEASURES, test="randomisation", resamples=2000, groups="randomised-tukey", seed=seed,
+            QRELS, RUNS, MEASURES, test="randomisation", resamples=2000, letters="randomised-tukey", seed=seed,
             threads=threads, pairs=True,
         )  # fmt: skip
         tests = [each.tests["randomisation"].p for measure in found.measures for each in measure.differences]
@@ -231,7 +231,7 @@ def test_a_comparison_becomes_a_frame() -> None:
         ({"confidence": 1.5}, "confidence must lie between 0 and 1, not 1.5."),
         ({"test": "anova"}, "test must be one of t, wilcoxon, sign, randomisation, not 'anova'."),
         ({"correction": "fdr"}, "correction must be one of holm, bonferroni, benjamini-hochberg, none, not 'fdr'."),
-        ({"groups": "hsd"}, "groups must be one of tukey, randomised-tukey, none, not 'hsd'."),
+        ({"letters": "hsd"}, "letters must be one of tukey, randomised-tukey, none, not 'hsd'."),
         ({"interval": "z"}, "interval must be one of t, bca, not 'z'."),
         ({"margin": -1.0}, "margin must be above 0, not -1."),
         ({"margin": float("nan")}, "margin must be above 0, not nan."),
@@ -448,7 +448,7 @@ def test_letters_follow_alpha() -> None:
     for lower, higher in itertools.pairwise(between):
         alpha = (lower + higher) / 2
         for groups in ("tukey", "randomised-tukey"):
-            found = te.compare(values, alpha=alpha, groups=groups, resamples=2000).measures[0]
+            found = te.compare(values, alpha=alpha, letters=groups, resamples=2000).measures[0]
             assert found.pairs_p is not None
             for one, other in itertools.combinations(range(4), 2):
                 share = bool(set(found.letters[one]) & set(found.letters[other]))

@@ -138,7 +138,7 @@ class TestTerminal:
         assert lines[9].startswith("map       dense   bm25       +0.1000 ▲")
 
     def test_without_letters_and_marks_no_space_is_left_for_them(self):
-        found = comparison(compared(letters=("", ""), differences=[difference(adjusted=0.5)]), groups="none")
+        found = comparison(compared(letters=("", ""), differences=[difference(adjusted=0.5)]), letters="none")
         assert shown("table", found).splitlines()[:4] == [
             "run                    map",
             "──────────────────────────",
@@ -307,7 +307,7 @@ class TestSentences:
 
     def test_one_resample_is_singular(self):
         found = comparison(
-            interval="bca", bootstrap=1, groups="randomised-tukey", tests=("randomisation",), resamples=1
+            interval="bca", bootstrap=1, letters="randomised-tukey", tests=("randomisation",), resamples=1
         )
         assert methods(found)["interval"].endswith("BCa bootstrap, 1 resample, seed 1.")
         assert methods(found)["groups"].endswith("randomised Tukey HSD test at 0.05, 1 resample, seed 1.")
@@ -317,7 +317,7 @@ class TestSentences:
         assert notes(comparison(notes=("Note: a.", "b"))) == ["Note: a.", "Note: b."]
 
     def test_the_randomised_tukey_test_says_how_it_is_drawn(self):
-        assert methods(comparison(compared(), compared("P_10"), groups="randomised-tukey", seed=7))["groups"] == (
+        assert methods(comparison(compared(), compared("P_10"), letters="randomised-tukey", seed=7))["groups"] == (
             "Letters: runs that share one do not differ significantly: randomised Tukey HSD test at 0.05, "
             "100,000 resamples, seed 7, for each measure by itself."
         )
@@ -344,7 +344,7 @@ class TestSentences:
         assert methods(found)["queries"] == "Means over 4 queries (map, P_10), 1 query (iprec)."
 
     def test_what_there_is_not_is_not_explained(self):
-        found = comparison(compared(letters=("", ""), anova=None, signature=None), groups="none")
+        found = comparison(compared(letters=("", ""), anova=None, signature=None), letters="none")
         assert not [line for line in sentences(found) if line.startswith(("Letters", "map", "p (equal)", "Note"))]
 
 

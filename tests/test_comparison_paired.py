@@ -414,7 +414,7 @@ def test_every_method_has_its_assumptions_weaknesses_and_reference() -> None:
 
 
 def test_explanations_are_those_of_the_methods_that_a_comparison_uses() -> None:
-    settings = Settings(tests=("randomisation", "sign"), correction="none", groups="none", interval="bca", margin=0.1)
+    settings = Settings(tests=("randomisation", "sign"), correction="none", letters="none", interval="bca", margin=0.1)
     names = [line.split(":")[0] for line in explanations(settings).splitlines() if line and not line.startswith(" ")]
     assert names == ["randomisation", "sign", "bca", "effect-size", "equivalence", "queries-needed", "anova"]
 

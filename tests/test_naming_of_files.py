@@ -76,7 +76,17 @@ def test_a_baseline_can_be_named_by_its_path(folder: Path) -> None:
 
 def test_words_of_a_command_line_lose_their_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    words = ["report", "./qrels.txt", "old/*.txt", f"{folder}/new/", "-m", "nDCG@10", "metric/dcg", "--svg", "bars=old/b.svg"]
+    words = [
+        "report",
+        "./qrels.txt",
+        "old/*.txt",
+        f"{folder}/new/",
+        "-m",
+        "nDCG@10",
+        "metric/dcg",
+        "--svg",
+        "bars=old/b.svg",
+    ]
     assert [*map(without_folders, words)] == [
         "report", "qrels.txt", "*.txt", "new", "-m", "nDCG@10", "metric/dcg", "--svg", "bars=b.svg",
     ]  # fmt: skip

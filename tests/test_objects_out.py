@@ -279,6 +279,7 @@ def _objects(folder: Path) -> dict[str, Any]:
         "Hits": judged.hits,
         "JudgedRun": judged,
         "JudgmentGroups": groups,
+        "QueryGroups": te.QueryGroups.from_labels("set", {str(n): LONG * (n % 2 + 1) for n in range(9)}),
         "Measure": te.Measure(results.measures[0].family, asked=LONG),
         "Preference": te.Preference(b"g" * 5000, b"\xff" * 5000, b"d", 1.0),
         "Preferences": preferences,

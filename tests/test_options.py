@@ -186,18 +186,18 @@ FORMS = {
     "score": Form("score qrels r0 --format json", in_scores, of_first),
     "score --ties": Form("qrels r0 --ties --format json", rows("ties"), of_first),
     "score --unjudged": Form("qrels r0 --unjudged --format json", rows("unjudged"), of_first),
-    "compare": Form("compare qrels r0 r1 r2 --groups none --format json", in_comparison, of_common),
+    "compare": Form("compare qrels r0 r1 r2 --letters none --format json", in_comparison, of_common),
     "compare --per-query": Form(
-        "compare qrels r0 r1 r2 --groups none --per-query 50 --format json", in_queries, of_queries
+        "compare qrels r0 r1 r2 --letters none --per-query 50 --format json", in_queries, of_queries
     ),
     "compare --agreement": Form(
-        "compare qrels r0 r1 r2 --groups none --agreement --format json", in_agreement, of_orders
+        "compare qrels r0 r1 r2 --letters none --agreement --format json", in_agreement, of_orders
     ),
     "board": Form("board qrels r0 r1 r2 --no-cache --format json", in_board, of_means, usual={"complete": True}),
     "agree": Form("agree qrels again r0 r1 r2 --bootstrap 1 --format json", in_orders, of_common),
     "explain": Form("explain qrels r0 --against trec_eval-9", in_walks, of_first, 4),
     "explain --query": Form("explain qrels r0 --query 1", in_arithmetic, of_query, 6),
-    "report": Form("report qrels r0 r1 r2 --groups none -o page.html", in_payload, of_common),
+    "report": Form("report qrels r0 r1 r2 --letters none -o page.html", in_payload, of_common),
 }
 
 
@@ -425,7 +425,7 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "compare": (
         te.compare,
         lambda **options: [
-            m.means.tolist() for m in te.compare(QRELS, [*RUNS.values()], groups="none", **options).measures
+            m.means.tolist() for m in te.compare(QRELS, [*RUNS.values()], letters="none", **options).measures
         ],
     ),
     "explain": (

@@ -37,12 +37,14 @@ QRELS, OTHER, RUNS = (
     [f"data/runs/{name}.txt" for name in ("bm25", "jaccard", "minilm")],
 )
 FEW = ["-m", "map", "-m", "P.5"]
+GROUPS = ["--groups", "data/query_groups.tsv"]
 
 COMMANDS = {
     "score": [
         [QRELS, RUNS[0], *FEW],
         [QRELS, *RUNS, *FEW, "-q", "--signature"],
         [QRELS, RUNS[0], *FEW, "--ties", "--unjudged"],
+        [QRELS, *RUNS, *FEW, *GROUPS],
     ],
     "compare": [
         [QRELS, *RUNS, *FEW],
@@ -50,8 +52,9 @@ COMMANDS = {
         [QRELS, *RUNS[:2], *FEW, "--per-query", "1"],
         [QRELS, *RUNS, *FEW, "--per-query", "2", "--pairs", "--documents", "1"],
         [QRELS, *RUNS, *FEW, "--agreement"],
+        [QRELS, *RUNS, *FEW, *GROUPS, "--pairs"],
     ],
-    "board": [[QRELS, *RUNS, *FEW, "--no-cache"]],
+    "board": [[QRELS, *RUNS, *FEW, "--no-cache"], [QRELS, *RUNS, *FEW, "--no-cache", *GROUPS]],
     "agree": [[QRELS, OTHER, "-q", "--bootstrap", "50"], [QRELS, OTHER, *RUNS, *FEW, "--bootstrap", "50"]],
     "check": [["--qrels", QRELS, RUNS[1]]],
     "measures": [[]],

@@ -20,6 +20,7 @@ _MODULES = {
     "treceval_py.data.groups": "JudgmentGroups",
     "treceval_py.data.preferences": "Preference Preferences",
     "treceval_py.data.qrels": "Qrels",
+    "treceval_py.data.query_groups": "QueryGroups",
     "treceval_py.data.run": "Run",
     "treceval_py.errors": "DataError EvaluationError InputError MeasureError MissingQueriesWarning OutputError "
     "RunnerError TrecevalError TrecevalWarning UnknownMeasureError",
@@ -29,6 +30,7 @@ _MODULES = {
     "treceval_py.io.conversion": "convert",
     "treceval_py.io.judged_ranking": "read_judged_ranking",
     "treceval_py.io.named": "read_qrels read_run",
+    "treceval_py.io.query_groups": "read_query_groups",
     "treceval_py.io.trec": "read_judgment_groups read_preferences",
     "treceval_py.io.writing": "write_qrels write_run",
     "treceval_py.judges": "Agreement agree",

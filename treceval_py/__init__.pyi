@@ -11,6 +11,7 @@ from treceval_py.data.groups import JudgmentGroups as JudgmentGroups
 from treceval_py.data.preferences import Preference as Preference
 from treceval_py.data.preferences import Preferences as Preferences
 from treceval_py.data.qrels import Qrels as Qrels
+from treceval_py.data.query_groups import QueryGroups as QueryGroups
 from treceval_py.data.run import Run as Run
 from treceval_py.errors import DataError as DataError
 from treceval_py.errors import EvaluationError as EvaluationError
@@ -33,6 +34,7 @@ from treceval_py.io.conversion import convert as convert
 from treceval_py.io.judged_ranking import read_judged_ranking as read_judged_ranking
 from treceval_py.io.named import read_qrels as read_qrels
 from treceval_py.io.named import read_run as read_run
+from treceval_py.io.query_groups import read_query_groups as read_query_groups
 from treceval_py.io.trec import read_judgment_groups as read_judgment_groups
 from treceval_py.io.trec import read_preferences as read_preferences
 from treceval_py.io.writing import write_qrels as write_qrels

@@ -13,6 +13,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray
 from treceval_py.boards.cache import Cached, Entry, place_of, read_cache, still_there, write_cache
+from treceval_py.boards.groups import BoardGroup, board_groups
 from treceval_py.comparing.gathering import USUAL, comparable, fit
 from treceval_py.comparing.outcome import Settings
 from treceval_py.comparing.paired import mean_interval
@@ -24,10 +25,12 @@ from treceval_py.comparing.simultaneous import simultaneous
 from treceval_py.comparing.variance import letters
 from treceval_py.data.ids import encode, first_of, shown
 from treceval_py.data.qrels import Qrels
+from treceval_py.data.query_groups import QueryGroups
 from treceval_py.data.ranking import narrowed
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, InputError, MeasureError, TrecevalError, brief, listed
 from treceval_py.io.digests import base_name, digest_of, digest_of_file
+from treceval_py.io.query_groups import AnyGroups, read_query_groups
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.registry import SUM
@@ -168,6 +171,8 @@ class Board(NamedTuple):
         The version of treceval_py.
     judgments_digest : str
         The SHA-256 of the judgments' file, in hexadecimal; empty if they did not come from a file.
+    groups : tuple of BoardGroup
+        The runs in each group of queries, if there are groups.
     """
 
     runs: tuple[BoardRun, ...]
@@ -182,6 +187,7 @@ class Board(NamedTuple):
     scored: int
     version: str = __version__
     judgments_digest: str = ""
+    groups: tuple[BoardGroup, ...] = ()
 
     def __repr__(self) -> str:
         runs = listed([f"{brief(run.name)} {run.means[0]:.4f}" for run in self.runs], 5, 60)
@@ -230,6 +236,7 @@ def board(
     without: Sequence[str | os.PathLike[str]] = (),
     alpha: float = 0.05,
     confidence: float = 0.95,
+    groups: AnyGroups | None = None,
     cache: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     after: Callable[[], None] | None = None,
@@ -262,6 +269,8 @@ def board(
         Significance level of the letters, above 0 and below 1.
     confidence : float
         Confidence level of the intervals, above 0 and below 1.
+    groups : path, mapping, frame, QueryGroups, or a sequence of paths or QueryGroups, optional
+        Groups of queries, as of `read_query_groups`: average and rank runs within each group, too.
     cache : path, optional
         File to cache results in, by the hash of each run file. A cached run is not scored again if measures,
         conventions, judgments and version are the same. Other runs stay in the cache while their files exist. Your own
@@ -301,6 +310,7 @@ def board(
     options = options.beside(scoring)
     if options.signatures is not None:
         raise MeasureError("boards are scored by a profile, not by signatures", "Give measures and a profile.")
+    by_group = () if groups is None else read_query_groups(groups)
     named = profile_of(options.profile)
     asked, left_out = _measures(options.measures, named)
     options = replace(options, measures=asked, profile=named, complete=options.complete is not False)
@@ -313,7 +323,7 @@ def board(
     files = run_files(_paths(runs), without=[*_paths(without), *([] if cache is None else [cache])])
     known, notes, scored = _entries_of(scorer, files, cache, threads, after)
     settings = BoardSettings(named.name, bool(options.complete), alpha, confidence)
-    found = _ranked(scorer, known, settings, by, [*left_out, *notes], scored, threads)
+    found = _ranked(scorer, known, settings, by, [*left_out, *notes], scored, by_group, threads)
     return found._replace(judgments_digest=digest_of(qrels))
 
 
@@ -581,6 +591,7 @@ def _ranked(
     by: str | None,
     notes: list[str],
     scored: int,
+    by_group: Sequence[QueryGroups],
     threads: int | None,
 ) -> Board:
     """Average, rank and group the runs."""
@@ -598,6 +609,7 @@ def _ranked(
         ]
     )
     notes += _about_queries(scorer, known, columns)
+    notes += [note for each in by_group for note in each.notes(columns[0].qids)]
     means = np.array(
         [
             [measure.family.average(row, len(row)) for row in column.values]
@@ -638,6 +650,7 @@ def _ranked(
         tuple(notes),
         tuple(known.errors),
         scored,
+        groups=board_groups(by_group, scorer.measures, columns, order),
     )
 
 

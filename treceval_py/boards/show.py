@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from treceval_py.comparing.show.sentences import noted, shortened
@@ -15,11 +15,12 @@ from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.numbers import exactly, number, percent
 from treceval_py.rendering.plots import Plot, means_plot
-from treceval_py.rendering.tables import DIGITS, Column, Document, Style, Table
+from treceval_py.rendering.tables import DIGITS, Cell, Column, Document, Style, Table, records_table
 from treceval_py.scoring.results import place_of
 
 if TYPE_CHECKING:
     from treceval_py.boards.board import Board, BoardRun
+    from treceval_py.boards.groups import BoardGroup
 
 __all__ = ["board_text", "document_of", "plot_of", "sentences"]
 
@@ -46,7 +47,7 @@ def board_text(board: Board, format: str, style: Style) -> str:
 
 def document_of(board: Board, style: Style) -> Document:
     """Return a board as a document: its table, and for JSON with all that is known of it."""
-    return Document("board", [_table(board, style)], lambda style: _made(board, style))
+    return Document("board", [_table(board, style), *_group_tables(board)], lambda style: _made(board, style))
 
 
 def plot_of(board: Board, measure: str | None) -> Plot:
@@ -107,9 +108,49 @@ def _table(board: Board, style: Style) -> Table:
 
 def _means(board: Board, at: int) -> Column:
     values = [run.means[at] for run in board.runs]
+    return Column(board.measures[at], values, best=_highest(values))
+
+
+def _highest(values: Sequence[float]) -> frozenset[int]:
+    """Return the places of the highest of several values."""
     highest = max(values, default=0.0)
     best = frozenset(row for row, value in enumerate(values) if value >= highest - EXACT * max(1.0, abs(highest)))
-    return Column(board.measures[at], values, best=best if len(values) > 1 else frozenset())
+    return best if len(values) > 1 else frozenset()
+
+
+def _group_tables(board: Board) -> list[Table]:
+    """Lay out groups of queries: for people a table of the first measure by each attribute; for programs one of all."""
+    tables = []
+    names = [run.name for run in board.runs]
+    for attribute in dict.fromkeys(each.attribute for each in board.groups):
+        columns = [Column("run", names, text=True, head=True, programs=False)]
+        for each in board.groups:
+            if each.attribute == attribute:
+                means = [mean[0] for mean in each.means]
+                title = f"{each.label} ({each.queries[0]})"
+                columns.append(Column(title, means, best=_highest(means), programs=False))
+                columns.append(Column("rank", each.ranks, programs=False))
+        title = f"{board.measures[0]} by {attribute} (number of queries)"
+        tables.append(Table(tuple(columns), title=title, best="highest mean of the group", tight=True))
+    if board.groups:
+        tables.append(records_table(_group_rows(board), name="groups"))
+    return tables
+
+
+def _group_rows(board: Board) -> list[dict[str, Cell]]:
+    """Return a record for each group and run."""
+    return [
+        {
+            "attribute": each.attribute,
+            "group": each.label,
+            "queries": each.queries[0],
+            "run": run.name,
+            "rank": rank,
+            **dict(zip(board.measures, means, strict=True)),
+        }
+        for each in board.groups
+        for run, rank, means in zip(board.runs, each.ranks, each.means, strict=True)
+    ]
 
 
 def _interval(run: BoardRun, digits: int) -> str:
@@ -178,11 +219,25 @@ def _made(board: Board, style: Style) -> Made:
             "confidence": settings.confidence,
             "alpha": settings.alpha,
             "critical_t": plain(board.critical, style.digits),
-        },
+        }
+        | ({"groups": [_group(each, board, style) for each in board.groups]} if board.groups else {}),
         board.notes,
         [{"file": file, "message": message} for file, message in _errors(board)],
         board.version,
     )
+
+
+def _group(group: BoardGroup, board: Board, style: Style) -> dict[str, Any]:
+    named = [plain(dict(zip(board.measures, means, strict=True)), style.digits) for means in group.means]
+    return {
+        "attribute": group.attribute,
+        "group": group.label,
+        "queries": dict(zip(board.measures, group.queries, strict=True)),
+        "runs": [
+            {"name": run.name, "rank": rank, "mean": mean}
+            for run, rank, mean in zip(board.runs, group.ranks, named, strict=True)
+        ],
+    }
 
 
 def _run(run: BoardRun, board: Board, style: Style) -> Mapping[str, Any]:

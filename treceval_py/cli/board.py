@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from treceval_py.cli.options import decimal, digits_option, flag, format_option, output_option, scoring_options
+from treceval_py.cli.options import (
+    decimal,
+    digits_option,
+    flag,
+    format_option,
+    groups_option,
+    output_option,
+    scoring_options,
+)
 from treceval_py.cli.printing import check_targets, note, put, say, style_for
 from treceval_py.cli.progress import counting
 
@@ -39,6 +47,7 @@ A file that cannot be scored is reported on standard error and left off the boar
 @flag("--common", help="Average over the queries that all runs have, not over all judged queries.")
 @decimal("--alpha", default=0.05, help="Significance level of the letters [0.05].")
 @decimal("--confidence", default=0.95, help="Confidence level of the intervals [0.95].")
+@groups_option
 @click.option("--names", "by", type=click.Choice(["tag", "file"]), help="Name runs by tag or by file [tag if unique].")
 @click.option("--cache", metavar="FILE", help="Cache results in FILE [in the runs' folder, if they share one].")
 @flag("--no-cache", help="Score all runs, and use no cache.")
@@ -55,6 +64,7 @@ def board(
     common: bool,
     alpha: float,
     confidence: float,
+    groups: tuple[str, ...],
     by: str | None,
     cache: str | None,
     no_cache: bool,
@@ -75,11 +85,13 @@ def board(
     from treceval_py.boards.cache import cache_beside
     from treceval_py.boards.show import board_text
     from treceval_py.comparing.saved.files import run_files
+    from treceval_py.io.query_groups import read_query_groups
 
     place = cache_beside(runs) if cache is None and not no_cache else cache
     others = [path for path in (qrels, place) if path and path != "-"]
     files = run_files(runs, without=others, written=[output] if output and output != "-" else [])
-    check_targets([output], [qrels, *files])
+    by_group = read_query_groups(groups) if groups else None
+    check_targets([output], [qrels, *files, *(each.name for each in by_group or ())])
     with counting("runs scored") as after:
         found = made(
             qrels,
@@ -90,6 +102,7 @@ def board(
             by=by,
             alpha=alpha,
             confidence=confidence,
+            groups=by_group,
             cache=place,
             threads=reading.threads,
             after=after,

@@ -12,6 +12,7 @@ from treceval_py.cli.options import (
     digits_option,
     flag,
     format_option,
+    groups_option,
     number,
     output_option,
     scoring_options,
@@ -155,6 +156,7 @@ def runs_of(found: Gathered) -> list[Run] | None:
 @scoring_options("map, ndcg_cut.10, recip_rank, P.10, or what saved results have")
 @click.option("--baseline", metavar="NAME", help="Run to compare the others with [the first].")
 @flag("--pairs", help="Compare every pair of runs, not only with the baseline.")
+@groups_option
 @statistics_options
 @click.option("--names", "by", type=click.Choice(["tag", "file"]), help="Name runs by tag or by file [tag if unique].")
 @flag("--force", help="Compare even values that were computed differently.")
@@ -202,6 +204,7 @@ def compare(
     settings: Settings,
     baseline: str | None,
     pairs: bool,
+    groups: tuple[str, ...],
     by: str | None,
     force: bool,
     per_query: int | None,
@@ -219,11 +222,13 @@ def compare(
     output: str | None,
 ) -> None:
     """Compare runs: gather, test, print."""
-    from treceval_py.comparing.comparing import compare_gathered
+    from treceval_py.comparing.comparing import compare_gathered, query_groups
 
     if documents is not None and per_query is None:
         raise click.UsageError("--documents needs --per-query.")
-    _check_together(baseline, per_query, agreement, queries, pairs=pairs, explain=explain, output_format=output_format)
+    _check_together(
+        baseline, per_query, agreement, queries, groups, pairs=pairs, explain=explain, output_format=output_format
+    )
     _check_layout(
         {"--columns": columns is not None, "--siunitx": siunitx, "--raw-names": raw_names},
         {"--sort": sort is not None, "--rows": rows is not None},
@@ -233,10 +238,13 @@ def compare(
     if explain and not files:
         put(_explanations(None), output)
         return
-    check_targets([output], [queries])
+    by_group = query_groups(groups) if groups else ()
+    check_targets([output], [queries, *(each.name for each in by_group)])
     again = per_query is not None or agreement is not None
     found = gathered(files, scoring, reading, by=by, force=force, outputs=[output], again=again)
-    compared = compare_gathered(found, settings, baseline=baseline, pairs=pairs, force=force, threads=reading.threads)
+    compared = compare_gathered(
+        found, settings, baseline=baseline, pairs=pairs, groups=by_group, force=force, threads=reading.threads
+    )
     style = style_for(output, digits)
     cut: list[str] = []
     if per_query is not None:
@@ -270,6 +278,7 @@ def _check_together(
     per_query: int | None,
     agreement: int | None,
     queries: str | None,
+    groups: Sequence[str],
     *,
     pairs: bool,
     explain: bool,
@@ -280,6 +289,8 @@ def _check_together(
         raise click.UsageError("--pairs compares every pair of runs; remove --baseline.")
     if per_query is not None and agreement is not None:
         raise click.UsageError("--per-query and --agreement print different things; remove one of them.")
+    if groups and (per_query is not None or agreement is not None):
+        raise click.UsageError("--groups adds to the tables, which --per-query and --agreement replace; remove one.")
     if queries is not None and per_query is None:
         raise click.UsageError("--queries needs --per-query.")
     if explain and (output_format != "table" or per_query is not None or agreement is not None):
@@ -337,4 +348,4 @@ def _explanations(compared: Comparison | None) -> str:
     """Explain all tests, or those of a comparison."""
     from treceval_py.comparing.tests import explanations
 
-    return explanations(None if compared is None else compared.settings)
+    return explanations(None) if compared is None else explanations(compared.settings, groups=bool(compared.groups))

@@ -29,6 +29,7 @@ __all__ = [
     "flag",
     "format_option",
     "given",
+    "groups_option",
     "number",
     "output_option",
     "scoring_options",
@@ -100,6 +101,14 @@ def format_option(default: str | None = "table", formats: Sequence[str] = FORMAT
     shown = usual or default
     return click.option("--format", "output_format", type=choice, default=default, help=f"Output format [{shown}].")
 
+
+groups_option = click.option(
+    "--groups",
+    multiple=True,
+    metavar="FILE[:COLUMN]",
+    help="Also show each group of queries: lines of qid<TAB>label, or a column of a queries file. Repeatable.",
+)
+"""The option for groups of queries."""
 
 digits_option = number("--digits", most=MOST_DIGITS, help="Decimals of values [4; all in csv, tsv and json].")
 """The option for the number of decimals."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treceval_py.cli.compare import gathered, runs_of
-from treceval_py.cli.options import flag, scoring_options, statistics_options
+from treceval_py.cli.options import flag, groups_option, scoring_options, statistics_options
 from treceval_py.cli.printing import check_targets, note
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError
@@ -79,6 +79,7 @@ def _plot_and_file(_: click.Context, option: click.Parameter, given: Sequence[st
 )
 @scoring_options("map, ndcg_cut.10, recip_rank, P.10, or what saved results have")
 @click.option("--baseline", metavar="NAME", help="Run to compare the others with [the first].")
+@groups_option
 @statistics_options
 @click.option("--names", "by", type=click.Choice(["tag", "file"]), help="Name runs by tag or by file [tag if unique].")
 @flag("--force", help="Compare even values that were computed differently.")
@@ -96,6 +97,7 @@ def report(
     reading: Reading,
     settings: Settings,
     baseline: str | None,
+    groups: tuple[str, ...],
     by: str | None,
     force: bool,
 ) -> None:
@@ -108,15 +110,18 @@ def report(
         raise click.UsageError("Pages and plots cannot be written to standard output (-); name a file.")
     if pair is not None and not plots:
         raise click.UsageError("--of selects the runs of --png and --svg; add one of these.")
-    check_targets(outputs, [queries])
-    from treceval_py.comparing.comparing import compare_gathered
+    from treceval_py.comparing.comparing import compare_gathered, query_groups
     from treceval_py.comparing.documents import read_query_texts
     from treceval_py.io.target import written_whole
     from treceval_py.report import image, report_payload, write_report
 
+    by_group = query_groups(groups) if groups else ()
+    check_targets(outputs, [queries, *(each.name for each in by_group)])
     texts = None if queries is None else read_query_texts(queries)
     found = gathered(files, scoring, reading, by=by, force=force, outputs=outputs, again=True)
-    compared = compare_gathered(found, settings, baseline=baseline, force=force, threads=reading.threads)
+    compared = compare_gathered(
+        found, settings, baseline=baseline, groups=by_group, force=force, threads=reading.threads
+    )
     chosen = _pair(compared, pair)
     payload = report_payload(
         compared,

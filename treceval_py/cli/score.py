@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from treceval_py.cli.commands import COMMANDS, PrefixCommand
-from treceval_py.cli.options import digits_option, flag, format_option, output_option, scoring_options
+from treceval_py.cli.options import digits_option, flag, format_option, groups_option, output_option, scoring_options
 from treceval_py.cli.printing import check_targets, note, put, style_for
 from treceval_py.cli.progress import progress
 from treceval_py.measures import in_print_order
@@ -17,9 +18,12 @@ from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, profile_of
 from treceval_py.scoring.results import Results
-from treceval_py.scoring.show import RESULT_FORMATS, Options, about, results_text
+from treceval_py.scoring.show import RESULT_FORMATS, Options, about, about_groups, results_text
 from treceval_py.scoring.zscores import read_norms
 from treceval_py.version import __version__
+
+if TYPE_CHECKING:
+    from treceval_py.data.query_groups import QueryGroups
 
 __all__ = ["score"]
 
@@ -71,6 +75,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     help="Score FILE of lines 'qid Q0 docid rel', both ranking and judgments; replaces QRELS RUN. Repeatable. The "
     "default profile is then coursework.",
 )
+@groups_option
 @flag("--signature", help="Print how each value was computed, as one line that --repeat accepts.")
 @flag("--long-signature", help="Like --signature, with every parameter and convention spelled out.")
 @flag("--ties", help="Print the lowest, expected and highest value over all orders of documents with equal scores.")
@@ -96,6 +101,7 @@ def score(
     no_summary: bool,
     norms: str | None,
     judged_rankings: tuple[str, ...],
+    groups: tuple[str, ...],
     signature: bool,
     long_signature: bool,
     ties: bool,
@@ -116,6 +122,7 @@ def score(
         ("-Z", norms),
         ("--signature", signature or long_signature),
         ("--judged-ranking", judged_rankings),
+        ("--groups", groups),
     ):
         if ranges and there:
             raise click.UsageError(f"--ties and --unjudged print ranges of values; remove {option}.")
@@ -126,7 +133,8 @@ def score(
     style = style_for(output, digits)
     form = "long" if long_signature else "short" if signature else ""
     # Each judged ranking has judgments of its own.
-    options = Options(per_query, not no_summary, form, force=bool(judged_rankings))
+    by_group = _read_groups(groups, output, no_summary=no_summary) if groups else ()
+    options = Options(per_query, not no_summary, form, bool(judged_rankings), by_group)
     if ranges:
         from treceval_py.cli.ranges import print_ranges
 
@@ -147,9 +155,21 @@ def score(
                 bar.next()
     name = output_format or ("trec" if len(files) == 1 else "table")
     notes = [line for results in scored for line in about(results)]
+    notes += about_groups(scored, options) if groups else []
     put(results_text(scored, name, options, style, notes), output, styled=name == "table")
     # Only now, so that output that cannot be written has one line to say so.
     note(*notes)
+
+
+def _read_groups(files: Sequence[str], output: str | None, *, no_summary: bool) -> tuple[QueryGroups, ...]:
+    """Return the groups of queries in some files, to none of which is written."""
+    from treceval_py.io.query_groups import read_query_groups
+
+    if no_summary:
+        raise click.UsageError("--groups prints the averages of groups; remove -n.")
+    groups = read_query_groups(files)
+    check_targets([output], [each.name for each in groups])
+    return groups
 
 
 def _check_arguments(qrels: str | None, runs: tuple[str, ...], judged_rankings: tuple[str, ...]) -> None:

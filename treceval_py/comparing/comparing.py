@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
+from treceval_py.comparing.by_group import grouped
 from treceval_py.comparing.comparison import Comparison
 from treceval_py.comparing.corrections import CORRECTIONS
 from treceval_py.comparing.gathering import Compares, Gathered, gather
-from treceval_py.comparing.notes import about_queries, about_resamples, about_tests
+from treceval_py.comparing.notes import about_groups, about_queries, about_resamples, about_tests
 from treceval_py.comparing.outcome import Compared, Difference, Settings, Tested
 from treceval_py.comparing.paired import (
     Outcome,
@@ -39,9 +40,11 @@ from treceval_py.data.groups import JudgmentGroups
 from treceval_py.data.ids import shown
 from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
+from treceval_py.data.query_groups import QueryGroups
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError, warn
 from treceval_py.io.digests import base_name
+from treceval_py.io.query_groups import AnyGroups, read_query_groups
 from treceval_py.measures import Measure
 from treceval_py.measures.notation import several
 from treceval_py.scoring.evaluation import AnyJudgments
@@ -51,7 +54,7 @@ from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Signature
 from treceval_py.threads import MOST_THREADS
 
-__all__ = ["checked", "compare", "compare_gathered"]
+__all__ = ["checked", "compare", "compare_gathered", "query_groups"]
 
 EXACT = 1e-12
 """Means closer than this are equal: sums in other orders differ in their last digits."""
@@ -73,6 +76,7 @@ def compare(
     confidence: float = 0.95,
     interval: str | None = None,
     letters: str | None = None,
+    groups: AnyGroups | None = None,
     resamples: int = 100_000,
     bootstrap: int = 10_000,
     seed: int = 1,
@@ -123,6 +127,9 @@ def compare(
         corrected.
     letters : {"simultaneous", "tukey", "randomised-tukey", "none"}, optional
         The test behind the letters. Default: the simultaneous test if it decides the marks, else none.
+    groups : path, mapping, frame, QueryGroups, or a sequence of paths or QueryGroups, optional
+        Groups of queries, as of `read_query_groups`: compare the runs in each group too, and test whether their
+        difference differs between groups.
     resamples, bootstrap : int
         Resamples of randomisation tests; and of the simultaneous test and the BCa interval.
     seed : int
@@ -167,6 +174,7 @@ def compare(
     >>> found["RR"].differences[0].losses
     2
     """
+    by = () if groups is None else query_groups(groups)
     qrels, given = _in_order(qrels, runs)
     there = f"There are {', '.join(TESTS)}."
     named = several(test, (str,), "test must be a name, or several", there)
@@ -183,7 +191,22 @@ def compare(
         names = list(given) if names is None else names
         given = given.values()
     found = gather(list(given), qrels, options.beside(scoring), reading, names=names, force=force)
-    return compare_gathered(found, settings, baseline=baseline, pairs=pairs, force=force, threads=threads)
+    return compare_gathered(found, settings, baseline=baseline, pairs=pairs, groups=by, force=force, threads=threads)
+
+
+def query_groups(given: AnyGroups) -> tuple[QueryGroups, ...]:
+    """Return groups of queries; refuse the name of a test of letters, which `groups` took in version 0.1.
+
+    Raises
+    ------
+    TrecevalError
+        It is one, or the groups cannot be read.
+    """
+    for each in [given] if isinstance(given, str) else given if isinstance(given, tuple) else []:
+        if isinstance(each, str) and each in (*LETTERS, "none") and not os.path.lexists(each):
+            what = f"groups are now groups of queries, in a file, and {shown(each)} is a test of letters"
+            raise MeasureError(what, f'Use --letters {each} (letters="{each}").')
+    return read_query_groups(given)
 
 
 def _in_order(qrels: Any, runs: Any) -> tuple[Any, Any]:
@@ -304,6 +327,7 @@ def compare_gathered(
     *,
     baseline: str | int | None = None,
     pairs: bool = False,
+    groups: Sequence[QueryGroups] = (),
     force: bool = False,
     threads: int | None = None,
 ) -> Comparison:
@@ -329,6 +353,8 @@ def compare_gathered(
     measures = _corrected([_compared(each, which, settings, tested, threads) for each in columns], settings)
     family = len(runs) * (len(runs) - 1) // 2 if settings.test == SIMULTANEOUS else tested
     said = [*about_tests(measures, names, settings), *about_resamples(settings, family)]
+    by_group = grouped(measures, groups, settings)
+    said += about_groups(measures, groups, by_group)
     return Comparison(
         runs=names,
         baseline=base,
@@ -340,6 +366,8 @@ def compare_gathered(
         notes=(*found.notes, *repeated, *about_queries(columns, names, scored=found.judgments is not None), *said),
         digests=found.digests,
         judgments_digest=found.judgments_digest,
+        groups=tuple(groups),
+        by_group=by_group,
     )
 
 

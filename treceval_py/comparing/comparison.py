@@ -51,6 +51,10 @@ class Comparison(Outcome):
         The SHA-256 of each file, in hexadecimal; empty if a run did not come from a file.
     judgments_digest : str
         That of the judgments' file.
+    groups : tuple of QueryGroups
+        The groups of queries that were asked for, by each attribute.
+    by_group : tuple of Grouped
+        For each measure, the runs in the groups of each attribute.
     """
 
     def __getitem__(self, measure: str) -> Compared:

@@ -8,15 +8,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from treceval_py.comparing.outcome import Compared, Settings
+from treceval_py.comparing.outcome import Compared, Grouped, Settings
 from treceval_py.comparing.scores import Aligned
 from treceval_py.comparing.simultaneous import SIMULTANEOUS
 from treceval_py.data.ids import first_of
+from treceval_py.data.query_groups import QueryGroups
 
-__all__ = ["about_queries", "about_resamples", "about_tests"]
+__all__ = ["about_groups", "about_queries", "about_resamples", "about_tests"]
 
 FEW = 10
 """With fewer queries, a difference equal in all of them is not rare."""
+
+
+FEW_IN_GROUP = 20
+"""In smaller groups t-tests of real values exceed their level, up to several times; docs/compare.md has the table."""
 
 
 def about_queries(columns: Sequence[Aligned], names: Sequence[str], *, scored: bool) -> list[str]:
@@ -90,6 +95,35 @@ def about_resamples(settings: Settings, family: int) -> list[str]:
         notes.append(
             f"with {settings.resamples:,} resamples no two runs can have different letters at {settings.alpha:g}: that "
             f"takes {math.ceil(1 / settings.alpha):,} or more."
+        )
+    return notes
+
+
+def about_groups(measures: Sequence[Compared], groups: Sequence[QueryGroups], by_group: Sequence[Grouped]) -> list[str]:
+    """Say which queries and groups do not fit together, and which groups are too small to say much."""
+    every = max((compared.qids for compared in measures), key=len)
+    notes = [note for each in groups for note in each.notes(every)]
+    for each in by_group[: len(groups)]:
+        few = [label for label, count in zip(each.labels, each.queries, strict=True) if 0 < count < FEW_IN_GROUP]
+        if few:
+            which = (
+                f"group {few[0]} of {each.attribute} has"
+                if len(few) == 1
+                else (f"groups {first_of(few)} of {each.attribute} have")
+            )
+            notes.append(
+                f"{which} fewer than {FEW_IN_GROUP} queries: in so small a group chance makes differences significant "
+                "more often than it should."
+            )
+    untested = [
+        f"{each.measure} by {each.attribute}"
+        for each in by_group
+        if any(math.isnan(one.p) for one in each.interactions)
+    ]
+    if untested:
+        notes.append(
+            f"whether a difference depends on the group is not tested everywhere ({first_of(untested)}): in a group it "
+            "is the same for all queries."
         )
     return notes
 

@@ -15,8 +15,19 @@ from treceval_py.version import __version__
 if TYPE_CHECKING:
     from treceval_py.comparing.simultaneous import Simultaneous
     from treceval_py.comparing.variance import Anova
+    from treceval_py.data.query_groups import QueryGroups
 
-__all__ = ["Compared", "Difference", "Outcome", "Settings", "Tested", "in_order"]
+__all__ = [
+    "Compared",
+    "Difference",
+    "GroupDifference",
+    "Grouped",
+    "Interaction",
+    "Outcome",
+    "Settings",
+    "Tested",
+    "in_order",
+]
 
 
 class Settings(NamedTuple):
@@ -199,6 +210,119 @@ class Compared(NamedTuple):
         return f"<Compared {brief(self.measure)}: {means} over {len(self.qids)} queries>"
 
 
+class GroupDifference(NamedTuple):
+    """How a run differs from another one in a measure, in one group of queries.
+
+    Attributes
+    ----------
+    run, other : int
+        The numbers of the runs, as of `Difference`.
+    group : str
+        The group.
+    queries : int
+        Its queries that are compared, 1 or more.
+    mean : float
+        The mean difference in the group.
+    low, high : float
+        Its confidence interval; NaN of one query.
+    statistic, p : float
+        Of the paired t-test in the group; NaN of one query.
+    adjusted : float
+        The p-value corrected over all differences in groups of the comparison.
+    """
+
+    run: int
+    other: int
+    group: str
+    queries: int
+    mean: float
+    low: float
+    high: float
+    statistic: float
+    p: float
+    adjusted: float
+
+
+class Interaction(NamedTuple):
+    """Whether a difference of two runs differs between groups of queries: Welch's analysis of variance.
+
+    Attributes
+    ----------
+    run, other : int
+        The numbers of the runs, as of `Difference`.
+    groups : tuple of str
+        The groups that are compared: those with two queries or more.
+    statistic : float
+        F; NaN where it cannot be tested, as differences do not vary in a group.
+    degrees : int
+        Degrees of freedom of the groups.
+    error_degrees : float
+        Degrees of freedom of the error.
+    p : float
+        The p-value.
+    adjusted : float
+        The p-value corrected over all interactions of the comparison.
+    """
+
+    run: int
+    other: int
+    groups: tuple[str, ...]
+    statistic: float
+    degrees: int
+    error_degrees: float
+    p: float
+    adjusted: float
+
+
+class Grouped(NamedTuple):
+    """One measure of all runs in each group of queries, by one attribute.
+
+    Attributes
+    ----------
+    measure : str
+        The measure.
+    attribute : str
+        What distinguishes the groups.
+    labels : tuple of str, length G
+        The groups.
+    queries : tuple of int, length G
+        How many queries of each are compared.
+    means : (S, G) float array
+        The mean of each run in each group; NaN of a group without queries.
+    differences : tuple of GroupDifference
+        The differences in each group, group by group, of the pairs that the comparison has.
+    interactions : tuple of Interaction
+        For each of these pairs whether its difference is the same in all groups; none with fewer than two groups.
+    """
+
+    measure: str
+    attribute: str
+    labels: tuple[str, ...]
+    queries: tuple[int, ...]
+    means: FloatArray
+    differences: tuple[GroupDifference, ...]
+    interactions: tuple[Interaction, ...]
+
+    def in_order(self, runs: Sequence[int]) -> Grouped:
+        """Return the measure with the runs of these numbers, in this order."""
+        place = {run: at for at, run in enumerate(runs)}
+        moved = [each._replace(run=place[each.run], other=place[each.other]) for each in self.differences]
+        groups = {label: at for at, label in enumerate(self.labels)}
+        return self._replace(
+            means=self.means[list(runs)],
+            differences=tuple(sorted(moved, key=lambda each: (groups[each.group], *sorted((each.run, each.other))))),
+            interactions=tuple(
+                sorted(
+                    (each._replace(run=place[each.run], other=place[each.other]) for each in self.interactions),
+                    key=lambda each: sorted((each.run, each.other)),
+                )
+            ),
+        )
+
+    def __repr__(self) -> str:
+        return f"<Grouped {brief(self.measure)} by {brief(self.attribute)}: {listed(self.labels)}>"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
     """The fields of a `Comparison`, which says what each is, and adds how they are looked up and printed."""
@@ -214,6 +338,8 @@ class Outcome:
     version: str = __version__
     digests: tuple[str, ...] = ()
     judgments_digest: str = ""
+    groups: tuple[QueryGroups, ...] = ()
+    by_group: tuple[Grouped, ...] = ()
 
     @property
     def hashes(self) -> tuple[str, ...]:
@@ -232,6 +358,7 @@ def in_order(outcome: Outcome, runs: Sequence[int]) -> dict[str, Any]:
         "runs": tuple(outcome.runs[run] for run in runs),
         "baseline": None if outcome.baseline is None else runs.index(outcome.baseline),
         "measures": tuple(each.in_order(runs) for each in outcome.measures),
+        "by_group": tuple(each.in_order(runs) for each in outcome.by_group),
         "files": tuple(outcome.files[run] for run in runs),
         "digests": tuple(outcome.digests[run] for run in runs) if outcome.digests else (),
     }

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treceval_py.comparing.agreement import kendall_tau, rbo, tau_ap_b
+from treceval_py.comparing.by_group import welch_anova
 from treceval_py.comparing.corrections import benjamini_hochberg, bonferroni, holm
 from treceval_py.comparing.paired import (
     bca_interval,
@@ -221,6 +222,17 @@ METHODS = _by_name(
         "as error.",
     ),
     Test(
+        "welch",
+        "Welch's analysis of variance of the paired differences: do they depend on the group of queries?",
+        welch_anova,
+        "Queries are independent, and in each group the mean of the differences is about normally distributed. Their "
+        "variance may differ from group to group.",
+        "Bernard L. Welch. On the comparison of several mean values: an alternative approach. Biometrika 38(3/4), "
+        "330-336, 1951.",
+        "It says that the difference depends on the group and not in which groups it is another one. With small groups "
+        "it finds little.",
+    ),
+    Test(
         "holm",
         "Holm's correction",
         holm,
@@ -280,13 +292,15 @@ METHODS = _by_name(
 """Intervals, effect sizes, corrections and coefficients."""
 
 
-def explanations(settings: Settings | None = None) -> str:
+def explanations(settings: Settings | None = None, *, groups: bool = False) -> str:
     """Say of statistical methods what they are, what they assume, what they are bad at and where they come from.
 
     Parameters
     ----------
     settings : Settings, optional
         Say it of what a comparison with these settings computes; by default of all there is.
+    groups : bool
+        Whether it compares runs in groups of queries, too.
 
     Returns
     -------
@@ -294,7 +308,10 @@ def explanations(settings: Settings | None = None) -> str:
         A paragraph for each method, in lines of at most `WIDTH` columns.
     """
     known = {**TESTS, **LETTERS, **METHODS}
-    return "\n".join(_paragraph(known[name]) for name in (known if settings is None else _used(settings)))
+    return "\n".join(
+        _paragraph(known[name])
+        for name in (known if settings is None else [*_used(settings), *(["welch"] if groups else [])])
+    )
 
 
 def _used(settings: Settings) -> list[str]:
@@ -306,7 +323,7 @@ def _used(settings: Settings) -> list[str]:
         "effect-size",
         None if settings.margin is None else "equivalence",
         "queries-needed",
-        settings.letters,
+        *([settings.letters] if settings.letters in LETTERS else []),
         "anova",
     ]
     return [name for name in dict.fromkeys(used) if name is not None and name != "none"]

@@ -37,7 +37,16 @@ from treceval_py.data.table import (
 )
 from treceval_py.errors import DataError
 
-__all__ = ["Grouped", "could_be", "flat_columns", "is_array", "nested_groups", "qrels_columns", "run_columns"]
+__all__ = [
+    "Grouped",
+    "columns_by_query",
+    "could_be",
+    "flat_columns",
+    "is_array",
+    "nested_groups",
+    "qrels_columns",
+    "run_columns",
+]
 
 FIELDS = (QUERY, DOCUMENT, JUDGMENT, SCORE, RANK, GROUP)
 Named = Mapping[Field, "str | None"]
@@ -119,6 +128,18 @@ def nested_groups(given: object) -> dict[str, dict[str, dict[str, int]]]:
             raise DataError(f"subtopic {shown(group)} judges twice{place(row)}", "Keep one of the two.")
         judged[docid] = rel
     return found
+
+
+def columns_by_query(given: object) -> tuple[list[str], dict[str, list[Any]]]:
+    """Return the queries of a frame, or of rows with fields, and its other columns by name; errors as above."""
+    table = _table_of(given, "groups")
+    if table is None or not table.names:
+        _refuse(given, "groups")
+    names = [name for name in table.names if isinstance(name, str)]
+    queries = needed(names, QUERY, table.word, within=table.within)
+    others = [name for name in names if name != queries]
+    qids, *columns = table.take([queries, *others])
+    return ids_of(qids, "query", _row), dict(zip(others, columns, strict=True))
 
 
 def could_be(given: object) -> frozenset[Literal["run", "qrels"]]:
@@ -220,15 +241,15 @@ def _table_of(given: object, what: str) -> _Table | None:
 
 def _refuse(given: object, what: str) -> NoReturn:
     fault, todo = f"{_NOUNS[what]} cannot be made from {shown(given)}", FORMS[what]
-    if isinstance(given, (str, bytes, bytearray)):
+    if isinstance(given, (str, bytes, bytearray)) and what != "groups":
         reader = "read_qrels" if what == "judgments" else "read_run"
         todo = f"Read a file with te.{reader}(path), and text with te.{reader}(text=…)."
-    elif is_array(given):
+    elif is_array(given) and what != "groups":
         todo = f"Give the ids, too: te.{'Qrels' if what == 'judgments' else 'Run'}.from_arrays."
     raise DataError(fault, todo)
 
 
-_NOUNS = {"judgments": "judgments", "run": "a run"}
+_NOUNS = {"judgments": "judgments", "run": "a run", "groups": "groups of queries"}
 
 
 def _columns_by_name(given: Mapping[Any, Any]) -> _Table | None:

@@ -30,6 +30,7 @@ __all__ = [
     "from_flat",
     "from_nested",
     "ids_of",
+    "is_missing",
     "is_nested",
     "judgments_of",
     "place_in",
@@ -42,8 +43,9 @@ FORMS = {
     "judgments": "Give a path, {qid: {docid: rel}}, a DataFrame with columns qid, docid and rel, or rows of these.",
     "run": "Give a path, {qid: {docid: score}}, {qid: [docid, …]} with the best first, a DataFrame with columns qid, "
     "docid and score, or rows of these.",
+    "groups": "Give a path, {qid: label}, {qid: {attribute: label}}, or a DataFrame with a column qid.",
 }
-"""The forms that judgments and runs can have, for messages."""
+"""The forms that judgments, runs and groups of queries can have, for messages."""
 
 Place = Callable[[int], str]
 """Names a row, by its number from 0, for a message: ``" of document 'a' of query '1'"``, with the space."""
@@ -230,7 +232,7 @@ def ids_of(values: Sequence[Any], what: str, place: Place) -> list[str]:
     for row, value in enumerate(values):
         if isinstance(value, str) or (isinstance(value, (int, np.integer)) and not isinstance(value, bool)):
             continue
-        if _is_missing(value):
+        if is_missing(value):
             raise DataError(f"the {what} id{place(row)} is missing", "Fill it in, or leave out the row.")
         if isinstance(value, (float, np.floating)):
             what = f"the {what} id{place(row)} is {shown(value)}, a number with a decimal point"
@@ -242,7 +244,7 @@ def ids_of(values: Sequence[Any], what: str, place: Place) -> list[str]:
     raise DataError(what, "Make all of them text.")
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
     """Tell whether a value is what stands for none: None, NaN, and pandas' NA and NaT."""
     if isinstance(value, (float, np.floating)):
         return bool(np.isnan(value))
@@ -299,7 +301,7 @@ def _number(value: Any, what: str, place: Place, row: int) -> Any:
         value = value.item()  # an array or a tensor of one number
     if isinstance(value, (int, float)):
         return value
-    if _is_missing(value):
+    if is_missing(value):
         raise DataError(f"the {what}{place(row)} is missing", "Fill it in, or leave out the row.")
     if isinstance(value, Decimal):  # what a database makes of 0.5
         number = float(value)
@@ -310,7 +312,7 @@ def _number(value: Any, what: str, place: Place, row: int) -> Any:
 
 def _whole(value: float, place: Place, row: int) -> int:
     if isinstance(value, float) and not value.is_integer():
-        if _is_missing(value):
+        if is_missing(value):
             raise DataError(f"the judgment{place(row)} is missing", "Fill it in, or leave out the row.")
         raise DataError(f"the judgment{place(row)} is {value!r}, not a whole number", "Use 0, 1, 2 and so on.")
     return int(value)

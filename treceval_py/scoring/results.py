@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,8 @@ from treceval_py.version import __version__
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl  # type: ignore[import-not-found,unused-ignore]
+
+    from treceval_py.io.query_groups import AnyGroups
 
 __all__ = ["ByMeasure", "Results", "check_comparable", "place_of"]
 
@@ -321,6 +323,68 @@ class Results(Mapping[str, ByMeasure]):
             else:
                 columns[measure.name] = self.matrix[rows, number]
         return [self.qids[row] for row in rows.tolist()], columns
+
+    def by_group(self, groups: AnyGroups) -> dict[str, dict[str, Results]]:
+        """Return the results of each group of queries, averaged over its queries alone.
+
+        Parameters
+        ----------
+        groups : path, mapping, frame, QueryGroups, or a sequence of paths or QueryGroups
+            The groups, as of `read_query_groups`, such as ``"groups.tsv"`` or ``{qid: label}``.
+
+        Returns
+        -------
+        dict
+            ``{attribute: {label: Results}}``. Groups without a query here are left out. An average that values alone
+            do not give, as those of abstention, is NaN.
+
+        Raises
+        ------
+        TrecevalError
+            The groups cannot be read.
+
+        Examples
+        --------
+        >>> import treceval_py as te
+        >>> qrels = {"1": {"a": 1}, "2": {"a": 1}, "3": {"a": 1}}
+        >>> run = {"1": {"a": 1.0}, "2": {"b": 2.0, "a": 1.0}, "3": {"a": 1.0}}
+        >>> found = te.evaluate(qrels, run, ["RR"]).by_group({"1": "short", "2": "long", "3": "long"})
+        >>> {label: results.mean["RR"] for label, results in found["group"].items()}
+        {'short': 1.0, 'long': 0.75}
+        """
+        from treceval_py.io.query_groups import read_query_groups
+
+        return {
+            each.attribute: {
+                label: self._over(rows, lambda qid, of=each.of, label=label: of.get(qid) == label)  # type: ignore[misc]
+                for label, rows in each.members(self.qids).items()
+                if rows
+            }
+            for each in read_query_groups(groups)
+        }
+
+    def _over(self, rows: Sequence[int], belongs: Callable[[str], bool]) -> Results:
+        """Return the results of a group of queries: their rows, which are in order, and what belongs to it."""
+        matrix, counted = self.matrix[rows], self.counted[rows]
+        averages = np.full(len(self.measures), np.nan)
+        for number, measure in enumerate(self.measures):
+            average, counts = measure.family.average, counted[:, number]
+            if number not in self.texts and average.over is None:
+                average = average._replace(store=np.asarray) if self.standardised else average
+                averages[number] = average(matrix[counts, number], int(counts.sum()))
+        return replace(
+            self,
+            qids=tuple([self.qids[row] for row in rows]),
+            matrix=matrix,
+            counted=counted,
+            texts={n: tuple([text[row] for row in rows]) if text else text for n, text in self.texts.items()},
+            averages=averages,
+            listed=self.listed[rows],
+            missing=tuple(filter(belongs, self.missing)),
+            unjudged=tuple(filter(belongs, self.unjudged)),
+            contradictions=self.contradictions._replace(qids=tuple(filter(belongs, self.contradictions.qids))),
+            _rows={},
+        )
 
     def standardise(self, norms: Mapping[tuple[str, str], tuple[float, float]]) -> Results:
         """Return the results with each value replaced by its z-score, as trec_eval's ``-Z`` does.

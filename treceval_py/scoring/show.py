@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from treceval_py.data.ids import encode, first_of
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError, visible
-from treceval_py.measures.registry import COUNT, Measure
+from treceval_py.measures.registry import COUNT, TEXT, Measure
 from treceval_py.rendering import FORMATS, render
 from treceval_py.scoring.profiles import PROFILES, Profile
 from treceval_py.scoring.results import Results, check_comparable
 from treceval_py.scoring.signatures import Signature
 
 if TYPE_CHECKING:
+    from treceval_py.data.query_groups import QueryGroups
     from treceval_py.rendering.envelope import Made
     from treceval_py.rendering.style import Style
     from treceval_py.rendering.tables import Cell, Document, Table
 
-__all__ = ["RESULT_FORMATS", "Options", "about", "common_signatures", "document_of", "results_text"]
+__all__ = ["RESULT_FORMATS", "Options", "about", "about_groups", "common_signatures", "document_of", "results_text"]
 
 RESULT_FORMATS = ("trec", *FORMATS, "coursework")
 """The formats of results: those of all tables, and two of lines."""
@@ -39,12 +40,15 @@ class Options(NamedTuple):
         Whether it is said how each number was made.
     force : bool
         Whether results that were made in different ways may stand side by side.
+    groups : sequence of QueryGroups
+        The groups of queries whose averages are printed, too.
     """
 
     per_query: bool = False
     summary: bool = True
     signature: str = ""
     force: bool = False
+    groups: Sequence[QueryGroups] = ()
 
 
 class Row(NamedTuple):
@@ -121,9 +125,18 @@ def _lines(results: Results, options: Options, style: Style) -> Iterator[str]:
         for number, (measure, average) in enumerate(zip(results.measures, results.averages.tolist(), strict=True)):
             if measure.family.summary:
                 yield f"{names[number]}\t{ALL}\t{_value(results, number, -1, average, style)}\n"
+    yield from _group_lines(results, options, names, style) if options.groups else ()
     # As comments, which whoever looks for a measure at the beginning of a line does not see.
     if options.signature:
         yield from (f"# {line}\n" for line in _signature_lines([results], options))
+
+
+def _group_lines(results: Results, options: Options, names: Sequence[str], style: Style) -> Iterator[str]:
+    """Yield lines of the averages of groups of queries."""
+    for name, part in _by_group(results, options).items():
+        for number, measure in enumerate(part.measures):
+            if measure.family.summary and number not in part.texts:
+                yield f"{names[number]}\t{name}\t{_value(part, number, -1, float(part.averages[number]), style)}\n"
 
 
 def _value(results: Results, number: int, row: int, value: float, style: Style) -> str:
@@ -158,7 +171,7 @@ def _table(runs: Sequence[Results], options: Options) -> Table:
     names = _names(runs)
     measures = [row.measure for row in rows]
     columns = [
-        Column("query", [row.query for row in rows], text=True, people=options.per_query),
+        Column("query", [row.query for row in rows], text=True, people=options.per_query or bool(options.groups)),
         Column("measure", measures, text=True, head=True),
         *(Column(name, [row.cells[at] for row in rows]) for at, name in enumerate(names)),
     ]
@@ -168,13 +181,17 @@ def _table(runs: Sequence[Results], options: Options) -> Table:
         for title, run in zip(titles, runs, strict=True):
             made = _signatures(run, options)
             columns.append(Column(title, [made.get(measure, "") for measure in measures], text=True, people=False))
-    starts = [at for at in range(1, len(rows)) if options.per_query and rows[at].query != rows[at - 1].query]
+    starts = [
+        at
+        for at in range(1, len(rows))
+        if (options.per_query or options.groups) and rows[at].query != rows[at - 1].query
+    ]
     return Table(
         tuple(columns),
         "scores",
         made=tuple(_signature_lines(runs, options)),
         breaks=dict.fromkeys(starts, ""),
-        naming=2 if options.per_query else 1,
+        naming=2 if options.per_query or options.groups else 1,
     )
 
 
@@ -204,7 +221,28 @@ def _rows(runs: Sequence[Results], options: Options) -> list[Row]:
         for number, measure in enumerate(measures):
             if measure.family.summary:
                 rows.append(Row(ALL, names[number], tuple(_cell(run, number, None) for run in runs)))
+    return rows + _group_rows(runs, options, names) if options.groups else rows
+
+
+def _group_rows(runs: Sequence[Results], options: Options, names: Sequence[str]) -> list[Row]:
+    """Return the averages of groups of queries."""
+    rows: list[Row] = []
+    parts = [_by_group(run, options) for run in runs]
+    for name in dict.fromkeys(name for each in parts for name in each):
+        for number, measure in enumerate(runs[0].measures):
+            if measure.family.summary and measure.family.kind != TEXT:
+                cells = [_cell(each[name], number, None) if name in each else None for each in parts]
+                rows.append(Row(name, names[number], tuple(cells)))
     return rows
+
+
+def _by_group(results: Results, options: Options) -> dict[str, Results]:
+    """Return the results of each group of queries by what stands in place of the query: ``all:ATTRIBUTE=LABEL``."""
+    return {
+        f"{ALL}:{each.attribute}={label}": part
+        for each in options.groups
+        for label, part in results.by_group(each)[each.attribute].items()
+    }
 
 
 def _check_alike(runs: Sequence[Results], *, force: bool) -> None:
@@ -305,21 +343,36 @@ def _run(name: str, results: Results, options: Options, style: Style) -> dict[st
         "missing": results.missing,
         "unjudged": results.unjudged,
     }
-    rows = _rows([results], options)
+    rows = _rows([results], options._replace(groups=()))
     count = len([measure for measure in results.measures if measure.family.summary]) if options.summary else 0
     by_query, averages = rows[: len(rows) - count], rows[len(rows) - count :]
+
+    def averages_of(rows: Sequence[Row]) -> dict[str, Cell]:
+        return {row.measure: plain(row.cells[0], style.digits) for row in rows}
+
     if options.summary:
-        shown["mean"] = {row.measure: plain(row.cells[0], style.digits) for row in averages}
+        shown["mean"] = averages_of(averages)
     if options.per_query:
         queries: dict[str, dict[str, Cell]] = {}
         for query, measure, (cell,) in by_query:
             if cell is not None:  # the query counts for the measure
                 queries.setdefault(query, {})[measure] = plain(cell, style.digits)
         shown["per_query"] = queries
+    for each in options.groups:
+        shown.setdefault("groups", {})[each.attribute] = {
+            label: {"queries": len(part.qids), "mean": averages_of(_rows([part], Options()))}
+            for label, part in results.by_group(each)[each.attribute].items()
+        }
     return shown
 
 
 # Notes --------------------------------------------------------------------------------------------
+
+
+def about_groups(runs: Sequence[Results], options: Options) -> list[str]:
+    """Say which queries and groups do not fit together."""
+    qids = sorted(set().union(*runs), key=encode)
+    return [note for each in options.groups for note in each.notes(qids)]
 
 
 def about(results: Results, counting: str = "-c") -> list[str]:

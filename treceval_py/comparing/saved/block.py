@@ -18,10 +18,13 @@ from treceval_py.measures import Measure
 from treceval_py.measures.registry import REAL, TEXT
 from treceval_py.scoring.signatures import Signature, fingerprint_of_queries
 
-__all__ = ["AVERAGE", "Block", "Names", "averages_only", "finished", "shown"]
+__all__ = ["AVERAGE", "OF_GROUP", "Block", "Names", "averages_only", "finished", "shown"]
 
 AVERAGE = "all"
 """What stands in place of the query beside an average."""
+
+OF_GROUP = re.compile("all:[^=]+=.+")
+"""What stands there beside the average of a group of queries, which ``--groups`` adds."""
 
 FULL = 12
 """With more decimals than this, values were not rounded."""

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from treceval_py.comparing.saved.block import AVERAGE, Block, Names, finished, shown
+from treceval_py.comparing.saved.block import AVERAGE, OF_GROUP, Block, Names, finished, shown
 from treceval_py.comparing.saved.naming import stem
 from treceval_py.comparing.saved.others import refusal
 from treceval_py.comparing.scores import Scored
@@ -53,6 +53,8 @@ def read_separated(file: str, text: str) -> list[Scored]:
             what = f"{count}, but the header has {header.width}"
             raise InputError(what, "Is the line cut off?", file=file, line=line)
         qid, measure, *values = row
+        if OF_GROUP.fullmatch(qid):
+            continue
         for block, value in zip(blocks, values, strict=False):
             _add(block, measure, qid, value.strip(), line)
         for block, signatures, signature in zip(blocks, made, values[len(blocks) :], strict=False):

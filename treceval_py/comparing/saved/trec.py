@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import NamedTuple
 
-from treceval_py.comparing.saved.block import AVERAGE, Block, Names, finished, shown
+from treceval_py.comparing.saved.block import AVERAGE, OF_GROUP, Block, Names, finished, shown
 from treceval_py.comparing.saved.measures import known
 from treceval_py.comparing.saved.naming import stem
 from treceval_py.comparing.scores import Scored
@@ -94,7 +94,8 @@ def _lines(file: str, text: str) -> list[_Line]:
             found.append(_Line(number, *_fields(stripped, file, number)))
     if all(line.signature for line in found):
         raise no_data(file)
-    return [_turned(line) for line in found] if _has_queries_first(found, file) else found
+    found = [_turned(line) for line in found] if _has_queries_first(found, file) else found
+    return [line for line in found if not OF_GROUP.fullmatch(line.qid)]
 
 
 def _fields(line: str, file: str, number: int) -> tuple[str, str, str]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from treceval_py.comparing.show.groups import group_payload, group_tables
 from treceval_py.comparing.show.paper import paper_names, significance
 from treceval_py.comparing.show.sentences import (
     ABOVE,
@@ -53,7 +54,12 @@ def document_of(comparison: Outcome, style: Style) -> Document:
     programs = records_table(rows, name="records", exact={key for row in rows[:1] for key in row if key not in VALUES})
     return Document(
         "comparison",
-        (_means_table(comparison, style, papers), _differences_table(comparison, style, papers), programs),
+        (
+            _means_table(comparison, style, papers),
+            _differences_table(comparison, style, papers),
+            programs,
+            *group_tables(comparison, style),
+        ),
         lambda asked: made_of(comparison)._replace(payload=_payload(comparison, asked.digits)),
         tuple(significance(comparison, papers, _marks(comparison))),
     )
@@ -336,6 +342,7 @@ def _payload(comparison: Outcome, digits: int | None) -> dict[str, Any]:
         "family": comparison.family,
         "measures": [_measure(comparison, compared, digits) for compared in comparison.measures],
         "sentences": sentences(comparison),
+        **group_payload(comparison, digits),
     }
 
 

@@ -1,0 +1,520 @@
+"""Groups of queries: how they are read, the averages and differences in each, and whether differences depend on them."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import itertools
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import treceval
+from scipy import stats
+
+import treceval_py as te
+from treceval_py.comparing.by_group import welch_anova
+
+ROOT = Path(__file__).parent.parent
+DATA = ROOT / "data"
+ROBUST = ROOT.parent / "shared" / "data" / "robust03"
+
+needs_robust = pytest.mark.skipif(not ROBUST.is_dir(), reason="the runs of TREC 2003 Robust are not at hand")
+
+# The relevant document is on rank 1, 2 or 4: reciprocal ranks of 1, 0.5 and 0.25.
+QRELS = {qid: {"a": 1} for qid in "123456"}
+
+
+def ranked(*ranks: int) -> dict[str, dict[str, float]]:
+    """Return a run with the relevant document of queries 1, 2, … on some ranks."""
+    return {
+        str(number): {"a" if place == rank else f"x{place}": 9.0 - place for place in range(1, 5)}
+        for number, rank in enumerate(ranks, 1)
+    }
+
+
+FIRST, SECOND = ranked(1, 2, 4, 1, 1, 2), ranked(2, 2, 4, 4, 2, 4)
+SETS = {"1": "old", "2": "old", "3": "old", "4": "new", "5": "new", "6": "new"}
+
+
+# How groups are read.
+
+
+def read(folder: Path, text: str, columns: str = "") -> list[tuple[str, tuple[str, ...], dict[str, str]]]:
+    """Return what is read of a file: attribute, labels, and the label of each query."""
+    (folder / "groups.tsv").write_text(text)
+    found = te.read_query_groups(f"{folder}/groups.tsv{columns}")
+    return [(each.attribute, each.labels, dict(each.of)) for each in found]
+
+
+def test_lines_have_a_query_and_its_label(tmp_path: Path) -> None:
+    found = read(tmp_path, "601\tnew\n303\told\r\n\n602\tnew\n")
+    assert found == [("group", ("new", "old"), {"601": "new", "303": "old", "602": "new"})]
+
+
+def test_several_labels_without_a_header_are_numbered(tmp_path: Path) -> None:
+    found = read(tmp_path, "1\ta\tx\n2\ta\ty\n")
+    assert [each[:2] for each in found] == [("group1", ("a",)), ("group2", ("x", "y"))]
+
+
+@pytest.mark.parametrize("first", ["qid", "#qid", "Query_ID", "query-id", "query", "_id", "topic"])
+def test_a_header_names_the_attributes(tmp_path: Path, first: str) -> None:
+    found = read(tmp_path, f"{first}\tset\tlength\n1\told\tshort\n2\tnew\t\n")
+    assert found == [("set", ("old", "new"), {"1": "old", "2": "new"}), ("length", ("short",), {"1": "short"})]
+
+
+def test_a_column_of_the_queries_is_named_behind_a_colon(tmp_path: Path) -> None:
+    text = "qid\ttext\tset\tkind\n1\twhat is it\told\tfact\n2\twhy is it\told\treason\n3\twhat\tnew\tfact\n"
+    assert read(tmp_path, text, ":set") == [("set", ("old", "new"), {"1": "old", "2": "old", "3": "new"})]
+    assert [each[0] for each in read(tmp_path, text, ":kind,set")] == ["kind", "set"]
+
+
+def test_a_file_whose_name_has_a_colon_is_that_file(tmp_path: Path) -> None:
+    (tmp_path / "groups:set").write_text("1\ta\n")
+    (tmp_path / "groups").write_text("qid\tset\n1\tb\n")
+    assert te.read_query_groups(tmp_path / "groups:set")[0].labels == ("a",)
+
+
+def test_the_metadata_of_beir_queries_are_attributes(tmp_path: Path) -> None:
+    lines = [
+        {"_id": "1", "text": "x", "metadata": {"set": "old", "hops": 2, "hard": True}},
+        {"_id": "2", "text": "y", "metadata": {"set": "new", "hops": None}},
+        {"_id": "3", "text": "z"},
+    ]
+    text = "\n".join(map(json.dumps, lines))
+    assert read(tmp_path, text) == [
+        ("set", ("old", "new"), {"1": "old", "2": "new"}),
+        ("hops", ("2",), {"1": "2"}),
+        ("hard", ("true",), {"1": "true"}),
+    ]
+    assert [each[0] for each in read(tmp_path, text, ":hops")] == ["hops"]
+
+
+def test_compressed_files_and_pipes_are_read(tmp_path: Path) -> None:
+    (tmp_path / "groups.gz").write_bytes(gzip.compress(b"1\ta\n2\tb\n"))
+    assert te.read_query_groups(tmp_path / "groups.gz")[0].labels == ("a", "b")
+    assert te.read_query_groups(io.BytesIO(b"1\ta\n2\tb\n"))[0].labels == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "message"),
+    [
+        ("1\told\n2\told\n1\tnew\n", "", ":3: the group of query '1' is 'new' here, and 'old' on line 1. Keep one of "),
+        ("1 old\n", "", ":1: expected a query id, a tab and a label, and found no tab in '1 old'. Put a tab "),
+        ("1\told\n2\tnew\tlong\n", "", ":2: 3 fields, but the first line has 2. Separate fields by one tab each."),
+        ("qid\tset\n\told\n", "", ":2: the query id is empty. Give every line a query id."),
+        ("qid\tset\tset\n1\ta\tb\n", "", ":1: the header names two columns alike, or one not at all. Give every "),
+        ("qid\tset\n1\ta\n", ":kind", ": no attribute 'kind' of queries; there are: 'set'. Choose one of these."),
+        ("qid\tset\n", "", ": it has no queries. Is it the right file?"),
+        ("qid\ttext\n1\ta\n2\tb\n3\tc\n", "", ": each of 3 queries has a 'text' of its own, which makes no groups. "),
+        ("qid\tset\n1\t\n", "", ": no query has a label of 'set'. Choose another attribute."),
+        ('{"_id": "1", "text": "x"}\n', "", ": its queries have no metadata to group them by. Add "),
+        ('{"_id": "1", "metadata": {"set": ["a"]}}\n', "", ":1: 'set' of query '1' is a list, not a label. Labels "),
+        ('{"_id": 1}\n', "", ":1: expected an object with the text '_id'. Name the fields as BEIR does."),
+        ('{"_id": "1", "metadata": {"a": "b"}}\n{"_id"', "", ":2: no JSON. Give an object a line."),
+        ('{"_id": "1", "metadata": 3}\n', "", ":1: 'metadata' is not an object. Name the fields as BEIR does."),
+        ("", "", ": the file is empty. Is it the right file?"),
+    ],
+)
+def test_what_is_no_groups_is_refused_with_its_line(tmp_path: Path, text: str, columns: str, message: str) -> None:
+    with pytest.raises(te.TrecevalError) as caught:
+        read(tmp_path, text, columns)
+    assert str(caught.value).startswith(f"{tmp_path}/groups.tsv{message}")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"1": "old", "2": "new"},
+        {1: "old", 2: "new"},
+        {"1": {"group": "old"}, "2": {"group": "new"}},
+        pd.DataFrame({"qid": ["1", "2"], "group": ["old", "new"]}),
+        pd.DataFrame({"group": ["old", "new"]}, index=pd.Index([1, 2], name="qid")),
+        [{"qid": "1", "group": "old"}, {"qid": "2", "group": "new"}],
+        te.QueryGroups.from_labels("group", {"1": "old", "2": "new"}),
+    ],
+    ids=["labels", "numbers", "attributes", "frame", "index", "rows", "groups"],
+)
+def test_groups_are_made_from_objects(given: Any) -> None:
+    (found,) = te.read_query_groups(given)
+    assert (found.attribute, found.labels, dict(found.of)) == ("group", ("old", "new"), {"1": "old", "2": "new"})
+
+
+def test_cells_without_a_label_are_of_no_group_and_whole_numbers_stay_whole() -> None:
+    frame = pd.DataFrame({"qid": ["1", "2", "3"], "hops": [1.0, None, 2.0], "yes": [True, False, True]})
+    hops, yes = te.read_query_groups(frame)
+    assert dict(hops.of) == {"1": "1", "3": "2"}
+    assert yes.labels == ("true", "false")
+    assert te.read_query_groups(frame, ["yes"]) == (yes,)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"1": "a", "2": {"set": "b"}}, "some queries have a label, and others a dictionary of labels."),
+        ({"1": ["a"]}, "the group of query '1' is a list, not a label."),
+        ({"1": {2: "a"}}, "the name of an attribute is 2, not text."),
+        ({}, "there are no groups of queries."),
+        (5, "groups of queries cannot be made from 5."),
+        (pd.DataFrame({"set": ["a"]}), "the pandas.DataFrame has no column 'qid'"),
+        (pd.DataFrame({"qid": ["1", "1"], "set": ["a", "b"]}), "query '1' has two labels of 'set': 'a' and 'b'."),
+        ({"1": "a", "2": "b", "3": "c"}, "each of 3 queries has a 'group' of its own, which makes no groups."),
+    ],
+    ids=["mixed", "list", "name", "nothing", "number", "frame", "twice", "all differ"],
+)
+def test_objects_that_are_no_groups_are_refused(given: Any, message: str) -> None:
+    with pytest.raises(te.DataError) as caught:
+        te.read_query_groups(given)
+    assert str(caught.value).startswith(message)
+
+
+def test_two_attributes_of_one_name_are_refused() -> None:
+    one = te.QueryGroups.from_labels("set", {"1": "a"}, name="a.tsv")
+    two = te.QueryGroups.from_labels("set", {"1": "b"}, name="b.tsv")
+    with pytest.raises(te.DataError, match=r"^two attributes of queries are named 'set' \(a.tsv and b.tsv\)\."):
+        te.read_query_groups([one, two])
+
+
+# Averages of groups.
+
+
+def test_averages_of_a_group_are_over_its_queries() -> None:
+    results = te.evaluate(QRELS, FIRST, ["RR", "num_q", "gm_map"])
+    found = results.by_group(SETS)["group"]
+    assert found["old"].mean["RR"] == (1 + 0.5 + 0.25) / 3
+    assert found["new"].mean["RR"] == (1 + 1 + 0.5) / 3
+    assert found["old"].mean["gm_map"] == pytest.approx((1 * 0.5 * 0.25) ** (1 / 3), abs=1e-15)
+    assert found["old"].mean["num_q"] == 3
+    assert found["old"].qids == ("1", "2", "3")
+
+
+@pytest.mark.parametrize("profile", ["trec_eval-10", "ir_measures", "ranx"])
+@pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+def test_a_group_has_the_averages_of_its_judgments_alone(profile: str) -> None:
+    qrels = te.read_qrels(DATA / "qrels.tsv")
+    run = te.read_run(DATA / "runs" / "bm25.txt")
+    run = te.Run({qid: dict(run[qid]) for qid in run if qid != "31"})
+    (groups,) = te.read_query_groups(DATA / "query_groups.tsv")
+    found = te.evaluate(qrels, run, ["official", "ndcg", "gm_map"], profile=profile).by_group(groups)["answer"]
+    assert found.keys() == {"fact", "explanation"}
+    for label, results in found.items():
+        part = {qid: dict(qrels[qid]) for qid in qrels if groups.of[qid] == label}
+        alone = te.evaluate(part, run, ["official", "ndcg", "gm_map"], profile=profile)
+        assert results.mean == alone.mean
+        assert results.missing == alone.missing
+        assert results.qids == alone.qids
+
+
+def test_z_scores_are_averaged_by_group() -> None:
+    results = te.evaluate(QRELS, FIRST, ["RR"]).standardise({(qid, "RR"): (0.5, 0.25) for qid in QRELS})
+    assert results.by_group(SETS)["group"]["old"].mean["RR"] == pytest.approx((2 + 0 - 1) / 3)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A folder with judgments, two runs and groups."""
+    (tmp_path / "qrels").write_text("".join(f"{qid} 0 a 1\n" for qid in QRELS))
+    for name, run in (("first", FIRST), ("second", SECOND)):
+        lines = [f"{q} Q0 {d} 1 {score} {name}\n" for q, docs in run.items() for d, score in docs.items()]
+        (tmp_path / name).write_text("".join(lines))
+    (tmp_path / "groups").write_text("qid\tset\n" + "".join(f"{qid}\t{label}\n" for qid, label in SETS.items()))
+    return tmp_path
+
+
+def test_score_prints_groups_below_all(home: Path) -> None:
+    plain = treceval(["qrels", "first", "-m", "recip_rank", "-m", "num_q"], folder=home)
+    done = treceval(["qrels", "first", "-m", "recip_rank", "-m", "num_q", "--groups", "groups"], folder=home)
+    assert done.out.decode().removeprefix(plain.out.decode()) == (
+        "num_q                 \tall:set=old\t3\n"
+        "recip_rank            \tall:set=old\t0.5833\n"  # (1 + 0.5 + 0.25) / 3
+        "num_q                 \tall:set=new\t3\n"
+        "recip_rank            \tall:set=new\t0.8333\n"  # (1 + 1 + 0.5) / 3
+    )
+
+
+def test_score_has_groups_in_json(home: Path) -> None:
+    done = treceval(["qrels", "first", "-m", "RR", "--groups", "groups", "--format", "json"], folder=home)
+    (run,) = json.loads(done.out)["runs"]
+    assert run["groups"] == {
+        "set": {
+            "old": {"queries": 3, "mean": {"RR": pytest.approx(1.75 / 3)}},
+            "new": {"queries": 3, "mean": {"RR": pytest.approx(2.5 / 3)}},
+        }
+    }
+
+
+@pytest.mark.parametrize("form", ["trec", "csv", "tsv", "json"])
+def test_saved_results_with_groups_compare_as_those_without(home: Path, form: str) -> None:
+    for name, more in (("a", []), ("b", ["--groups", "groups"])):
+        arguments = ["-q", "-m", "RR", "--format", form, "-o", f"{name}.{form}"]
+        assert treceval(["qrels", "first", *arguments, *more], folder=home).status == 0
+    found = te.compare([home / f"a.{form}", home / f"b.{form}"], names=["a", "b"])
+    assert found["RR"].qids == tuple(QRELS)
+    assert np.array_equal(*found["RR"].values)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--ties"], "--ties and --unjudged print ranges of values; remove --groups."),
+        (["-n"], "--groups prints the averages of groups; remove -n."),
+    ],
+)
+def test_score_refuses_what_has_no_averages(home: Path, arguments: list[str], message: str) -> None:
+    done = treceval(["qrels", "first", "-m", "RR", "--groups", "groups", *arguments], folder=home)
+    assert (done.status, done.out) == (2, b"")
+    assert message in done.err.decode()
+
+
+def test_groups_are_not_written_over(home: Path) -> None:
+    done = treceval(["qrels", "first", "-m", "RR", "--groups", "groups", "-o", "groups"], folder=home)
+    assert done.status == 1
+    assert done.err == b"groups: this file is an input, and would be overwritten. Name another file.\n"
+
+
+def test_queries_and_groups_that_do_not_fit_are_noted(home: Path) -> None:
+    (home / "groups").write_text("qid\tset\n1\told\n2\told\n77\told\n78\tnew\n3\t\n")
+    done = treceval(["qrels", "first", "-m", "RR", "--groups", "groups"], folder=home)
+    assert done.err.decode().splitlines() == [
+        "note: 4 queries are in no group of set (3, 4, 5, …), and left out of its groups.",
+        "note: groups:4: 2 queries are in groups of set and not among the 6 with values (77, 78).",
+        "note: group new of set has no query with values.",
+    ]
+    assert b"new" not in done.out
+
+
+# Welch's analysis of variance.
+
+
+def columns(*groups: list[float]) -> list[Any]:
+    return [np.array(group)[:, None] for group in groups]
+
+
+def test_two_groups_are_tested_as_r_does() -> None:
+    # R 4.3: t.test(extra ~ group, data = sleep), the example of its help: t = -1.8608, df = 17.776, p-value = 0.07939.
+    one = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
+    two = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
+    found = welch_anova(columns(one, two))
+    assert float(found.statistic[0]) == pytest.approx(1.8608**2, abs=2e-4)
+    assert (found.degrees, round(float(found.error_degrees[0]), 3)) == (1, 17.776)
+    assert round(float(found.p[0]), 5) == 0.07939
+
+
+def test_three_groups_are_tested_as_statsmodels_does() -> None:
+    # statsmodels 0.15.0: anova_oneway(groups, use_var="unequal", welch_correction=True)
+    groups = [[0.1, 0.4, -0.2, 0.3, 0.25], [0.9, -0.5, 0.7, 1.1, -0.3, 0.2, 0.8], [0.05, 0.06, 0.01, -0.02]]
+    found = welch_anova(columns(*groups))
+    assert float(found.statistic[0]) == pytest.approx(2.0572587031348553, abs=1e-13)
+    assert float(found.error_degrees[0]) == pytest.approx(6.662497681456221, abs=1e-13)
+    assert float(found.p[0]) == pytest.approx(0.20147939443127716, abs=1e-14)
+
+
+def test_many_pairs_at_once_are_tested_as_scipy_does_one() -> None:
+    rng = np.random.default_rng(5)
+    one, two = rng.normal(0, 1, (12, 40)), rng.normal(0.4, 3, (30, 40))
+    found = welch_anova([one, two])
+    scipy = stats.ttest_ind(one, two, equal_var=False)
+    assert np.allclose(found.statistic, scipy.statistic**2, rtol=1e-12)
+    assert np.allclose(found.p, scipy.pvalue, rtol=1e-10)
+    assert np.allclose(found.error_degrees, scipy.df, rtol=1e-12)
+
+
+def test_differences_that_do_not_vary_in_a_group_are_not_tested() -> None:
+    assert math.isnan(welch_anova(columns([0.1, 0.2, 0.5], [0.3, 0.3, 0.3])).p[0])
+    assert math.isnan(welch_anova(columns([0.1, 0.1], [0.3, 0.3])).p[0])
+    assert welch_anova(columns([0.2, 0.2], [0.3 - 0.1, 0.2])).p.tolist() == [1.0]
+    assert math.isnan(welch_anova(columns([0.1, 0.2], [0.3])).p[0])
+    assert math.isnan(welch_anova(columns([0.1, 0.2])).p[0])
+
+
+# Comparisons.
+
+
+def compared(**options: Any) -> Any:
+    return te.compare(QRELS, {"first": FIRST, "second": SECOND}, "RR", groups=SETS, **options)
+
+
+def test_differences_in_a_group_are_those_of_a_t_test() -> None:
+    found = compared(correction="none").by_group[0]
+    rows = {each.group: each for each in found.differences}
+    # Second minus first: -0.5, 0, 0 for old, -0.75, -0.5, -0.25 for new.
+    for label, expected in (("old", [-0.5, 0, 0]), ("new", [-0.75, -0.5, -0.25])):
+        test = stats.ttest_1samp(expected, 0)
+        interval = test.confidence_interval(0.95)
+        assert rows[label].mean == pytest.approx(np.mean(expected))
+        assert rows[label].p == rows[label].adjusted == pytest.approx(test.pvalue)
+        assert (rows[label].low, rows[label].high) == pytest.approx((interval.low, interval.high))
+        assert rows[label].queries == 3
+    assert found.means.round(4).tolist() == [[0.5833, 0.8333], [0.4167, 0.3333]]
+    (interaction,) = found.interactions
+    assert interaction.p == pytest.approx(stats.ttest_ind([-0.5, 0, 0], [-0.75, -0.5, -0.25], equal_var=False).pvalue)
+
+
+def test_p_values_are_corrected_over_all_groups_measures_pairs_and_attributes() -> None:
+    runs = {"first": FIRST, "second": SECOND, "third": ranked(4, 1, 2, 2, 1, 4)}
+    groups = {qid: {"set": label, "parity": str(int(qid) % 2)} for qid, label in SETS.items()}
+    found = te.compare(QRELS, runs, ["RR", "P@2"], groups=groups).by_group
+    within = [each for part in found for each in part.differences]
+    between = [each for part in found for each in part.interactions]
+    assert (len(within), len(between)) == (2 * 2 * 2 * 2, 2 * 2 * 2)
+    known = [each for each in within if not math.isnan(each.p)]
+    assert [each.adjusted for each in known] == pytest.approx([min(1.0, each.p * len(known)) for each in known])
+    # Holm: the smallest p-value times how many there are, the next times one fewer.
+    p = sorted(each.p for each in between if not math.isnan(each.p))
+    holm = np.minimum(1, np.maximum.accumulate([value * (len(p) - rank) for rank, value in enumerate(p)]))
+    assert sorted(each.adjusted for each in between if not math.isnan(each.p)) == pytest.approx(holm.tolist())
+
+
+def test_intervals_and_corrected_p_values_agree() -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        runs = {name: ranked(*rng.integers(1, 5, 6).tolist()) for name in "abc"}
+        found = te.compare(QRELS, runs, "RR", groups=SETS, pairs=True)
+        for each in found.by_group[0].differences:
+            if not math.isnan(each.p):
+                assert (each.adjusted <= 0.05) == (not each.low <= 0 <= each.high), each
+
+
+def test_the_tables_say_which_family_was_corrected(home: Path) -> None:
+    done = treceval(["compare", "qrels", "first", "second", "-m", "RR", "--groups", "groups"], folder=home)
+    text = done.out.decode()
+    assert "RR by set (number of queries)" in text
+    assert "Bonferroni over 2 p-values in groups" in text
+    assert "Does the difference depend on set?" in text
+    assert "Holm over 1 p-value." in text
+    assert "Note: groups old, new of set have fewer than 20 queries: in so small a group chance makes " in text
+
+
+def test_json_and_csv_have_groups(home: Path) -> None:
+    arguments = ["compare", "qrels", "first", "second", "-m", "RR", "--groups", "groups", "--format"]
+    found = json.loads(treceval([*arguments, "json"], folder=home).out)
+    assert found["groups"] == [{"attribute": "set", "file": "groups", "labels": ["old", "new"], "of": SETS}]
+    assert [(each["group"], round(each["difference"], 4)) for each in found["by_group"]] == [
+        ("old", -0.1667),
+        ("new", -0.5),
+    ]
+    assert [each["groups"] for each in found["interactions"]] == [["old", "new"]]
+    assert found["group_means"][1]["means"] == {
+        "first": pytest.approx(0.8333, abs=1e-4),
+        "second": pytest.approx(1 / 3),
+    }
+    _, within, between = treceval([*arguments, "csv"], folder=home).out.decode().split("\n\n")
+    rows = list(csv.DictReader(within.splitlines()))
+    assert [(row["group"], row["queries"]) for row in rows] == [("old", "3"), ("new", "3")]
+    assert float(next(csv.DictReader(between.splitlines()))["p_welch"]) == found["interactions"][0]["p_welch"]
+
+
+def test_without_groups_nothing_of_them_is_printed(home: Path) -> None:
+    for form in ("table", "csv", "json", "latex"):
+        done = treceval(["compare", "qrels", "first", "second", "-m", "RR", "--format", form], folder=home)
+        assert b"by_group" not in done.out
+        assert b"Welch" not in done.out
+
+
+@pytest.mark.parametrize("command", ["compare", "report"])
+def test_the_tests_of_letters_have_an_option_of_their_own(home: Path, command: str) -> None:
+    more = ["-o", "page.html"] if command == "report" else []
+    done = treceval([command, "qrels", "first", "second", "--groups", "tukey", *more], folder=home)
+    assert done.status == 2
+    assert done.err.decode() == (
+        "treceval: groups are now groups of queries, in a file, and 'tukey' is a test of letters. Use --letters tukey "
+        '(letters="tukey").\n'
+    )
+    with pytest.raises(te.TrecevalError, match="is a test of letters"):
+        te.compare(QRELS, {"a": FIRST, "b": SECOND}, groups="randomised-tukey")
+
+
+def test_groups_add_to_tables_only(home: Path) -> None:
+    done = treceval(["compare", "qrels", "first", "second", "--groups", "groups", "--per-query"], folder=home)
+    assert done.status == 2
+    assert b"--groups adds to the tables" in done.err
+
+
+def test_an_explanation_names_welch(home: Path) -> None:
+    done = treceval(["compare", "qrels", "first", "second", "--groups", "groups", "--explain"], folder=home)
+    assert b"\nwelch: " in done.out
+    assert b"\nwelch: " not in treceval(["compare", "qrels", "first", "second", "--explain"], folder=home).out
+
+
+# Boards.
+
+
+def test_a_board_ranks_runs_within_each_group(home: Path) -> None:
+    runs: Mapping[str, Any] = {"first": FIRST, "second": SECOND, "third": ranked(1, 1, 2, 4, 2, 4)}
+    lines = [f"{q} Q0 {d} 1 {score} third\n" for q, docs in runs["third"].items() for d, score in docs.items()]
+    (home / "third").write_text("".join(lines))
+    found = te.board(home / "qrels", [home / name for name in runs], ["RR"], groups=SETS)
+    assert [run.name for run in found.runs] == ["first", "third", "second"]
+    old, new = found.groups
+    # old: first 1.75, third 2.5, second 1.25 thirds; new: first 2.5, third 1, second 1.
+    assert [mean[0] for mean in old.means] == pytest.approx([1.75 / 3, 2.5 / 3, 1.25 / 3])
+    assert (old.label, old.queries, old.ranks) == ("old", (3,), (2, 1, 3))
+    assert (new.label, new.queries, new.ranks) == ("new", (3,), (1, 2, 2))
+
+
+def test_the_command_board_shows_groups_in_every_format(home: Path) -> None:
+    arguments = ["board", "qrels", "first", "second", "-m", "RR", "--no-cache", "--groups", "groups", "--format"]
+    text = treceval([*arguments, "table"], folder=home).out.decode()
+    assert "RR by set (number of queries)" in text
+    assert text.split("\n\n")[-2].splitlines()[2].split() == ["first", "●", "0.5833", "1", "●", "0.8333", "1"]
+    found = json.loads(treceval([*arguments, "json"], folder=home).out)
+    assert [(each["group"], [run["rank"] for run in each["runs"]]) for each in found["groups"]] == [
+        ("old", [1, 2]),
+        ("new", [1, 2]),
+    ]
+    rows = treceval([*arguments, "csv"], folder=home).out.decode().split("\n\n")[1].splitlines()
+    assert rows[0] == "attribute,group,queries,run,rank,RR"
+    assert len(rows) == 1 + 2 * 2
+
+
+# Old and new topics of TREC 2003 Robust.
+
+
+@pytest.fixture(scope="module")
+def robust() -> tuple[dict[str, str], dict[str, te.Results]]:
+    """The runs' results, and which topics are old (up to 450) and new (from 601)."""
+    qrels = te.read_qrels(ROBUST / "qrels.txt.gz")
+    evaluator = te.Evaluator(qrels, te.Scoring(["map", "nDCG@10", "recip_rank", "P.10"], complete=True))
+    paths = sorted(ROBUST.glob("input.*.gz"))
+    return {qid: "old" if int(qid) <= 450 else "new" for qid in qrels}, {p.name: evaluator.scored(p) for p in paths}
+
+
+@needs_robust
+def test_a_difference_of_robust_runs_depends_on_the_topics(robust: Any) -> None:
+    sets, results = robust
+    pair = [results["input.aplrob03a.gz"], results["input.uic0301.gz"]]
+    found = te.compare(pair, measures=["map"], groups=sets, names=["apl", "uic"]).by_group[0]
+    values = [np.array([each[qid]["map"] for qid in each]) for each in pair]
+    old = np.array([sets[qid] == "old" for qid in pair[0]])
+    difference = values[1] - values[0]
+    expected = stats.ttest_ind(difference[old], difference[~old], equal_var=False)
+    assert old.sum() == (~old).sum() == 50
+    assert found.interactions[0].p == pytest.approx(expected.pvalue, rel=1e-9)
+    assert found.interactions[0].adjusted < 0.001
+    assert [round(each.mean, 4) for each in found.differences] == [0.0046, -0.1235]
+
+
+@needs_robust
+@pytest.mark.parametrize("sizes", [(50, 50), (25, 75), (90, 10), (10, 90), (15, 15)])
+def test_the_test_of_interaction_keeps_its_level_on_real_values(robust: Any, sizes: tuple[int, int]) -> None:
+    # 2,000 nulls a measure: differences of two runs, centred within old and within new topics, and drawn anew.
+    sets, results = robust
+    rng = np.random.default_rng(sizes[0])
+    values = np.stack([[list(each[qid].values()) for qid in each] for each in results.values()])
+    old = np.array([sets[qid] == "old" for qid in next(iter(results.values()))])
+    pairs = list(itertools.combinations(range(len(values)), 2))
+    for measure in range(values.shape[2]):
+        groups: list[list[Any]] = [[], []]
+        for number in range(2000):
+            one, two = pairs[number % len(pairs)]
+            difference = values[one, :, measure] - values[two, :, measure]
+            for group, pool, size in zip(groups, (difference[old], difference[~old]), sizes, strict=True):
+                group.append(rng.choice(pool - pool.mean(), size))
+        found = welch_anova([np.column_stack(group) for group in groups])
+        assert 0.035 <= float((found.p <= 0.05).mean()) <= 0.065

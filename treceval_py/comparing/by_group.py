@@ -1,0 +1,200 @@
+"""Differences of runs in groups of queries, and whether the differences differ between groups.
+
+A difference that is significant in one group and not in another is not thereby another one: that takes a test of its
+own, of the interaction of runs and groups (Gelman and Stern 2006). Here it is Welch's analysis of variance of the
+paired differences, with the groups as its factor. On real values, whose variances differ between groups, the usual
+analysis of variance is off by a factor of three where groups differ in size; docs/compare.md has the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from treceval_py._types import FloatArray
+from treceval_py.comparing.corrections import CORRECTIONS
+from treceval_py.comparing.outcome import Compared, GroupDifference, Grouped, Interaction, Settings
+from treceval_py.comparing.paired import bca_interval, paired_t, settled, t_interval
+from treceval_py.data.query_groups import QueryGroups
+
+__all__ = ["Welch", "correction_of", "grouped", "is_simultaneous", "welch_anova"]
+
+LEAST = 2
+"""Queries that a group must have for a difference to be tested in it."""
+
+
+class Welch(NamedTuple):
+    """What Welch's analysis of variance found for each pair of runs.
+
+    Attributes
+    ----------
+    statistic : (P,) float array
+        F.
+    degrees : int
+        Degrees of freedom of the groups, G - 1.
+    error_degrees : (P,) float array
+        Those of the error, which need not be whole.
+    p : (P,) float array
+        The p-value.
+    """
+
+    statistic: FloatArray
+    degrees: int
+    error_degrees: FloatArray
+    p: FloatArray
+
+
+def welch_anova(groups: Sequence[FloatArray]) -> Welch:
+    """Test with Welch's analysis of variance whether the mean difference is the same in all groups.
+
+    Parameters
+    ----------
+    groups : sequence of (Q, P) float arrays, length G
+        The differences in each group: a row for each query, of which groups may have different numbers, and a column
+        for each pair of runs.
+
+    Returns
+    -------
+    Welch
+        The test of each pair. NaN if there are fewer than two groups, or if in one of them there are fewer than two
+        queries or the differences do not vary. Where none vary at all, and all are equal, p = 1.
+
+    Notes
+    -----
+    Assumes that queries are independent and that the mean of the differences in each group is about normally
+    distributed. Variances may differ. With two groups it is Welch's t-test, F = t².
+
+    References
+    ----------
+    Bernard L. Welch. On the comparison of several mean values: an alternative approach. Biometrika 38(3/4), 330-336,
+    1951.
+
+    Examples
+    --------
+    >>> one, two = np.array([[1.0], [2.0], [3.0]]), np.array([[2.0], [4.0], [6.0]])
+    >>> round(float(welch_anova([one, two]).statistic[0]), 4)  # (4 - 2)² / (1/3 + 4/3)
+    2.4
+    """
+    from scipy import stats  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    found = [settled(group) for group in groups]
+    count = len(found)
+    unknown = np.full(found[0].shape[1] if found else 0, np.nan)
+    if count < 2 or min(map(len, found)) < LEAST:
+        return Welch(unknown, max(count - 1, 0), unknown, unknown)
+    sizes = np.array([[len(group)] for group in found], dtype=np.float64)
+    means = np.array([group.mean(axis=0) for group in found])
+    # What varies by less than rounding does not vary.
+    varying = np.array([np.ptp(settled(group - group[0]), axis=0) > 0 for group in found])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weights = np.where(varying, sizes / np.array([group.var(axis=0, ddof=1) for group in found]), np.nan)
+        total = weights.sum(axis=0)
+        between = (weights * (means - (weights * means).sum(axis=0) / total) ** 2).sum(axis=0) / (count - 1)
+        spread = ((1 - weights / total) ** 2 / (sizes - 1)).sum(axis=0)
+        statistic = between / (1 + 2 * (count - 2) / (count**2 - 1) * spread)
+        error = (count**2 - 1) / (3 * spread)
+        p = stats.f.sf(statistic, count - 1, error)
+    same = ~varying.any(axis=0) & (np.ptp(settled(means - means[0]), axis=0) == 0)
+    return Welch(np.where(same, 0.0, statistic), count - 1, error, np.where(same, 1.0, p))
+
+
+def correction_of(settings: Settings) -> str:
+    """Return the correction of p-values of groups: the simultaneous test over all pairs of runs needs none, they do."""
+    return settings.correction or "holm"
+
+
+def is_simultaneous(settings: Settings) -> bool:
+    """Tell whether the intervals within groups hold together: where p-values are corrected for any false finding."""
+    return settings.interval != "bca" and correction_of(settings) in ("holm", "bonferroni")
+
+
+def grouped(measures: Sequence[Compared], groups: Sequence[QueryGroups], settings: Settings) -> tuple[Grouped, ...]:
+    """Compare the runs of a comparison in each group of queries.
+
+    Parameters
+    ----------
+    measures : sequence of Compared
+        The measures, with the pairs of runs to compare.
+    groups : sequence of QueryGroups
+        The groups by each attribute.
+    settings : Settings
+        The correction, and the confidence of intervals.
+
+    Returns
+    -------
+    tuple of Grouped
+        For each measure the groups of each attribute. p-values are corrected over all that is returned: those within
+        groups together, and those of interactions together.
+    """
+    found = [_Cells(compared, each) for compared in measures for each in groups]
+    within = [outcome.p for cells in found for outcome in cells.tested.values()]
+    between = [cells.welch.p for cells in found]
+    count = int(sum(np.isfinite(p).sum() for p in within))
+    correction = correction_of(settings)
+    adjusted = iter(_corrected(within, "bonferroni" if correction == "holm" else correction))
+    interactions = iter(_corrected(between, correction))
+    return tuple(
+        Grouped(
+            cells.measure,
+            cells.attribute,
+            tuple(cells.columns),
+            tuple(map(len, cells.columns.values())),
+            cells.means,
+            tuple(cells.differences([next(adjusted) for _ in cells.tested], _confidence(settings, count), settings)),
+            tuple(cells.interactions(next(interactions))),
+        )
+        for cells in found
+    )
+
+
+def _confidence(settings: Settings, count: int) -> float:
+    """Return the confidence of each of so many intervals: together they have that of the settings, if asked for."""
+    return 1 - (1 - settings.confidence) / max(count, 1) if is_simultaneous(settings) else settings.confidence
+
+
+def _corrected(parts: Sequence[FloatArray], correction: str) -> list[FloatArray]:
+    """Correct p-values in several arrays together."""
+    flat = CORRECTIONS[correction](np.concatenate([np.empty(0), *parts]))
+    return np.split(flat, np.cumsum([len(part) for part in parts])[:-1])
+
+
+class _Cells:
+    """The differences of the pairs of a measure in each group, and what was tested of them."""
+
+    def __init__(self, compared: Compared, groups: QueryGroups) -> None:
+        self.measure = compared.measure
+        self.attribute = groups.attribute
+        self.pairs = [(each.run, each.other) for each in compared.differences]
+        values = {label: compared.values[:, rows] for label, rows in groups.members(compared.qids).items()}
+        nothing = np.full(len(compared.values), np.nan)
+        self.means = np.column_stack([each.mean(axis=1) if each.size else nothing for each in values.values()])
+        runs, others = (list(each) for each in zip(*self.pairs, strict=True))
+        self.columns = {label: settled((each[runs] - each[others]).T) for label, each in values.items()}
+        self.tested = {label: paired_t(column) for label, column in self.columns.items() if len(column)}
+        self.compared = tuple(label for label, column in self.columns.items() if len(column) >= LEAST)
+        self.welch = welch_anova([self.columns[label] for label in self.compared])
+
+    def differences(
+        self, adjusted: Sequence[FloatArray], confidence: float, settings: Settings
+    ) -> Iterator[GroupDifference]:
+        """Yield the differences, group by group, with corrected p-values and intervals of a confidence."""
+        for (label, outcome), corrected in zip(self.tested.items(), adjusted, strict=True):
+            column = self.columns[label]
+            low, high = (
+                bca_interval(column, confidence, resamples=settings.bootstrap, seed=settings.seed)
+                if settings.interval == "bca"
+                else t_interval(column, confidence)
+            )
+            numbers = (column.mean(axis=0), low, high, outcome.statistic, outcome.p, corrected)
+            for (run, other), each in zip(self.pairs, np.column_stack(numbers).tolist(), strict=True):
+                yield GroupDifference(run, other, label, len(column), *each)
+
+    def interactions(self, adjusted: FloatArray) -> Iterator[Interaction]:
+        """Yield the interaction of each pair with a corrected p-value; none of fewer than two groups."""
+        if self.welch.degrees:
+            numbers = (self.welch.statistic, self.welch.error_degrees, self.welch.p, adjusted)
+            for (run, other), each in zip(self.pairs, np.column_stack(numbers).tolist(), strict=True):
+                f, error, p, corrected = each
+                yield Interaction(run, other, self.compared, f, self.welch.degrees, error, p, corrected)

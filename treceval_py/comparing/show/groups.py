@@ -1,0 +1,285 @@
+"""A comparison in groups of queries as tables: means, differences, and whether these differ between groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from treceval_py.comparing.by_group import correction_of, is_simultaneous
+from treceval_py.comparing.show.sentences import ABOVE, BELOW
+from treceval_py.errors import visible
+from treceval_py.rendering.envelope import plain
+from treceval_py.rendering.numbers import NONE, exactly, number, p_value, percent
+from treceval_py.rendering.tables import DIGITS, Column, Style, Table, records_table
+
+if TYPE_CHECKING:
+    from treceval_py.comparing.outcome import GroupDifference, Grouped, Interaction, Outcome
+    from treceval_py.data.query_groups import QueryGroups
+
+__all__ = ["group_payload", "group_tables"]
+
+VALUES = ("mean_run", "mean_other", "difference", "low", "high")
+"""The fields that a number of decimals is meant for."""
+
+
+def group_tables(comparison: Outcome, style: Style) -> list[Table]:
+    """Return the tables of groups of queries: three for people for each attribute, and two for programs."""
+    tables = []
+    for groups in comparison.groups:
+        parts = [each for each in comparison.by_group if each.attribute == groups.attribute]
+        tables += [_means(comparison, groups, parts), _differences(comparison, groups, parts, style)]
+        tables += [_interactions(comparison, groups, parts)] if any(each.interactions for each in parts) else []
+    if comparison.groups:
+        for name, rows in (("by_group", _records(comparison)), ("interactions", _interaction_records(comparison))):
+            exact = {key for row in rows[:1] for key in row if key not in VALUES}
+            flat = [
+                {key: " ".join(each) if isinstance(each, tuple) else each for key, each in row.items()} for row in rows
+            ]
+            tables += [records_table(flat, name=name, exact=exact)] if rows else []
+    return tables
+
+
+def _means(comparison: Outcome, groups: QueryGroups, parts: list[Grouped]) -> Table:
+    """Lay out means: a row for each run, a column for each measure and group."""
+    columns = [Column("run", comparison.runs, text=True, head=True, programs=False, tex="Run")]
+    for each in parts:
+        for at, (label, count) in enumerate(zip(each.labels, each.queries, strict=True)):
+            means = each.means[:, at].tolist()
+            best = [run for run, mean in enumerate(means) if mean >= max(means) - EXACT]
+            title = f"{each.measure}, {label}" if len(parts) > 1 else label
+            best = best if len(best) < len(means) else []
+            columns.append(Column(f"{title} ({count})", means, programs=False, best=frozenset(best)))
+    title = f"{parts[0].measure if len(parts) == 1 else 'Means'} by {groups.attribute} (number of queries)"
+    return Table(
+        tuple(columns),
+        title=title,
+        caption=(f"{title}.", "Bold: highest mean of the group."),
+        best="highest mean of the group",
+        label=f"tab:means-{_slug(groups)}",
+        tight=True,
+    )
+
+
+def _differences(comparison: Outcome, groups: QueryGroups, parts: list[Grouped], style: Style) -> Table:
+    """Lay out differences: a row for each measure, pair of runs and group."""
+    digits = DIGITS if style.digits is None else style.digits
+    rows = [(each, pair, one) for each in parts for pair in _pairs(each) for one in each.differences if _is(one, pair)]
+    corrected = correction_of(comparison.settings) != "none"
+    found = [one for _, _, one in rows]
+    columns = _naming(comparison, [(each.measure, pair) for each, pair, _ in rows])
+    naming = len(columns) + 1
+    intervals = [_interval(each, digits) for each in found]
+    marks = [_mark(each, comparison) for each in found]
+    columns += [
+        Column("group", [each.group for each in found], groups.attribute, text=True, programs=False),
+        Column("queries", [each.queries for each in found], programs=False),
+        Column("difference", [each.mean for each in found], signed=True, marks=marks, apart=True, programs=False),
+        Column(
+            "interval", intervals, f"{percent(comparison.settings.confidence)} interval", joint=", ", programs=False
+        ),
+        Column("p", [p_value(each.p) for each in found], programs=False, paper=not corrected),
+    ]
+    if corrected:
+        title = f"p ({_correction(comparison)})"
+        columns.append(Column("adjusted", [p_value(each.adjusted) for each in found], title, programs=False))
+    starts = {at: "" for at, row in enumerate(rows) if not at or rows[at - 1][:2] != row[:2]}
+    title = f"Differences by {groups.attribute}{_from(comparison)}"
+    return Table(
+        tuple(columns),
+        title=title,
+        notes=(_about_differences(comparison),),
+        caption=(f"{title}.", _about_differences(comparison)),
+        breaks=starts,
+        naming=naming,
+        label=f"tab:differences-{_slug(groups)}",
+        tight=True,
+        folds=True,
+    )
+
+
+def _interactions(comparison: Outcome, groups: QueryGroups, parts: list[Grouped]) -> Table:
+    """Lay out whether differences differ between groups: a row for each measure and pair of runs."""
+    rows = [(each.measure, one) for each in parts for one in each.interactions]
+    found = [one for _, one in rows]
+    corrected = correction_of(comparison.settings) != "none"
+    columns = _naming(comparison, [(measure, (one.run, one.other)) for measure, one in rows])
+    naming = len(columns)
+    degrees = [NONE if one.p != one.p else f"{one.degrees}, {number(one.error_degrees, 1)}" for one in found]
+    columns += [
+        Column("f", [one.statistic for one in found], "F", digits=2, programs=False),
+        Column("degrees", degrees, "df", joint=", ", programs=False),
+        Column("p", [p_value(one.p) for one in found], programs=False, paper=not corrected),
+    ]
+    if corrected:
+        title = f"p ({_name(correction_of(comparison.settings))})"
+        columns.append(Column("adjusted", [p_value(one.adjusted) for one in found], title, programs=False))
+    columns.append(
+        Column("depends", [_depends(one, comparison) for one in found], "depends", text=True, programs=False)
+    )
+    return Table(
+        tuple(columns),
+        title=f"Does the difference depend on {groups.attribute}?",
+        notes=(_about_interactions(comparison, groups),),
+        naming=naming,
+        label=f"tab:interactions-{_slug(groups)}",
+        tight=True,
+    )
+
+
+EXACT = 1e-12
+"""Means closer than this are equal: sums in other orders differ in their last digits."""
+
+
+def _naming(comparison: Outcome, rows: list[tuple[str, tuple[int, int]]]) -> list[Column]:
+    runs = comparison.runs
+    columns = [
+        Column("measure", [measure for measure, _ in rows], text=True, programs=False, tex="Measure"),
+        Column("run", [runs[run] for _, (run, _) in rows], text=True, head=True, programs=False, tex="Run"),
+    ]
+    if comparison.baseline is None:
+        columns.append(Column("other", [runs[other] for _, (_, other) in rows], "minus", text=True, programs=False))
+    return columns
+
+
+def _pairs(grouped: Grouped) -> list[tuple[int, int]]:
+    return list(dict.fromkeys((one.run, one.other) for one in grouped.differences))
+
+
+def _is(one: GroupDifference, pair: tuple[int, int]) -> bool:
+    return (one.run, one.other) == pair
+
+
+def _slug(groups: QueryGroups) -> str:
+    return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in groups.attribute)
+
+
+def _from(comparison: Outcome) -> str:
+    return "" if comparison.baseline is None else f", from {visible(comparison.runs[comparison.baseline])} (baseline)"
+
+
+def _mark(one: GroupDifference, comparison: Outcome) -> str:
+    if not one.adjusted <= comparison.settings.alpha or one.mean == 0:
+        return ""
+    return ABOVE if one.mean > 0 else BELOW
+
+
+def _interval(one: GroupDifference, digits: int) -> str:
+    if one.low != one.low:
+        return NONE
+    return f"[{number(one.low, digits, signed=True)}, {number(one.high, digits, signed=True)}]"
+
+
+def _depends(one: Interaction, comparison: Outcome) -> str:
+    return NONE if one.p != one.p else "yes" if one.adjusted <= comparison.settings.alpha else "not shown"
+
+
+def _correction(comparison: Outcome) -> str:
+    """Return the correction of p-values in groups; that of Holm would find more than the intervals show."""
+    correction = correction_of(comparison.settings)
+    return _name("bonferroni" if correction == "holm" else correction)
+
+
+def _name(correction: str) -> str:
+    return {"benjamini-hochberg": "BH"}.get(correction, correction.capitalize())
+
+
+def _about_differences(comparison: Outcome) -> str:
+    settings = comparison.settings
+    count = sum(one.p == one.p for each in comparison.by_group for one in each.differences)
+    over = "p-value" if count == 1 else "p-values"
+    marks = f"{ABOVE}{BELOW}: significant difference in the group, paired t-test, p ≤ {exactly(settings.alpha)}, "
+    marks += (
+        f"{count} {over}, not corrected"
+        if correction_of(settings) == "none"
+        else (f"{_correction(comparison)} over {count} {over} in groups")
+    )
+    kind = "simultaneous over the same" if is_simultaneous(settings) else "each by itself (pointwise)"
+    how = "BCa bootstrap, " if settings.interval == "bca" else ""
+    return f"{marks}. Intervals: {percent(settings.confidence)}, {how}{kind}."
+
+
+def _about_interactions(comparison: Outcome, groups: QueryGroups) -> str:
+    settings = comparison.settings
+    count = sum(one.p == one.p for each in comparison.by_group for one in each.interactions)
+    over = "p-value" if count == 1 else "p-values"
+    corrected = "not corrected" if correction_of(settings) == "none" else f"{_name(correction_of(settings))}"
+    return (
+        f"Interaction of runs and {visible(groups.attribute)}: Welch's analysis of variance of the paired differences, "
+        f"p ≤ {exactly(settings.alpha)}, {corrected} over {count} {over}."
+    )
+
+
+# For programs ------------------------------------------------------------------------------------------
+
+
+def _records(comparison: Outcome) -> list[dict[str, Any]]:
+    """Return a record for each measure, attribute, group and pair of runs."""
+    return [
+        {
+            "measure": each.measure,
+            "attribute": each.attribute,
+            "group": one.group,
+            "queries": one.queries,
+            "run": comparison.runs[one.run],
+            "other": comparison.runs[one.other],
+            "mean_run": float(each.means[one.run, each.labels.index(one.group)]),
+            "mean_other": float(each.means[one.other, each.labels.index(one.group)]),
+            "difference": one.mean,
+            "low": one.low,
+            "high": one.high,
+            "interval": "simultaneous" if is_simultaneous(comparison.settings) else "pointwise",
+            "confidence": comparison.settings.confidence,
+            "statistic_t": one.statistic,
+            "p_t": one.p,
+            "adjusted_t": one.adjusted,
+        }
+        for each in comparison.by_group
+        for one in each.differences
+    ]
+
+
+def _interaction_records(comparison: Outcome) -> list[dict[str, Any]]:
+    """Return a record for each measure, attribute and pair of runs."""
+    return [
+        {
+            "measure": each.measure,
+            "attribute": each.attribute,
+            "groups": one.groups,
+            "run": comparison.runs[one.run],
+            "other": comparison.runs[one.other],
+            "statistic_welch": one.statistic,
+            "degrees": one.degrees,
+            "error_degrees": one.error_degrees,
+            "p_welch": one.p,
+            "adjusted_welch": one.adjusted,
+        }
+        for each in comparison.by_group
+        for one in each.interactions
+    ]
+
+
+def group_payload(comparison: Outcome, digits: int | None) -> dict[str, Any]:
+    """Return what JSON has of groups: nothing if none were asked for."""
+    if not comparison.groups:
+        return {}
+    return {
+        "groups": [
+            {"attribute": each.attribute, "file": each.name, "labels": each.labels, "of": each.of}
+            for each in comparison.groups
+        ],
+        "group_means": [
+            {
+                "measure": each.measure,
+                "attribute": each.attribute,
+                "group": label,
+                "queries": count,
+                "means": plain(dict(zip(comparison.runs, each.means[:, at].tolist(), strict=True)), digits),
+            }
+            for each in comparison.by_group
+            for at, (label, count) in enumerate(zip(each.labels, each.queries, strict=True))
+        ],
+        "by_group": [
+            {key: plain(value, digits) if key in VALUES else value for key, value in row.items()}
+            for row in _records(comparison)
+        ],
+        "interactions": _interaction_records(comparison),
+    }

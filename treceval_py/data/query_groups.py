@@ -1,0 +1,141 @@
+"""Groups of queries: an attribute, such as a topic set or a kind of question, with a label for each query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from treceval_py.data.ids import first_of, shown
+from treceval_py.errors import DataError, brief, listed
+
+__all__ = ["ATTRIBUTE", "QueryGroups", "check_attributes"]
+
+ATTRIBUTE = "group"
+"""The name of an attribute that has none."""
+
+FEWEST = 3
+"""With so many queries, labels that all differ are taken for something else than groups, such as texts."""
+
+
+class QueryGroups(NamedTuple):
+    """The groups of queries by one attribute.
+
+    Attributes
+    ----------
+    attribute : str
+        What distinguishes the groups, such as ``topic_set``.
+    labels : tuple of str, length G
+        The groups, in the order of their first queries.
+    of : mapping of str to str
+        The group of each query. A query that it lacks is in no group.
+    name : str
+        Where the groups come from, for messages.
+    lines : mapping of str to int
+        The line of each query, where they come from a file.
+
+    Examples
+    --------
+    >>> groups = QueryGroups.from_labels("set", {"303": "old", "601": "new", "602": "new"})
+    >>> groups.labels
+    ('old', 'new')
+    >>> groups.members(["602", "303", "999"])
+    {'old': [1], 'new': [0]}
+    """
+
+    attribute: str
+    labels: tuple[str, ...]
+    of: Mapping[str, str]
+    name: str = ""
+    lines: Mapping[str, int] = MappingProxyType({})
+
+    @classmethod
+    def from_labels(
+        cls, attribute: str, labels: Mapping[str, str], *, name: str = "", lines: Mapping[str, int] | None = None
+    ) -> QueryGroups:
+        """Build from the label of each query; an empty one is that of a query in no group.
+
+        Raises
+        ------
+        DataError
+            No query has a label, or each of three or more queries has a label of its own.
+        """
+        of = {qid: label for qid, label in labels.items() if label}
+        found = tuple(dict.fromkeys(of.values()))
+        if not found:
+            raise DataError(
+                f"no query has a label of {shown(attribute)}", "Choose another attribute.", file=name or None
+            )
+        if len(found) == len(of) >= FEWEST:
+            raise DataError(
+                f"each of {len(of)} queries has a {shown(attribute)} of its own, which makes no groups",
+                f"Choose another {'column, as FILE:COLUMN' if name else 'attribute'}.",
+                file=name or None,
+            )
+        return cls(attribute, found, of, name, lines or {})
+
+    def members(self, qids: Sequence[str]) -> dict[str, list[int]]:
+        """Return for each group the places of its queries among some queries, in their order.
+
+        Parameters
+        ----------
+        qids : sequence of str, length Q
+            The queries.
+
+        Returns
+        -------
+        dict of str to list of int
+            All groups, in the order of `labels`; the places are numbers from 0 to Q - 1.
+        """
+        found: dict[str, list[int]] = {label: [] for label in self.labels}
+        for place, qid in enumerate(qids):
+            if (label := self.of.get(qid)) is not None:
+                found[label].append(place)
+        return found
+
+    def notes(self, qids: Sequence[str]) -> list[str]:
+        """Say which of some queries are in no group, and which queries and groups are not among them."""
+        said = []
+        without = [qid for qid in qids if qid not in self.of]
+        if without:
+            are = "1 query is" if len(without) == 1 else f"{len(without)} queries are"
+            said.append(f"{are} in no group of {self.attribute} ({first_of(without)}), and left out of its groups.")
+        there = frozenset(qids)
+        unknown = [qid for qid in self.of if qid not in there]
+        if unknown:
+            are = "1 query is" if len(unknown) == 1 else f"{len(unknown)} queries are"
+            line = self.lines.get(unknown[0])
+            place = (f"{self.name}:{line}: " if line else f"{self.name}: ") if self.name else ""
+            said.append(
+                f"{place}{are} in groups of {self.attribute} and not among the {len(qids)} with values "
+                f"({first_of(unknown)})."
+            )
+        used = {self.of[qid] for qid in qids if qid in self.of}
+        empty = [label for label in self.labels if label not in used]
+        if empty:
+            groups = "group" if len(empty) == 1 else "groups"
+            have = "has" if len(empty) == 1 else "have"
+            said.append(f"{groups} {first_of(empty)} of {self.attribute} {have} no query with values.")
+        return said
+
+    def __repr__(self) -> str:
+        return f"<QueryGroups {brief(self.attribute)!r} of {len(self.of):,} queries: {listed(self.labels)}>"
+
+
+def check_attributes(groups: Iterable[QueryGroups]) -> None:
+    """Refuse two attributes of one name, which could not be told apart.
+
+    Raises
+    ------
+    DataError
+        There are such.
+    """
+    seen: dict[str, str] = {}
+    for each in groups:
+        if each.attribute in seen:
+            where = " and ".join(filter(None, dict.fromkeys([seen[each.attribute], each.name])))
+            raise DataError(
+                f"two attributes of queries are named {shown(each.attribute)}{f' ({where})' if where else ''}",
+                "Rename one, in the header line of its file.",
+            )
+        seen[each.attribute] = each.name
