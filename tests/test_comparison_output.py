@@ -17,6 +17,7 @@ from treceval_py.comparing.outcome import Compared, Difference, Settings
 from treceval_py.comparing.outcome import Tested as Outcome
 from treceval_py.comparing.show.sentences import methods, notes, sentences
 from treceval_py.comparing.show.tables import records
+from treceval_py.comparing.simultaneous import Simultaneous
 from treceval_py.comparing.variance import Anova
 from treceval_py.rendering import FORMATS
 from treceval_py.rendering.escaping import typeset
@@ -47,11 +48,18 @@ def difference(run=1, other=0, *, mean=0.1, p=0.01, adjusted=0.02, tests=("t",),
     return made._replace(**changes)
 
 
+def together(runs, p=0.01, critical=2.5):
+    """Return a test of all pairs, each of which has this p-value."""
+    p = np.full((runs, runs), p)
+    np.fill_diagonal(p, 1.0)
+    return Simultaneous(p * 0, p * 0, p, np.full(99, critical))
+
+
 def compared(measure="map", means=(0.25, 0.35), letters=("b", "a"), differences=None, **changes):
     means = np.array(means)
     made = Compared(
         measure, MADE, ("1", "2", "3", "4"), np.repeat(means[:, None], 4, axis=1), means, means - 0.1, means + 0.1,
-        (int(means.argmax()),), letters, ANOVA, None, (difference(),) if differences is None else tuple(differences), (),
+        (int(means.argmax()),), letters, ANOVA, together(len(means)), 0.05, (difference(),) if differences is None else tuple(differences), (),
     )  # fmt: skip
     return made._replace(**changes)
 
@@ -62,6 +70,7 @@ def comparison(
     found = measures or (compared(),)
     family = sum(len(each.differences) for each in found)
     files = tuple(f"{name}.txt" for name in runs)
+    settings = {"test": "t", "tests": ("t",), "correction": "holm", "interval": "t", "letters": "tukey"} | settings
     return Comparison(runs, baseline, found, Settings(**settings), family, files, judgments, notes, version)
 
 

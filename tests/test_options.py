@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import inspect
 import itertools
@@ -55,10 +56,15 @@ RUNS = {
 Numbers = Mapping[str, float]
 
 
+def _few_resamples(test: Callable[..., Any], values: np.ndarray, **options: Any) -> Any:
+    return test(values, **{**options, "resamples": 19})
+
+
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out statistics that take long and have tests of their own."""
-    monkeypatch.setattr(board, "least_difference", lambda *_: 1.0)
+    for module in (board, comparing):
+        monkeypatch.setattr(module, "simultaneous", functools.partial(_few_resamples, module.simultaneous))
     without = np.full(6, np.nan)
     monkeypatch.setattr(comparing, "effect_size", lambda columns, _: paired.Effect(*[without[: columns.shape[1]]] * 3))
 

@@ -172,8 +172,8 @@ def simultaneous(values: FloatArray, *, resamples: int, seed: int, threads: int 
     studentised bootstrap as it is known. With thirty queries it rejects too seldom, and a pair that differs in a few
     queries only has resamples without these, in which it hardly varies: it alone would make the critical value of all
     others several times as large. That is what the two constants are for; with 100 queries and pairs that differ in
-    more than thirty of them they change the critical value by less than 0.03. They were chosen by simulation. Fewer than
-    25 queries are too few; p-values are then no smaller than those of t-tests by Bonferroni's correction.
+    more than thirty of them they change the critical value by less than 0.03. They were chosen by simulation. Fewer
+    than 25 queries are too few; p-values are then no smaller than those of t-tests by Bonferroni's correction.
 
     Assumes that queries are independent and a fair sample of those that matter.
 
