@@ -201,7 +201,7 @@ class Compared(NamedTuple):
             high=self.high[order],
             best=tuple(sorted(place[run] for run in self.best)),
             letters=tuple(self.letters[run] for run in order),
-            together=self.together.of(order),
+            together=self.together.in_order(order),
             differences=tuple(sorted(moved, key=lambda each: (min(each.run, each.other), max(each.run, each.other)))),
         )
 

@@ -64,10 +64,10 @@ class Simultaneous(NamedTuple):
     p: FloatArray
     largest: FloatArray
 
-    def of(self, runs: Sequence[int]) -> Simultaneous:
-        """Return what was found of some of the runs, in an order given by their numbers."""
-        places = np.ix_(list(runs), list(runs))
-        return self._replace(t=self.t[places], error=self.error[places], p=self.p[places])
+    def in_order(self, runs: Sequence[int]) -> Simultaneous:
+        """Return the test with the runs of these numbers, in this order."""
+        of_runs = np.ix_(runs, runs)
+        return self._replace(t=self.t[of_runs], error=self.error[of_runs], p=self.p[of_runs])
 
     def critical(self, alpha: float) -> float:
         """Return the |t| above which a difference is significant at alpha, ``p <= alpha``.

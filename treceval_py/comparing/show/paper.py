@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from treceval_py.comparing.show.sentences import ABOVE, BELOW, procedure
+from treceval_py.comparing.show.sentences import ABOVE, BELOW, finding, procedure
 from treceval_py.errors import MeasureError, visible
 from treceval_py.measures import parse_measures
 
 if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Compared, Outcome
 
-__all__ = ["paper_names", "significance"]
+__all__ = ["in_paper", "significance"]
 
 MOST_NAMES = 5
 """More runs than these are counted, not named."""
 
 
-def paper_names(comparison: Outcome, *, raw: bool = False) -> list[str]:
-    """Return the names of the measures as papers write them; as they were asked for if two would be the same.
-
-    Parameters
-    ----------
-    comparison : Outcome
-        The comparison.
-    raw : bool
-        Return all names as they were asked for.
-    """
-    names = [compared.measure for compared in comparison.measures]
-    papers = names if raw else [_paper_name(compared) for compared in comparison.measures]
-    return [paper if papers.count(paper) == 1 else name for name, paper in zip(names, papers, strict=True)]
+def in_paper(comparison: Outcome) -> Outcome:
+    """Return a comparison with measures named as papers write them; as they were asked for if two would be the same."""
+    papers = [_paper_name(compared) for compared in comparison.measures]
+    measures = tuple(
+        compared._replace(measure=paper) if papers.count(paper) == 1 else compared
+        for compared, paper in zip(comparison.measures, papers, strict=True)
+    )
+    return replace(comparison, measures=measures)
 
 
 def _paper_name(compared: Compared) -> str:
@@ -43,23 +39,22 @@ def _paper_name(compared: Compared) -> str:
     return found[0].paper if known else compared.measure
 
 
-def significance(comparison: Outcome, names: Sequence[str], marks: Sequence[Mapping[int, str]]) -> list[str]:
-    """Return sentences for the text of a paper: how runs were compared with the baseline, and what was found.
+def significance(comparison: Outcome, marks: Sequence[Mapping[int, str]]) -> list[str]:
+    """Return sentences for the text of a paper: what came out, how runs were compared, and which differ significantly.
 
     Parameters
     ----------
     comparison : Outcome
-        The comparison; without a baseline there are no sentences.
-    names : sequence of str, length M
-        What the measures are called.
+        The comparison, with the names that measures have in the paper.
     marks : sequence of mapping of int to str, length M
         For each measure the mark of each run that was compared with the baseline.
     """
     if comparison.baseline is None:
-        return []
+        return [sentence for compared in comparison.measures for sentence in finding(comparison, compared)]
     baseline = visible(comparison.runs[comparison.baseline])
-    said = [f"We compare each run with {baseline} ({procedure(comparison)})."]
-    for name, of_runs in zip(names, marks, strict=True):
+    said = [*finding(comparison, comparison.measures[0])]
+    said.append(f"We compare each run with {baseline}: {procedure(comparison)}.")
+    for compared, of_runs in zip(comparison.measures, marks, strict=True):
         parts = []
         for mark, words in ((ABOVE, "significantly better"), (BELOW, "significantly worse"), ("", "")):
             runs = [comparison.runs[run] for run, found in of_runs.items() if found == mark]
@@ -67,7 +62,8 @@ def significance(comparison: Outcome, names: Sequence[str], marks: Sequence[Mapp
                 parts.append(f"{_some(runs)} {'is' if len(runs) == 1 else 'are'} {words}")
             elif runs:
                 parts.append(f"{_some(runs)} {'does' if len(runs) == 1 else 'do'} not differ significantly")
-        said.append(f"In {visible(name)}, {_joined(parts)}.")
+        if parts:
+            said.append(f"In {visible(compared.measure)}, {_joined(parts)}.")
     return said
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,15 +72,12 @@ def sentences(comparison: Outcome) -> list[str]:
     return [*made, f"treceval_py {visible(comparison.version)}"]
 
 
-def methods(comparison: Outcome, names: Sequence[str] = ()) -> dict[str, str]:
-    """Say what was computed, a sentence for each subject that there is; the keys name the subjects.
-
-    `names` are what the measures are called, if not by their names.
-    """
+def methods(comparison: Outcome) -> dict[str, str]:
+    """Say what was computed, a sentence for each subject that there is; the keys name the subjects."""
     settings = comparison.settings
     confidence = percent(settings.confidence)
     said = {"finding": " ".join(finding(comparison, comparison.measures[0]))}
-    said |= {"queries": _queries(comparison, names), "test": _test(comparison)}
+    said |= {"queries": _queries(comparison), "test": _test(comparison)}
     others = [f"{_title(name)} ({name})" for name in settings.tests if name != settings.test]
     if others:
         said["tests"] = f"Also computed: {', '.join(others)}; p-values shown as they are."
@@ -209,19 +205,23 @@ def procedure(comparison: Outcome) -> str:
     """Say by which test differences are significant."""
     settings = comparison.settings
     if settings.test == SIMULTANEOUS:
-        how = f"{_title(SIMULTANEOUS)} ({_bootstrapped(comparison)}), {_significant(settings.alpha)}"
-        return f"{how} over {_count(comparison.family, 'pair', 'pairs')}{_by_measure(comparison)}"
+        return (
+            f"{_title(SIMULTANEOUS)} ({_bootstrapped(comparison)}), {_significant(settings.alpha)} "
+            f"over {_count(comparison.family, 'pair', 'pairs')}{_by_measure(comparison)}"
+        )
     family = _count(comparison.family, "p-value", "p-values")
-    uncorrected = settings.correction in (None, "none")
-    corrected = f"{family}, not corrected" if uncorrected else f"{_title(settings.correction)} over {family}"
+    corrected = (
+        f"{family}, not corrected"
+        if settings.correction in (None, "none")
+        else f"{_title(settings.correction)} over {family}"
+    )
     return f"{_title(settings.test)}, {_significant(settings.alpha)}, {corrected}"
 
 
-def _queries(comparison: Outcome, names: Sequence[str]) -> str:
+def _queries(comparison: Outcome) -> str:
     by_count: dict[int, list[str]] = {}
-    measures = names or [compared.measure for compared in comparison.measures]
-    for compared, name in zip(comparison.measures, measures, strict=True):
-        by_count.setdefault(len(compared.qids), []).append(visible(name))
+    for compared in comparison.measures:
+        by_count.setdefault(len(compared.qids), []).append(visible(compared.measure))
     parts = [_count(count, "query", "queries") for count in by_count]
     if len(parts) > 1:
         parts = [f"{part} ({', '.join(names)})" for part, names in zip(parts, by_count.values(), strict=True)]

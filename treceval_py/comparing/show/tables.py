@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from treceval_py.comparing.show.groups import group_payload, group_tables
-from treceval_py.comparing.show.paper import paper_names, significance
+from treceval_py.comparing.show.paper import in_paper, significance
 from treceval_py.comparing.show.sentences import (
     ABOVE,
     BELOW,
@@ -39,6 +39,9 @@ EXACT = 1e-12
 VALUES = ("mean_run", "mean_other", "difference", "low", "high", "effect", "effect_low", "effect_high")
 """The fields that a number of decimals is meant for; p-values and statistics keep theirs."""
 
+UNCAPTIONED = {"finding", "queries", "groups", "needed"}
+"""Sentences that the caption of differences does without: others have them, or their column is not there."""
+
 MANY_QUERIES = 10_000
 """Nobody judges more queries than this to show a difference; a larger number is not written out."""
 
@@ -50,18 +53,18 @@ def document_of(comparison: Outcome, style: Style) -> Document:
     significant difference from the baseline and the letters of its groups. Programs get `records`, JSON everything.
     """
     rows = records(comparison)
-    papers = paper_names(comparison, raw=style.raw_names)
+    paper = comparison if style.raw_names else in_paper(comparison)
     programs = records_table(rows, name="records", exact={key for row in rows[:1] for key in row if key not in VALUES})
     return Document(
         "comparison",
         (
-            _means_table(comparison, style, papers),
-            _differences_table(comparison, style, papers),
+            _means_table(comparison, paper, style),
+            _differences_table(comparison, paper, style),
             programs,
             *group_tables(comparison, style),
         ),
         lambda asked: made_of(comparison)._replace(payload=_payload(comparison, asked.digits)),
-        tuple(significance(comparison, papers, _marks(comparison))),
+        tuple(significance(paper, _marks(comparison))),
     )
 
 
@@ -80,7 +83,7 @@ def _about_rows(comparison: Outcome, style: Style) -> list[str]:
 def differences_html(comparison: Outcome) -> str:
     """Return the differences and what they mean as HTML, for a page that has the means in a table of its own."""
     style = Style()
-    table = _differences_table(comparison, style, paper_names(comparison, raw=True))._replace(best="")
+    table = _differences_table(comparison, comparison, style)._replace(best="")
     # Over which queries the means are is said beside them.
     document = Document("comparison", (table._replace(notes=table.notes[1:]),), lambda _: Made())
     return render(document, "html", Style())
@@ -107,7 +110,8 @@ def _marks(comparison: Outcome) -> list[dict[int, str]]:
     ]
 
 
-def _means_table(comparison: Outcome, style: Style, papers: Sequence[str]) -> Table:
+def _means_table(comparison: Outcome, paper: Outcome, style: Style) -> Table:
+    """Return the table of means; `paper` is the comparison with the names that measures have in LaTeX."""
     marks = _marks(comparison)
     runs = _shown(comparison, style)
     marked = any(any(marks_of.values()) for marks_of in marks)
@@ -115,7 +119,7 @@ def _means_table(comparison: Outcome, style: Style, papers: Sequence[str]) -> Ta
     behind = ["(baseline)" if run == comparison.baseline else "" for run in runs]
     called = [comparison.runs[run] for run in runs]
     names = Column("run", called, text=True, head=True, behind=behind, programs=False, tex="Run")
-    said = methods(comparison, papers)
+    said = methods(paper)
     best = [_best(compared) for compared in comparison.measures]
     columns = [
         Column(
@@ -126,10 +130,12 @@ def _means_table(comparison: Outcome, style: Style, papers: Sequence[str]) -> Ta
             second=frozenset(at for at, run in enumerate(runs) if run in second),
             marks=[marks_of.get(run, "") for run in runs] if marked else (),
             letters=[shortened(compared.letters[run]) for run in runs] if grouped else (),
-            tex=typeset(paper),
+            tex=typeset(named.measure),
             note=said.get("groups", ""),
         )
-        for compared, marks_of, paper, (first, second) in zip(comparison.measures, marks, papers, best, strict=True)
+        for compared, named, marks_of, (first, second) in zip(
+            comparison.measures, paper.measures, marks, best, strict=True
+        )
     ]
     subjects = ["test", "groups"] if comparison.baseline is not None else ["groups"]
     if "test" in subjects and comparison.settings.test == "randomisation":
@@ -138,7 +144,7 @@ def _means_table(comparison: Outcome, style: Style, papers: Sequence[str]) -> Ta
     return Table(
         (names, *columns),
         name="means",
-        heading=said["queries"].rstrip("."),
+        heading=methods(comparison)["queries"].rstrip("."),
         caption=(said["queries"], *_about_best(best), *described, *_about_rows(comparison, style), *notes(comparison)),
         label="tab:comparison",
     )
@@ -165,10 +171,11 @@ def _about_best(best: Sequence[tuple[frozenset[int], frozenset[int]]]) -> list[s
     return [f"Bold: highest mean{underlined}."]
 
 
-def _differences_table(comparison: Outcome, style: Style, papers: Sequence[str]) -> Table:
+def _differences_table(comparison: Outcome, paper: Outcome, style: Style) -> Table:
     """Return the table of differences; what is the same in all rows for sure has no column.
 
-    LaTeX has neither the uncorrected p-value of a test that is corrected nor the queries needed.
+    LaTeX has neither the uncorrected p-value of a test that is corrected nor the queries needed. `paper` is the
+    comparison with the names that measures have there.
     """
     settings = comparison.settings
     digits = DIGITS if style.digits is None else style.digits
@@ -197,6 +204,7 @@ def _differences_table(comparison: Outcome, style: Style, papers: Sequence[str])
         columns.append(named("other", "minus", [comparison.runs[each.other] for each in found]))
     naming = len(columns)
     said = methods(comparison)
+    captioned = methods(paper)
     marks = [mark_of(comparison, each) for each in found]
     intervals = [_interval(each.low, each.high, digits) for each in found]
     columns += [
@@ -206,14 +214,17 @@ def _differences_table(comparison: Outcome, style: Style, papers: Sequence[str])
     for name in settings.tests:
         corrected = name == settings.test != SIMULTANEOUS and settings.correction != "none"
         uncorrected = [p_value(each.tests[name].p) for each in found]
-        columns.append(column("p", f"p ({name})", uncorrected, paper=not corrected))
+        # The caption names the one test that there is.
+        tex = "" if len(settings.tests) > 1 else "$p$"
+        columns.append(column("p", f"p ({name})", uncorrected, paper=not corrected, tex=tex))
         if corrected:
             adjusted = [p_value(each.tests[name].adjusted) for each in found]
             columns.append(column("adjusted", _corrected(settings), adjusted))
     intervals = [_interval(each.effect_low, each.effect_high, 2) for each in found]
+    of_d = f"{confidence} of d"
     columns += [
         column("effect", "d", [each.effect for each in found], signed=True, digits=2, spare=1, note=said["effect"]),
-        column("effect_interval", f"d, {confidence} pointwise", intervals, joint=", ", spare=3),
+        column("effect_interval", f"d, {confidence} pointwise", intervals, joint=", ", spare=3, tex=typeset(of_d)),
         column(
             "counts",
             "w/t/l",
@@ -226,9 +237,9 @@ def _differences_table(comparison: Outcome, style: Style, papers: Sequence[str])
         columns.append(column("equivalence", "p (equal)", [p_value(each.equivalence) for each in found]))
     columns.append(column("needed", "needed", [_needed(each.needed) for each in found], paper=False))
     starts, start = {}, 0
-    for differences, paper in zip(of_measures, papers, strict=True):
+    for differences, named_so in zip(of_measures, paper.measures, strict=True):
         if differences:
-            starts[start] = paper
+            starts[start] = named_so.measure
         start += len(differences)
     title = "Differences of each two runs"
     if comparison.baseline is not None:
@@ -240,7 +251,7 @@ def _differences_table(comparison: Outcome, style: Style, papers: Sequence[str])
         notes=(*said.values(), *analyses(comparison), *_about_rows(comparison, style), *notes(comparison)),
         made=tuple(signatures(comparison)),
         version=f"treceval_py {comparison.version}",
-        caption=(f"{title}.", *(said[key] for key in said if key not in {"queries", "groups", "needed"})),
+        caption=(f"{title}.", *(captioned[key] for key in captioned if key not in UNCAPTIONED)),
         breaks=dict.fromkeys(starts, ""),
         above=starts,
         best="highest mean" if any(first for first, _ in map(_best, comparison.measures)) else "",

@@ -2,8 +2,7 @@ r"""Tables for a paper, in the style of the LaTeX package booktabs.
 
 They need booktabs; letters beyond ASCII need ``\usepackage[T1]{fontenc}``, and UTF-8, which is what LaTeX reads. A
 character that pdfLaTeX has no letter for, as of Chinese or an emoji, is written ``<U+6A21>``: it shows, it keeps names
-apart, and the table compiles. A table with a label floats, under a caption; the others are bare, with what is to be said
-of them in comments.
+apart, and the table compiles. A table with a label floats, under a caption; others are bare, with comments.
 
 A floating table is as wide as one column of text (``table``) or two (``table*``), whichever class of article it is for:
 letters become smaller, gaps narrower, names are broken over lines, and then parts that others stand for are left out,
@@ -12,6 +11,7 @@ which `left_out` says. Never is a table scaled.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -55,7 +55,7 @@ class Page(NamedTuple):
     papers : tuple of Paper
         The styles in which there is least room.
     most : int
-        So many rows fit below a caption; a table of more goes on in another float.
+        So many lines fit below a caption; a table of more goes on in another float.
     """
 
     environment: str
@@ -67,24 +67,29 @@ class Page(NamedTuple):
 SIZES = ("", "\\small", "\\footnotesize")
 """Sizes of letters that can be read in every class of article."""
 
+ACL = Paper(219.0, (1.095, 1.0, 0.9), 1.0)
+"""A column of ACL's style, in Times of 11 points."""
+
+IN_TWO_COLUMNS = Paper(229.0, (1.0, 0.925, 0.85), 1.15)
+"""A column of article in two columns, in Computer Modern; those of acmart (sigconf) have more room."""
+
+IN_ONE_COLUMN = Paper(345.0, (1.0, 0.925, 0.85), 1.15)
+"""The page of article and of LNCS in one column; that of styles in two columns is wider."""
+
 PAGES = {
-    # A column of ACL's style, of Times of 11 points, and of article, of Computer Modern; acmart (sigconf) has more room.
-    1: Page(
-        "table",
-        "one column of text",
-        (Paper(219.0, (1.095, 1.0, 0.9), 1.0), Paper(229.0, (1.0, 0.925, 0.85), 1.15)),
-        32,
-    ),  # fmt: skip
-    # The page of article and of LNCS in one column; that of styles in two columns is wider.
-    2: Page("table*", "a page", (Paper(345.0, (1.0, 0.925, 0.85), 1.15),), 40),
+    1: Page("table", "one column of text", (ACL, IN_TWO_COLUMNS), 30),
+    2: Page("table*", "a page", (IN_ONE_COLUMN,), 36),
 }
-"""The narrowest column, and the narrowest page, of the usual styles, by the number of columns."""
+"""Where tables float, by the number of columns of text."""
 
-GAP, TIGHT_GAP = 6.0, 3.0
-"""Points on each side of a column, LaTeX's ``\\tabcolsep``."""
+GAP = 6.0
+"""Points on each side of a column, LaTeX's ``\\tabcolsep``; where they are fewer, there are none at the sides."""
 
-SETTINGS = ((0, GAP), (1, GAP), (1, TIGHT_GAP), (2, TIGHT_GAP))
+SETTINGS = ((0, GAP), (1, GAP), (1, 3.0), (2, 3.0), (2, 2.0))
 """Sizes of letters and gaps, in the order in which they are tried."""
+
+MOST_FLOATS = 12
+"""LaTeX holds back only so many floats until they are printed."""
 
 LONGEST = 9
 """The width in em of a name that is broken over lines."""
@@ -110,6 +115,8 @@ class Typeset(NamedTuple):
         How wide its cells, those that are bold and what stands behind them are.
     form : str
         Its alignment.
+    lines : int
+        How many lines its cells have at most.
     """
 
     column: Column
@@ -118,11 +125,14 @@ class Typeset(NamedTuple):
     behind: bool
     widths: tuple[float, float, float]
     form: str
+    lines: int
 
     def width(self, bold: float) -> float:
         """Return about how wide it is, in points of letters of ten points, with bold digits so much wider."""
         regular, best, behind = self.widths
-        return max(_width(self.column.heading), max(regular, best * bold) + behind)
+        # Commands, of which there are few in titles, are about as wide as a letter.
+        heading = re.sub(r"\\[a-zA-Z]+(\{\})?", "n", self.column.tex).translate(dict.fromkeys(map(ord, "\\{}$")))
+        return max(_width(heading or self.column.heading), max(regular, best * bold) + behind)
 
 
 class Layout(NamedTuple):
@@ -216,10 +226,10 @@ def _layout(table: Table, style: Style) -> Layout:
             widths = _wide(columns, paper, number, gap)
             divided.append(panels(widths[table.naming :], _room(paper, gap) - sum(widths[: table.naming])))
         blocks = max(divided, key=len)
-        return Layout(page, columns, blocks, SIZES[-1], TIGHT_GAP, (), frozenset())
+        return Layout(page, columns, blocks, SIZES[number], gap, (), frozenset())
     columns, without, unsaid = versions[-1]
-    blocks = [range(len(columns) - table.naming)]
-    return Layout(page, columns, blocks, SIZES[-1], TIGHT_GAP, tuple(without), frozenset(unsaid))
+    blocks, (number, gap) = [range(len(columns) - table.naming)], SETTINGS[-1]
+    return Layout(page, columns, blocks, SIZES[number], gap, tuple(without), frozenset(unsaid))
 
 
 def _wide(columns: Sequence[Typeset], paper: Paper, size: int, gap: float) -> list[float]:
@@ -265,11 +275,13 @@ def _float(table: Table, style: Style) -> list[str]:
     setting += [f"\\setlength{{\\tabcolsep}}{{{layout.gap:g}pt}}"] if layout.gap < GAP else []
     setting += ["\\sisetup{table-number-alignment=center, retain-explicit-plus}"] if style.siunitx else []
     lines: list[str] = []
-    environment = layout.page.environment
-    for number, bodies in enumerate(_floats([_body(table, each) for each in shown], layout.page.most)):
+    environment, most = layout.page.environment, layout.page.most
+    tall = max(each.lines for each in columns)
+    for number, bodies in enumerate(_floats([_body(table, each) for each in shown], most, tall)):
         caption = f"\\caption{{{_breakable(' '.join(said))}}}\\label{{{table.label}}}" if number == 0 else ""
         lines += [
             *([""] if number else []),
+            *(["\\clearpage", ""] if number and number % MOST_FLOATS == 0 else []),
             *(f"\\begin{{{environment}}}", "\\centering"),
             *([caption] if caption else ["\\addtocounter{table}{-1}", "\\caption{Continued.}"]),
             *("\\smallskip", *setting, f"\\begin{{tabular}}{{{form}}}"),
@@ -278,26 +290,32 @@ def _float(table: Table, style: Style) -> list[str]:
     return lines
 
 
-def _floats(bodies: Sequence[Sequence[str]], most: int) -> Iterator[list[str]]:
-    """Yield the lines of each float: blocks below each other, with their heads, and as many rows as fit."""
+def _floats(bodies: Sequence[Sequence[str]], most: int, tall: int) -> Iterator[list[str]]:
+    """Yield the lines of each float: blocks below each other, with their heads, and as many rows as fit.
+
+    A row with a broken name counts as `tall` lines.
+    """
     lines: list[str] = []
     left = most
     for body in bodies:
         rule = body.index("\\midrule") + 1
         head, rows = body[1:rule], list(body[rule:-1])
-        while rows:
-            if left < min(len(rows), most) and lines:
+        heights = [tall if "\\parbox" in row else 1 for row in rows]
+        if lines and left < min(sum(heights), most):
+            yield lines
+            lines, left = [], most
+        lines += [*(["\\midrule"] if lines else []), *head]
+        for at, (row, height) in enumerate(zip(rows, heights, strict=True)):
+            # The title of a group, which is below a rule, does not stand alone at the end.
+            needed = sum(heights[at : at + 3]) if row == "\\midrule" else height
+            if needed > left:
                 yield lines
-                lines, left = [], most
-            # A heading does not stand alone at the end.
-            count = left - 1 if len(rows) > left and rows[left - 1].startswith(("\\midrule", "\\multicolumn")) else left
-            lines += [*(["\\midrule"] if lines else []), *head, *rows[:count]]
-            left -= len(rows[:count])
-            rows = rows[count:]
-            if rows and rows[0] == "\\midrule":
-                rows = rows[1:]
-    if lines:
-        yield lines
+                lines, left = [*head], most
+                if row == "\\midrule":
+                    continue
+            lines.append(row)
+            left -= height
+    yield lines
 
 
 def _breakable(text: str) -> str:
@@ -368,8 +386,9 @@ def _typeset(column: Column, style: Style, *, broken: bool = False) -> Typeset:
     cells = [_marked(cell, row, column, table_format) for row, cell in enumerate(shown)]
     wide = max((_width(text) for row, text in enumerate(texts) if row not in column.best), default=0.0)
     best = max((_width(texts[row]) for row in column.best), default=0.0)
-    beside = 0.0
+    beside, lines = 0.0, 1
     if broken and column.text and wide > 10 * LONGEST:
+        lines = math.ceil(1.2 * wide / (10 * LONGEST))
         cells = [
             _in_lines(text) if _width(text) > 10 * LONGEST else cell for text, cell in zip(texts, cells, strict=True)
         ]
@@ -385,7 +404,7 @@ def _typeset(column: Column, style: Style, *, broken: bool = False) -> Typeset:
         form += "@{}l"
     elif table_format:
         title = f"{{{title}}}"
-    return Typeset(column, title, cells, behind, (wide, best, beside), form)
+    return Typeset(column, title, cells, behind, (wide, best, beside), form, lines)
 
 
 _NUMBER = re.compile(r"<?[-+]?\d+(\.\d+)?")
