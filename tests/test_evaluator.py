@@ -24,7 +24,9 @@ RUN = {"1": {"b": 0.9, "a": 0.5}, "2": {"c": 1.0, "x": 0.5}}
 LINES = "1 Q0 b 1 0.9 t\n1 Q0 a 2 0.5 t\n2 Q0 c 1 1.0 t\n2 Q0 x 2 0.5 t\n"
 TWICE = "1 Q0 a 1 0.9 t\n1 Q0 b 2 0.7 t\n1 Q0 a 3 0.5 t\n2 Q0 c 1 1.0 t\n"
 
-FUNCTIONS: list[Callable[..., object]] = [te.evaluate, te.assess, te.board, te.compare, te.explain, te.arithmetic]
+FUNCTIONS: list[Callable[..., object]] = [
+    te.evaluate, te.assess, te.board, te.compare, te.gate, te.explain, te.arithmetic,
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -85,6 +87,7 @@ CALLS: dict[str, Callable[..., object]] = {
     "assess": lambda **options: te.assess(QRELS, RUN, **options),
     "board": lambda **options: te.board(QRELS, [], **options),
     "compare": lambda **options: te.compare(QRELS, [RUN, RUN], **options),
+    "gate": lambda **options: te.gate(QRELS, RUN, RUN, **options),
     "explain": lambda **options: te.explain(QRELS, RUN, **options),
     "arithmetic": lambda **options: te.arithmetic(QRELS, RUN, None, "1", **options),
 }

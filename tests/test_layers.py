@@ -42,13 +42,14 @@ ALLOWED: dict[str, set[str]] = {
     "explaining": SCORING,
     "comparing": EXPLAINING,
     "boards": {*COMPARING, "ranges"},
+    "gating": COMPARING,
     "judges": COMPARING,
     "report": {*COMPARING, "ranges"},
     "checking": EXPLAINING,
     "grading": {*COMPARING, "checking", "ranges", "report"},
     "retrieval": IO,
     "integrations": SCORING,
-    "cli": {*COMPARING, "boards", "checking", "grading", "judges", "ranges", "report", "retrieval"},
+    "cli": {*COMPARING, "boards", "checking", "gating", "grading", "judges", "ranges", "report", "retrieval"},
 }
 """What each package may import of the others. Nothing imports the command line."""
 

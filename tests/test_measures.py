@@ -303,18 +303,24 @@ class TestForAllMeasures:
             assert all(isinstance(value, str) or math.isfinite(value) for value in column)
 
 
-UNBOUNDED = {"num_q", "num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret", "utility", "yaap", "dcg",
-             "ideal_dcg", "Rndcg", "dcg_cut", "average_gain", "arp", "hits", "hits_cut", "pfound", "pfound_cut"}  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "bounds"),
+    [("map", (0, 1)), ("success", (0, 1)), ("num_ret", (0, math.inf)), ("utility", (-math.inf, math.inf)),
+     ("infAP", (0, math.inf)), ("hits_cut", (0, math.inf)), ("arp", (0, math.inf)), ("rbp_graded", (0, math.inf)),
+     ("yaap", (-math.inf, math.inf))],
+)  # fmt: skip
+def test_the_range_of_a_measure_is_that_of_its_docstring(name: str, bounds: tuple[float, float]) -> None:
+    assert FAMILIES[name].bounds == bounds
 
 
 @pytest.mark.parametrize("family", NUMERIC, ids=lambda family: family.name)
 @few
-@given(pair=pairs)
-def test_a_measure_stays_between_0_and_1(family: Family, pair: Any) -> None:
-    if family.name in UNBOUNDED:
-        return
-    for column in scored(family, seen(family, Qrels(pair[0]), Run(pair[1]))):
-        assert all(0 <= value <= 1 + 1e-9 for value in column)
+@given(pair=pairs, seed=st.integers(0, 99))
+def test_a_measure_stays_in_its_range_whatever_its_parameters(family: Family, pair: Any, seed: int) -> None:
+    judged = seen(family, Qrels(pair[0]), Run(pair[1]))
+    low, high = family.bounds
+    for column in [*scored(family, judged), values_of(family, judged, random_parameters(family, random.Random(seed)))]:
+        assert all(low <= value <= high + 1e-9 for value in column)
 
 
 TAIL_COUNTS = {"num_ret", "set_P", "set_relative_P", "set_map", "set_F", "utility", "relstring", "unj", "rbp_resid",

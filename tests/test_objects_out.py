@@ -294,6 +294,7 @@ def _objects(folder: Path) -> dict[str, Any]:
         "Scoring": te.Scoring(names, LONG),
         "Sensitivity": te.assess(qrels, run, names[:5]),
         "Signature": results.signature(0)._replace(profile=LONG),
+        "Verdict": te.gate(None, results, results),
         "arithmetic": te.arithmetic(qrels, run, "nDCG@10", ids[0]),
         "check": checked,
         "a measure of a comparison": te.compare(runs=[RUN, RUN], qrels=QRELS).measures[0],
@@ -330,9 +331,11 @@ def rows_of(html: str) -> list[list[str]]:
         (lambda: te.board("qrels", ["run", "other"], "map"), ["board", "-m", "map", "--format", "html"]),
         (lambda: te.compare(runs=["run", "other"], qrels="qrels", measures="map"),
          ["compare", "-m", "map", "--format", "html", "qrels", "run", "other"]),
+        (lambda: te.gate("qrels", "run", "other", "map", margin=1),
+         ["gate", "-m", "map", "--margin", "1", "--format", "html", "qrels", "run", "other"]),
         (lambda: te.check("run"), ["check", "--format", "html", "run"]),
     ],
-    ids=["results", "sensitivity", "board", "comparison", "findings"],
+    ids=["results", "sensitivity", "board", "comparison", "gate", "findings"],
 )  # fmt: skip
 def test_a_notebook_shows_what_the_command_prints(make: Any, command: list[str], folder: Path) -> None:
     (folder / "other").write_text("1 Q0 c 1 3.0 second\n2 Q0 a 1 1.0 second\n")

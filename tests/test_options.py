@@ -123,6 +123,16 @@ def in_board(text: str) -> Numbers:
     return {f"{name} {run['name']}": mean for run in json.loads(text)["runs"] for name, mean in run["mean"].items()}
 
 
+def in_gate(text: str) -> Numbers:
+    names = [run["name"] for run in json.loads(text)["runs"]]
+    rows = json.loads(text)["measures"]
+    return {
+        f"{row['measure']} {n}": row[key]
+        for row in rows
+        for n, key in zip(names, ("baseline", "candidate"), strict=True)
+    }
+
+
 def in_orders(text: str) -> Numbers:
     orders = json.loads(text)["orders"]
     return {f"{each['measure']} {run}": mean for each in orders for run, mean in each["means"][0].items()}
@@ -199,6 +209,7 @@ FORMS = {
     "compare --agreement": Form(
         "compare qrels r0 r1 r2 --letters none --agreement --format json", in_agreement, of_orders
     ),
+    "gate": Form("gate qrels r0 r2 --margin 100 --format json", in_gate, of_means, usual={"complete": True}),
     "board": Form("board qrels r0 r1 r2 --no-cache --format json", in_board, of_means, usual={"complete": True}),
     "agree": Form("agree qrels again r0 r1 r2 --bootstrap 1 --format json", in_orders, of_common),
     "explain": Form("explain qrels r0 --against trec_eval-9", in_walks, of_first, 4),
@@ -236,6 +247,7 @@ CASES = {
 
 ALIKE = {
     ("board", "complete"),  # which is usual there: a test of its own
+    ("gate", "complete"),  # likewise
     ("compare --agreement", "collection_size"),  # which adds the same to every run
     ("explain --query", "complete"),  # a query has a value whether it counts or not: a test of its own
 }
@@ -434,6 +446,12 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
             m.means.tolist() for m in te.compare(QRELS, [*RUNS.values()], letters="none", **options).measures
         ],
     ),
+    "gate": (
+        te.gate,
+        lambda **options: [
+            (each.baseline, each.candidate) for each in te.gate(QRELS, RUN, RUNS["r2"], **options).decisions
+        ],
+    ),
     "explain": (
         te.explain,
         lambda **options: [
@@ -481,7 +499,7 @@ def test_an_option_is_the_same_one_by_one_and_in_a_scoring(
         without = {"measures": "ndcg" if name == "arithmetic" else case.measures or ["P.3", "map"]}
         if option not in ("measures", "signatures") and name == "arithmetic":
             without["measures"] = keywords["measures"]
-        alike = option == "complete" and name in ("arithmetic", "board")
+        alike = option == "complete" and name in ("arithmetic", "board", "gate")
         assert (found == call(**without)) is alike
         if name in ("evaluate", "assess"):
             scored = te.Evaluator(QRELS, Scoring(**fields)).score(RUN)

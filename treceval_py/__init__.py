@@ -25,6 +25,7 @@ _MODULES = {
     "treceval_py.errors": "DataError EvaluationError InputError MeasureError MissingQueriesWarning OutputError "
     "RunnerError TrecevalError TrecevalWarning UnknownMeasureError",
     "treceval_py.explaining": "Explanation arithmetic explain",
+    "treceval_py.gating": "Verdict gate",
     "treceval_py.grading": "grade grade_one",
     "treceval_py.grading.rules": "Rules read_rules",
     "treceval_py.io.conversion": "convert",

@@ -26,6 +26,8 @@ from treceval_py.errors import UnknownMeasureError as UnknownMeasureError
 from treceval_py.explaining import Explanation as Explanation
 from treceval_py.explaining import arithmetic as arithmetic
 from treceval_py.explaining import explain as explain
+from treceval_py.gating import Verdict as Verdict
+from treceval_py.gating import gate as gate
 from treceval_py.grading import grade as grade
 from treceval_py.grading import grade_one as grade_one
 from treceval_py.grading.rules import Rules as Rules

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray
-from treceval_py.boards.cache import Cached, Entry, place_of, read_cache, still_there, write_cache
+from treceval_py.boards.cache import Cached, Entry, is_within, place_of, read_cache, still_there, write_cache
 from treceval_py.boards.groups import BoardGroup, board_groups
 from treceval_py.comparing.gathering import USUAL, comparable, fit
 from treceval_py.comparing.outcome import Settings
@@ -56,6 +58,13 @@ JUDGED = "judged_10"
 
 MOST_HELD = 1 << 26
 """Bytes of the largest file that is held in memory, which it takes to look for ties without reading it twice."""
+
+
+EVERY = 3.0
+"""Seconds from one writing of the cache to the next, at least."""
+
+SHARE = 0.05
+"""Share of the time that writing the cache may take: a large one is written less often."""
 
 
 class BoardRun(NamedTuple):
@@ -396,6 +405,11 @@ class _Scorer:
         return [*(each.long for each in signatures), f"format:{self.reading.run_format}"]
 
     @property
+    def bounds(self) -> list[tuple[float, float]]:
+        """The range of each measure."""
+        return [each.family.bounds for each in self.measures]
+
+    @property
     def own(self) -> list[str]:
         """The measures that are not of this package, whose code may change from one time to the next."""
         return [each.name for each in self.measures if each.family.from_outside]
@@ -503,25 +517,26 @@ def _entries_of(
     if path is not None and scorer.own:
         notes.append(f"nothing is kept for the next time: {', '.join(scorer.own)} may change without notice.")
         path = None
-    key = scorer.key
     cached = Cached({}, {})
     if path is not None:
-        cached = read_cache(path, key, len(scorer.measures))
+        cached = read_cache(path, scorer.key, scorer.bounds)
         notes += [cached.note] if cached.note else []
-        path = path if cached.writable else None
     kept = cached.entries
     digests = list(in_order(iter(files), _digest, workers))
     wanted = {digest: file for file, digest in zip(files, digests, strict=True) if isinstance(digest, str)}
     lacking = [(file, digest) for digest, file in wanted.items() if digest not in kept]
     made: dict[str, Entry | Unscored] = {digest: kept[digest] for digest in wanted if digest in kept}
+    keeper = None if path is None or not cached.writable else _Keeper(path, scorer, cached, wanted, files)
     scores = in_order(iter(lacking), lambda each: _scored(scorer, *each), workers)
     for (_, digest), found in zip(lacking, scores, strict=True):
         made[digest] = found
+        if keeper is not None and time.monotonic() >= keeper.due:
+            keeper.keep(made)
         if after is not None:
             after()
-    there = {digest: found for digest, found in made.items() if isinstance(found, Entry)}
-    if path is not None:
-        notes += _keep(path, key, cached, there, wanted, files)
+    if keeper is not None:
+        keeper.keep(made)
+        notes += [keeper.failure] if keeper.failure else []
     known = _Known([], [], [], [])
     for file, hashed in zip(files, digests, strict=True):
         found = made[hashed] if isinstance(hashed, str) else hashed
@@ -531,26 +546,49 @@ def _entries_of(
             known.files.append(file)
             known.digests.append(hashed)
             known.entries.append(found)
-    return known, notes, sum(digest in there for _, digest in lacking)
+    return known, notes, sum(isinstance(made[digest], Entry) for _, digest in lacking)
 
 
-def _keep(
-    path: str,
-    key: list[str],
-    cached: Cached,
-    there: dict[str, Entry],
-    wanted: dict[str, str],
-    given: Sequence[str],
-) -> list[str]:
-    """Write the results of these runs and of others that still exist, unless the cache already has them."""
-    now = {digest: place_of(file, path) for digest, file in wanted.items()}
-    others = still_there(cached, path, {place_of(file, path) for file in given})
-    entries = {digest: cached.entries[digest] for digest in others} | there
-    files = {digest: now.get(digest) or others[digest] for digest in entries}
-    if files == cached.files:
-        return []
-    failure = write_cache(path, key, entries, files)
-    return [failure] if failure else []
+class _Keeper:
+    """Writes the results of runs to the cache now and then, so that a board that is killed can go on.
+
+    Attributes
+    ----------
+    due : float
+        When they are to be written next, by `time.monotonic`.
+    failure : str
+        Why they could not be written; empty if they were.
+    """
+
+    def __init__(
+        self, path: str, scorer: _Scorer, cached: Cached, wanted: Mapping[str, str], given: Sequence[str]
+    ) -> None:
+        self._path = path
+        self._key = scorer.key
+        self._bounds = scorer.bounds
+        self._cached = cached
+        self._now = {digest: place_of(file, path) for digest, file in wanted.items()}
+        self._others = still_there(cached, path, {place_of(file, path) for file in given})
+        self._written = cached.files
+        self.due = time.monotonic() + EVERY
+        self.failure = ""
+
+    def keep(self, made: Mapping[str, Entry | Unscored]) -> None:
+        """Write the results of these runs and of others that still exist, unless the cache already has them."""
+        begun = time.monotonic()
+        there = {
+            digest: found
+            for digest, found in made.items()
+            if isinstance(found, Entry) and is_within(found.values, self._bounds)
+        }
+        entries = {digest: self._cached.entries[digest] for digest in self._others} | there
+        files = {digest: self._now.get(digest) or self._others[digest] for digest in entries}
+        if self.failure or files == self._written:
+            return
+        self.failure = write_cache(self._path, self._key, entries, files)
+        self._written = files
+        done = time.monotonic()
+        self.due = math.inf if self.failure else done + max(EVERY, (done - begun) / SHARE)
 
 
 def _digest(file: str) -> str | Unscored:

@@ -1,28 +1,38 @@
 """Cache of board results, keyed by the hash of each run file.
 
-It is JSON, packed as its name says, and nothing in it is executed. Numbers are kept as the bytes of float64, so that
-they come back as they were.
+It is two lines of text, packed as its name says: the hash of the second line, and JSON. Nothing in it is executed, and
+nothing in it is taken on trust: what somebody else put there, or what damage made of it, is not read as values. Numbers
+are kept as the bytes of float64, so that they come back as they were.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import re
+import stat
+import time
 from collections.abc import Container, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from treceval_py._types import FloatArray
-from treceval_py.errors import InputError, OutputError
+from treceval_py.comparing.scores import MOST
+from treceval_py.data.ids import encode
+from treceval_py.errors import DataError, InputError, OutputError
 from treceval_py.io.source import peek, whole
-from treceval_py.io.target import written_whole
+from treceval_py.io.target import unfinished, written_whole
 
 __all__ = [
     "CACHE_NAME",
+    "Bounds",
     "Cached",
     "Entry",
     "cache_beside",
     "cache_in",
+    "is_within",
     "place_of",
     "read_cache",
     "still_there",
@@ -37,7 +47,19 @@ MARK = "treceval board"
 
 BEGINNING = f'{{"{MARK}"'.encode()
 
-FORMAT = 2
+FORMAT = 3
+
+LONGEST = 1 << 28
+"""Most bytes of the file and of its text: the values of 500 runs for 5,000 queries and 10 measures."""
+
+ABANDONED = 3600.0
+"""Seconds after which a half-written file is one that a killed process left."""
+
+ROUNDING = 1e-9
+"""By how much a sum may go beyond the range of its measure."""
+
+Bounds = tuple[float, float]
+"""The lowest and the highest value of a measure."""
 
 
 class Entry(NamedTuple):
@@ -116,17 +138,17 @@ def cache_beside(runs: Sequence[str]) -> str | None:
     return cache_in(folders[0]) if len({os.path.realpath(folder) for folder in folders}) == 1 else None
 
 
-def read_cache(path: str, key: Sequence[str], measures: int) -> Cached:
+def read_cache(path: str, key: Sequence[str], bounds: Sequence[Bounds]) -> Cached:
     """Read the results cached for the same settings.
 
     Parameters
     ----------
     path : str
-        The file.
+        The file. A link is not followed.
     key : sequence of str
         All that decides a value but the run: measures, conventions, judgments, version.
-    measures : int
-        How many measures there are, M.
+    bounds : sequence of (float, float), length M
+        The range of each measure.
 
     Returns
     -------
@@ -134,59 +156,125 @@ def read_cache(path: str, key: Sequence[str], measures: int) -> Cached:
         A damaged file is of no use, and is replaced; a file of another kind is left alone, unless it has the name that
         only a cache has.
     """
-    if not os.path.exists(path):
-        return Cached({}, {})
-    if not os.path.isfile(path):
-        return Cached({}, {}, f"{path} is no regular file, so that nothing is kept in it.", writable=False)
     try:
-        head, _ = peek(path, len(BEGINNING))
-        if head != BEGINNING and os.path.basename(path) != CACHE_NAME:
-            return Cached({}, {}, f"{path} is no cache of a board and is left alone.", writable=False)
-        return _cached(whole(path), key, measures)
+        stream = _opened(path)
+    except FileNotFoundError:
+        return Cached({}, {})
+    except OSError as error:
+        if error.errno in _NOT_REGULAR:
+            return Cached({}, {}, f"{path} is {_NOT_REGULAR[error.errno]}, so that nothing is kept in it.", False)
+        return Cached({}, {}, f"the cache {path} cannot be read ({error.strerror}) and is made again.")
+    try:
+        with stream:
+            head, _ = peek(stream, len(BEGINNING))
+            if head != BEGINNING and os.path.basename(path) != CACHE_NAME:
+                return Cached({}, {}, f"{path} is no cache of a board and is left alone.", writable=False)
+            if os.fstat(stream.fileno()).st_size > LONGEST:
+                raise InputError(f"the file has more than {LONGEST:,} bytes")
+            return _cached(whole(stream, LONGEST), key, bounds)
     except InputError as error:
         failure = error.what
     # Whatever is wrong with what it says, all of it can be computed again.
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError, MemoryError, DataError):
         failure = "it does not hold what a cache holds"
     return Cached({}, {}, f"the cache {path} cannot be used ({failure}) and is made again.")
 
 
-def _cached(text: bytes, key: Sequence[str], measures: int) -> Cached:
+_NOT_REGULAR = {errno.ELOOP: "a link", errno.EMLINK: "a link", errno.EINVAL: "no regular file"}
+"""What cannot hold a cache, by the error that `_opened` raises; FreeBSD has its own for a link."""
+
+
+def _opened(path: str) -> BinaryIO:
+    """Open a regular file; a link is not followed, and a pipe without a writer is not waited for."""
+    if os.path.islink(path):  # for systems whose `open` cannot refuse it
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    flags = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+    if os.path.isdir(path):  # which Windows refuses to open
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+    stream = os.fdopen(os.open(path, os.O_RDONLY | flags), "rb", buffering=0)
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+    return stream
+
+
+def _cached(text: bytes, key: Sequence[str], bounds: Sequence[Bounds]) -> Cached:
     import json
 
-    document = json.loads(text)
-    if document[MARK] != FORMAT or document["key"] != list(key):
+    version = re.match(re.escape(BEGINNING) + rb":([0-9]{1,9})[,}]", text)
+    if version is not None and int(version[1]) != FORMAT:
         return Cached({}, {})
-    queries = [tuple(_words(qids)) for qids in document["queries"]]
+    head, _, rest = text.partition(b"\n")
+    if head + b"\n" != _head(rest):
+        raise ValueError("changed since it was written")
+    document = json.loads(rest, object_pairs_hook=_once)
+    if document["key"] != list(key):
+        return Cached({}, {})
+    queries = [_words(qids) for qids in document["queries"]]
     runs = document["runs"].items()
     return Cached(
-        {digest: _entry(kept, queries, measures) for digest, kept in runs},
+        {digest: _entry(kept, queries, bounds) for digest, kept in runs},
         {digest: _words([kept["file"]])[0] for digest, kept in runs},
     )
 
 
-def _entry(kept: Mapping[str, Any], queries: Sequence[tuple[str, ...]], measures: int) -> Entry:
+def _head(rest: bytes) -> bytes:
+    """Return the first line, which binds the others."""
+    import hashlib
+
+    return BEGINNING + f':{FORMAT},"sha256":"{hashlib.sha256(rest).hexdigest()}"}}\n'.encode()
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return found
+
+
+def _entry(kept: Mapping[str, Any], queries: Sequence[tuple[str, ...]], bounds: Sequence[Bounds]) -> Entry:
     import base64
 
-    qids = queries[kept["queries"]]
+    qids = queries[_count(kept["queries"], len(queries) - 1)]
     values = np.frombuffer(base64.b64decode(kept["values"], validate=True), dtype="<f8").astype(np.float64)
-    judged, tied = kept["judged"], kept["tied"]
-    return Entry(
+    judged, tied, opposite = kept["judged"], kept["tied"], kept["reversed"]
+    entry = Entry(
         _words([kept["tag"]])[0],
         qids,
-        values.reshape(len(qids), measures),
-        tuple(_words(kept["missing"])),
-        None if judged is None else float(judged),
-        None if tied is None else int(tied),
-        int(kept["contradicting"]),
-        bool(kept["reversed"]),
+        values.reshape(len(qids), len(bounds)),
+        _words(kept["missing"]),
+        judged,
+        None if tied is None else _count(tied, len(qids)),
+        _count(kept["contradicting"]),
+        opposite,
     )
+    shares = judged is None or (isinstance(judged, float) and 0 <= judged <= 1 + ROUNDING)
+    if not shares or not isinstance(opposite, bool) or not is_within(entry.values, bounds):
+        raise ValueError("out of range")
+    return entry
 
 
-def _words(found: Any) -> list[str]:
+def is_within(values: FloatArray, bounds: Sequence[Bounds]) -> bool:
+    """Tell whether values (Q, M) are in the ranges of the measures, or are NaN, which stands for a query left out."""
+    low, high = np.array(bounds).T
+    beyond = (values < np.maximum(low, -MOST) - ROUNDING) | (values > np.minimum(high, MOST) + ROUNDING)
+    return not beyond.any()
+
+
+def _count(found: Any, most: int = 1 << 62) -> int:
+    if type(found) is not int or not 0 <= found <= most:
+        raise ValueError("not a count")
+    return found
+
+
+def _words(found: Any) -> tuple[str, ...]:
     if not isinstance(found, list) or not all(isinstance(word, str) for word in found):
         raise ValueError("not a list of texts")
-    return found
+    for word in found:
+        encode(word)  # which a text with half a character cannot be
+    if len(set(found)) < len(found):
+        raise ValueError("a text occurs twice")
+    return tuple(found)
 
 
 def place_of(file: str, cache: str) -> str:
@@ -220,7 +308,7 @@ def write_cache(path: str, key: Sequence[str], entries: Mapping[str, Entry], fil
     Parameters
     ----------
     path : str
-        The file.
+        The file. It takes the place of a file of this name, and of nothing else: a link is refused.
     key : sequence of str
         As of `read_cache`.
     entries : mapping of str to Entry
@@ -235,22 +323,36 @@ def write_cache(path: str, key: Sequence[str], entries: Mapping[str, Entry], fil
     """
     import json
 
-    numbers = {qids: number for number, qids in enumerate(dict.fromkeys(entry.qids for entry in entries.values()))}
+    # In the order of the files, so that it is the same whether or not a board was stopped in between.
+    kept = {digest: entries[digest] for digest in sorted(entries, key=lambda digest: (encode(files[digest]), digest))}
+    numbers = {qids: number for number, qids in enumerate(dict.fromkeys(entry.qids for entry in kept.values()))}
     document = {
-        MARK: FORMAT,
         "key": list(key),
         "queries": [list(qids) for qids in numbers],
         "runs": {
-            digest: {"file": files[digest], **_plain(entry, numbers[entry.qids])} for digest, entry in entries.items()
+            digest: {"file": files[digest], **_plain(entry, numbers[entry.qids])} for digest, entry in kept.items()
         },
     }
+    # ASCII only, so that bytes of ids that are no UTF-8 come back as they were.
+    text = json.dumps(document, separators=(",", ":")).encode("ascii") + b"\n"
+    if len(text) > LONGEST - len(_head(text)):
+        return f"what was computed is not kept: {path} would have more than {LONGEST:,} bytes."
     try:
-        with written_whole(path) as stream:
-            # ASCII only, so that bytes of ids that are no UTF-8 come back as they were.
-            stream.write(json.dumps(document, separators=(",", ":")).encode("ascii") + b"\n")
+        with written_whole(path, links=False) as stream:
+            stream.write(_head(text) + text)
     except OutputError as error:
         return f"what was computed is not kept: {error}"
+    _tidy(path)
     return ""
+
+
+def _tidy(path: str) -> None:
+    """Remove what killed boards left half written."""
+    folder, name = os.path.split(path)
+    with contextlib.suppress(OSError):
+        for left in unfinished(folder or os.curdir, [name]):
+            if time.time() - os.lstat(left).st_mtime > ABANDONED:
+                os.unlink(left)
 
 
 def _plain(entry: Entry, queries: int) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from treceval_py.checking.findings import ERROR, NOTE, SEVERITIES, WARNING, Code
 from treceval_py.errors import visible
 from treceval_py.rendering import FORMATS, render
 from treceval_py.rendering.envelope import Made
+from treceval_py.rendering.escaping import workflow_command
 from treceval_py.rendering.tables import Column, Document, Style, Table
 from treceval_py.rendering.terminal import BOLD, PLAIN
 
@@ -73,13 +74,7 @@ def _document(files: Sequence[Checked]) -> Document:
 
 
 def check_github(files: Sequence[Checked]) -> str:
-    """Return GitHub's commands that show each finding beside its line.
-
-    References
-    ----------
-    GitHub, "Workflow commands for GitHub Actions"; what is escaped is what ``command.ts`` of its ``actions/toolkit``
-    escapes.
-    """
+    """Return GitHub's commands that show each finding beside its line."""
     return "".join(f"{_command(each)}\n" for each in _findings(files))
 
 
@@ -160,16 +155,8 @@ def _coloured(found: Finding) -> str:
 
 
 def _command(found: Finding) -> str:
-    places = {"file": found.file, "line": found.line, "col": found.column}
     title = f"{found.code} {CODES[found.code].name}"
-    properties = [f"{key}={_property(str(value))}" for key, value in (*places.items(), ("title", title)) if value]
-    message = visible(f"{found.what}." + (f" {found.todo}" if found.todo else ""))
-    return f"::{COMMANDS[found.severity]} {','.join(properties)}::{_data(message)}"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    message = f"{found.what}." + (f" {found.todo}" if found.todo else "")
+    return workflow_command(
+        COMMANDS[found.severity], message, file=found.file, line=found.line, col=found.column, title=title
+    )

@@ -83,6 +83,7 @@ def _written_out(argument: str, known: list[str]) -> str:
 COMMANDS = {
     "compare": "test which differences between runs are more than chance",
     "board": "rank all runs of a folder",
+    "gate": "decide whether a run may replace another, for continuous integration",
     "agree": "measure how judges agree, and whether they order runs alike",
     "report": "write a page with tables and plots that compares runs",
     "check": "report problems in a run or judgments, line by line",

@@ -29,6 +29,7 @@ __all__ = [
     "effect_size",
     "equivalence",
     "mean_interval",
+    "one_sided_power",
     "paired_t",
     "queries_needed",
     "settled",
@@ -508,7 +509,7 @@ def equivalence(differences: FloatArray, margin: float) -> Outcome:
     return Outcome(statistic, p)
 
 
-def queries_needed(effect: FloatArray, *, alpha: float, power: float) -> FloatArray:
+def queries_needed(effect: FloatArray, *, alpha: float, power: float, sides: int = 2) -> FloatArray:
     """Return how many queries a paired t-test needs to find an effect.
 
     Parameters
@@ -516,9 +517,11 @@ def queries_needed(effect: FloatArray, *, alpha: float, power: float) -> FloatAr
     effect : (P,) float array
         Standardised effect sizes d_z.
     alpha : float
-        The level of significance of the two-sided test, between 0 and 1.
+        The level of significance of the test, between 0 and 1.
     power : float
         The probability with which the effect is to be found, between 0 and 1.
+    sides : {2, 1}
+        Whether the test is two-sided, or one-sided towards the effect.
 
     Returns
     -------
@@ -528,9 +531,9 @@ def queries_needed(effect: FloatArray, *, alpha: float, power: float) -> FloatAr
 
     Notes
     -----
-    The power is that of the noncentral t distribution, of both tails. Assumes that the effect is the true one. An
-    effect that was observed is an estimate, and one that was chosen because it is significant is too large; so the
-    number tells the size of the next experiment, and not whether this one had enough queries.
+    The power is that of the noncentral t distribution, of all tails of the test. Assumes that the effect is the true
+    one. An effect that was observed is an estimate, and one that was chosen because it is significant is too large; so
+    the number tells the size of the next experiment, and not whether this one had enough queries.
 
     References
     ----------
@@ -546,14 +549,40 @@ def queries_needed(effect: FloatArray, *, alpha: float, power: float) -> FloatAr
     found = np.abs(effect)
     needed = np.where(found == 0, np.inf, np.where(np.isinf(found), 2.0, np.nan))
     searched = (found > 0) & np.isfinite(found)
-    tail = float(-special.ndtri(alpha / 2))
+    tail = float(-special.ndtri(alpha / sides))
     with np.errstate(over="ignore"):  # an effect of 1e-200 needs an infinite number
         guess = ((tail + float(special.ndtri(power))) / found[searched]) ** 2 + tail**2 / 2
     few = guess <= MOST_QUERIES
     counts = np.ceil(guess)
-    counts[few] = _fewest(found[searched][few], np.maximum(2.0, counts[few]), alpha, power)
+    counts[few] = _fewest(found[searched][few], np.maximum(2.0, counts[few]), alpha / sides, power, sides)
     needed[searched] = counts
     return needed
+
+
+def one_sided_power(effect: FloatArray, queries: FloatArray, *, alpha: float) -> FloatArray:
+    """Return the probability with which a one-sided paired t-test finds that a mean is above 0.
+
+    Parameters
+    ----------
+    effect : (P,) float array
+        The true means divided by the standard deviations; finite.
+    queries : (P,) float array
+        The numbers of queries, 2 or more.
+    alpha : float
+        The level of significance of the test, between 0 and 1/2.
+
+    Returns
+    -------
+    (P,) float array
+        That of the noncentral t distribution.
+
+    References
+    ----------
+    Jacob Cohen. Statistical Power Analysis for the Behavioral Sciences. 2nd edition, Erlbaum, 1988, section 2.3.5.
+    """
+    from scipy import stats
+
+    return _above(stats.t.isf(alpha, queries - 1), queries - 1, effect * np.sqrt(queries))
 
 
 def _unknown(differences: FloatArray) -> FloatArray:
@@ -581,28 +610,25 @@ def constant(differences: FloatArray) -> BoolArray:
     return same
 
 
-def _fewest(effect: FloatArray, guess: FloatArray, alpha: float, power: float) -> FloatArray:
+def _fewest(effect: FloatArray, guess: FloatArray, tail: float, power: float, sides: int) -> FloatArray:
     """Return the smallest numbers of queries with the power, searched from a guess."""
     high: FloatArray = guess.copy()
-    while (short := _power(effect, high, alpha) < power).any():
+    while (short := _power(effect, high, tail, sides) < power).any():
         high[short] *= 2
     low = np.maximum(1.0, guess - 4)  # the guess is rarely wrong by more than a query or two
-    low[_power(effect, np.maximum(2.0, low), alpha) >= power] = 1.0
+    low[_power(effect, np.maximum(2.0, low), tail, sides) >= power] = 1.0
     while (apart := high - low > 1).any():
         middle = np.floor((low + high) / 2)
-        enough = _power(effect, np.maximum(2.0, middle), alpha) >= power
+        enough = _power(effect, np.maximum(2.0, middle), tail, sides) >= power
         high[apart & enough] = middle[apart & enough]
         low[apart & ~enough] = middle[apart & ~enough]
     return high
 
 
-def _power(effect: FloatArray, queries: FloatArray, alpha: float) -> FloatArray:
-    """Return the power of the two-sided paired t-test."""
-    from scipy import stats
-
-    critical = stats.t.isf(alpha / 2, queries - 1)
-    shift = effect * np.sqrt(queries)
-    return _above(critical, queries - 1, shift) + _above(critical, queries - 1, -shift)
+def _power(effect: FloatArray, queries: FloatArray, tail: float, sides: int) -> FloatArray:
+    """Return the power of a paired t-test with one or two tails of a size."""
+    found = one_sided_power(effect, queries, alpha=tail)
+    return found if sides == 1 else found + one_sided_power(-effect, queries, alpha=tail)
 
 
 def _noncentralities(t: FloatArray, df: int, confidence: float) -> list[FloatArray]:

@@ -15,7 +15,7 @@ import numpy as np
 from treceval_py.checking.findings import Finding
 from treceval_py.errors import OutputError
 from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument
-from treceval_py.io.target import written_whole
+from treceval_py.io.target import unfinished, written_whole
 
 __all__ = ["SUFFIX", "forget", "forget_unfinished", "from_plain", "plain", "read_record", "remove", "write_record"]
 
@@ -124,10 +124,8 @@ def forget(folder: str, keep: set[str]) -> None:
 
 def forget_unfinished(folder: str, names: Collection[str]) -> None:
     """Remove what a killed process left half written of files of these names; errors as of `forget`."""
-    for name in sorted(os.listdir(folder)):
-        # As `written_whole` calls a file until it is whole.
-        if name.startswith(".") and name[1:].rpartition(".")[0] in names:
-            remove(os.path.join(folder, name))
+    for path in unfinished(folder, names):
+        remove(path)
 
 
 def remove(path: str) -> None:

@@ -709,13 +709,20 @@ def _head(raw: Any, name: str, size: int) -> bytes:
     return bytes(found[:filled])
 
 
-def whole(source: Source) -> bytes:
+def whole(source: Source, most: int | None = None) -> bytes:
     """Return all bytes of a source, decompressed, without a byte-order mark.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+        As for `blocks`.
+    most : int, optional
+        The most bytes that it may have, decompressed. Reading ends soon after so many.
 
     Raises
     ------
     InputError
-        As for `blocks`.
+        As for `blocks`; the source has more bytes.
     """
     name, parts = name_of(source), list[memoryview]()
     with _opened(source, name) as raw:
@@ -726,6 +733,8 @@ def whole(source: Source) -> bytes:
             except InputError as error:
                 raise at_line(error, sum(bytes(part).count(b"\n") for part in parts)) from None
             parts.append(buffer[:filled])
+            if most is not None and sum(map(len, parts)) > most:
+                raise InputError(f"the file has more than {most:,} bytes", file=name)
         _check_unchanged(raw, state, name)
     if not stream.started:
         raise InputError("the file is empty", "Is it the right file?", file=name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
@@ -13,11 +13,11 @@ from treceval_py.data.ids import shown
 from treceval_py.errors import OutputError
 from treceval_py.io.source import open_zstd
 
-__all__ = ["written_whole"]
+__all__ = ["unfinished", "written_whole"]
 
 
 @contextmanager
-def written_whole(path: str | os.PathLike[str], *, part: str | None = None) -> Iterator[BinaryIO]:
+def written_whole(path: str | os.PathLike[str], *, part: str | None = None, links: bool = True) -> Iterator[BinaryIO]:
     """Open a file for writing that takes its name only when all of it is written.
 
     The bytes go to a file beside it, which replaces it at the end; on any error, an interruption included, that file
@@ -31,20 +31,24 @@ def written_whole(path: str | os.PathLike[str], *, part: str | None = None) -> I
     part : str, optional
         The name of the file beside it (a folder before it does not count), by default one that nothing else has. It is
         for the only writer of a file, which may be killed: the next one replaces what the killed one left.
+    links : bool
+        Whether the file that a link leads to is written, and what is not a regular file. Otherwise both are refused.
 
     Raises
     ------
     OutputError
-        The file cannot be written, the disk is full.
+        The file cannot be written, the disk is full; it is a link, or not a regular file, and that is refused.
     """
     import tempfile
 
     if not isinstance(path, (str, os.PathLike)):
         raise OutputError(f"{shown(path)} is not a path", "Give a path to write to.")
-    target = os.path.realpath(path)
+    target = os.path.realpath(path) if links else os.path.abspath(path)
     try:
-        mode = os.stat(target).st_mode if os.path.exists(target) else None
+        mode = os.lstat(target).st_mode if os.path.lexists(target) else None
         if mode is not None and not stat.S_ISREG(mode):
+            if not links:
+                raise OutputError("this is a link, or not a regular file", "Remove it.", file=os.fspath(path))
             with open(target, "wb") as raw:
                 yield raw
             return
@@ -78,6 +82,15 @@ def written_whole(path: str | os.PathLike[str], *, part: str | None = None) -> I
             "Check the folder and the space left.",
             file=os.fspath(path),
         ) from None
+
+
+def unfinished(folder: str, names: Collection[str]) -> list[str]:
+    """Return the half-written files that killed processes left in a folder, of files of these names."""
+    return [
+        os.path.join(folder, name)
+        for name in sorted(os.listdir(folder))
+        if name.startswith(".") and name[1:].rpartition(".")[0] in names  # as `written_whole` calls them
+    ]
 
 
 def _is_same(path: str, file: os.stat_result) -> bool:

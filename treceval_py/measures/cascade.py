@@ -74,7 +74,8 @@ def expected_reciprocal_rank(run: JudgedRun, *, max_rel: int, stop: str = "grade
     Returns
     -------
     (Q,) float array
-        In [0, 1]; a single document, judged max_rel, gives no more than 1 - 2^-max_rel. Empty case: 0.
+        Any value with ``stop=label``, else in [0, 1]; a single document, judged max_rel, gives no more than
+        1 - 2^-max_rel. Empty case: 0.
 
     References
     ----------
@@ -112,7 +113,7 @@ def expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cutoff: int, st
     Returns
     -------
     (Q,) float array
-        In [0, 1]. Empty case: 0.
+        Any value with ``stop=label``, else in [0, 1]. Empty case: 0.
 
     References
     ----------
@@ -201,7 +202,7 @@ def pfound(run: JudgedRun, *, decay: float = 0.85, gains: GainMap = None) -> Flo
     Returns
     -------
     (Q,) float array
-        In [0, 1] if gains are. Empty case: 0.
+        Any value; in [0, 1] if gains are. Empty case: 0.
 
     References
     ----------
@@ -244,7 +245,7 @@ def pfound_at(run: JudgedRun, *, decay: float = 0.85, gains: GainMap = None, cut
     Returns
     -------
     (Q,) float array
-        In [0, 1] if gains are. Empty case: 0.
+        Any value; in [0, 1] if gains are. Empty case: 0.
 
     References
     ----------
@@ -334,7 +335,7 @@ def rank_biased_precision_graded(
     Returns
     -------
     (Q,) float array
-        In [0, 1]; with ``scale=none`` up to max_rel. Empty case: 0.
+        From 0 to 1, or to max_rel with ``scale=none``. Empty case: 0.
 
     References
     ----------
@@ -378,7 +379,7 @@ def rank_biased_precision_graded_at(
     Returns
     -------
     (Q,) float array
-        In [0, 1]; at most 1 - p^k, and max_rel times that with ``scale=none``. Empty case: 0.
+        From 0 to 1 - p^k, or to max_rel times that with ``scale=none``. Empty case: 0.
 
     References
     ----------

@@ -188,7 +188,18 @@ class Family:
     @property
     def title(self) -> str:
         """The first line of its docstring."""
-        return (inspect.getdoc(self.function) or self.name).split("\n")[0]
+        return (self._documented or self.name).split("\n")[0]
+
+    @property
+    def _documented(self) -> str:
+        return inspect.getdoc(self.function) or ""
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and the highest value of a query, whatever the parameters, as its docstring has them."""
+        stated = r"^Returns\n-+\n.*\n +(?:(In \[0, 1\]|0 or 1)|In \[0,|From [01]\b)"
+        found = re.search(stated, self._documented, re.MULTILINE)
+        return (-math.inf, math.inf) if found is None else (0.0, 1.0 if found[1] else math.inf)
 
     @property
     def from_relevance(self) -> bool:

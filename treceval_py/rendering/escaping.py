@@ -17,6 +17,8 @@ Markdown
 LaTeX
     The ten special characters, ``<``, ``>`` (other signs in the encoding OT1), ``[`` and ``*`` (options of the row
     before), and pairs that become another sign, such as ``--``. Letters that pdfLaTeX lacks become ``<U+6A21>``.
+Commands of GitHub's workflows
+    The percent sign and ends of lines; in properties also the colon and the comma.
 HTML
     ``&``, ``<``, ``>`` and both quotes; names stand in ``<bdi>``, so that the direction of letters ends with them.
 """
@@ -27,7 +29,17 @@ import re
 
 from treceval_py.errors import visible
 
-__all__ = ["active", "inert", "markdown", "markdown_code", "markdown_line", "on_terminal", "shown_in_latex", "typeset"]
+__all__ = [
+    "active",
+    "inert",
+    "markdown",
+    "markdown_code",
+    "markdown_line",
+    "on_terminal",
+    "shown_in_latex",
+    "typeset",
+    "workflow_command",
+]
 
 _FORMULA = "(?:'*[\t\r]|['\\s\0\ufeff\u200b]*[=+\\-@\uff1d\uff0b\uff0d\uff20])"
 _INERT = re.compile(f"(^|[;\t])(?={_FORMULA})")
@@ -121,3 +133,28 @@ def typeset(text: str) -> str:
 def shown_in_latex(text: str) -> str:
     """Return text with the letters that LaTeX will show."""
     return "".join(each if each in _LATEX or _LETTERS.fullmatch(each) else f"<U+{ord(each):04X}>" for each in text)
+
+
+def workflow_command(command: str, message: str, **properties: object) -> str:
+    """Return a line that GitHub Actions takes for a command, such as an annotation; empty properties are left out.
+
+    References
+    ----------
+    GitHub, "Workflow commands for GitHub Actions"; what is escaped is what ``command.ts`` of its ``actions/toolkit``
+    escapes.
+
+    Examples
+    --------
+    >>> workflow_command("error", "50 % lost", file="a,b.txt", line=3)
+    '::error file=a%2Cb.txt,line=3::50 %25 lost'
+    """
+    given = ",".join(
+        f"{key}={_of_workflow(str(value)).replace(':', '%3A').replace(',', '%2C')}"
+        for key, value in properties.items()
+        if value
+    )
+    return f"::{command}{' ' * bool(given)}{given}::{_of_workflow(visible(message))}"
+
+
+def _of_workflow(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

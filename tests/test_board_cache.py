@@ -1,0 +1,345 @@
+"""The cache of a board: what is not believed, where it is not written, and how a board that was killed goes on."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from treceval_py.boards import board as board_module
+from treceval_py.boards import cache as cache_module
+from treceval_py.boards.board import Board, board
+from treceval_py.boards.cache import CACHE_NAME, cache_in
+from treceval_py.boards.show import board_text
+from treceval_py.rendering.tables import Style
+
+QRELS = {str(query): {"a": 1, "b": 1} for query in range(4)}
+NAMES = [f"{letter}.txt" for letter in "abcdefghij"]
+
+
+def run_of(number: int) -> str:
+    """Return a run that ranks a relevant document at a rank of its own."""
+    lines = []
+    for query in QRELS:
+        ranked = [*(f"x{rank}" for rank in range((number + int(query)) % 5)), "a"]
+        lines += [f"{query} Q0 {docid} {rank} {-rank} tag{number}\n" for rank, docid in enumerate(ranked, 1)]
+    return "".join(lines)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder, which is the current one, with ten runs in a folder of their own."""
+    (tmp_path / "runs").mkdir()
+    for number, name in enumerate(NAMES):
+        (tmp_path / "runs" / name).write_text(run_of(number))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def made(**options: Any) -> Board:
+    return board(QRELS, "runs", ["map", "num_rel_ret"], cache=cache_in("runs"), threads=1, **options)
+
+
+def printed(found: Board) -> str:
+    """Return everything of a board but what was said of its cache."""
+    return board_text(found._replace(notes=()), "json", Style())
+
+
+# what is not believed
+
+
+def sealed(text: bytes) -> bytes:
+    """Return a cache of a text, with the hash that it should have."""
+    head = f'{{"treceval board":3,"sha256":"{hashlib.sha256(text).hexdigest()}"}}\n'
+    return gzip.compress(head.encode() + text)
+
+
+def changed(change: Callable[[dict], object]) -> Callable[[bytes], bytes]:
+    """Return what changes the first run of a cache, and gives it a hash that fits."""
+
+    def poison(raw: bytes) -> bytes:
+        document = json.loads(gzip.decompress(raw).split(b"\n")[1])
+        change(next(iter(document["runs"].values())))
+        return sealed(json.dumps(document).encode() + b"\n")
+
+    return poison
+
+
+def replaced(before: bytes, after: bytes) -> Callable[[bytes], bytes]:
+    """Return what replaces a part of the text, and gives it a hash that fits."""
+
+    def poison(raw: bytes) -> bytes:
+        text = gzip.decompress(raw).split(b"\n", 1)[1]
+        assert before in text
+        return sealed(text.replace(before, after, 1))
+
+    return poison
+
+
+def values_of(*values: float) -> Callable[[dict], None]:
+    """Return what gives a run these values in each query, one for each measure."""
+    packed = base64.b64encode(np.array(values * len(QRELS), dtype="<f8").tobytes()).decode()
+    return lambda run: run.update(values=packed)
+
+
+def edited(raw: bytes) -> bytes:
+    """Give a run other values, as somebody would who knows nothing of the hash."""
+    head, text = gzip.decompress(raw).split(b"\n", 1)
+    document = json.loads(text)
+    values_of(1.0, 2.0)(next(iter(document["runs"].values())))
+    return gzip.compress(head + b"\n" + json.dumps(document, separators=(",", ":")).encode() + b"\n")
+
+
+POISONS: dict[str, Callable[[bytes], bytes]] = {
+    "values of 5 for AP": changed(values_of(5.0, 2.0)),
+    "negative values of AP": changed(values_of(-0.1, 2.0)),
+    "a negative count": changed(values_of(0.5, -1.0)),
+    "an infinite value": changed(values_of(0.5, np.inf)),
+    "a value beyond statistics": changed(values_of(0.5, 1e300)),
+    "values edited by hand": edited,
+    "one byte changed": lambda raw: gzip.compress(gzip.decompress(raw).replace(b'"tag0"', b'"tag9"')),
+    "too few values": changed(lambda run: run.update(values=run["values"][:-12])),
+    "an infinite share": replaced(b'"judged":', b'"judged":Infinity,"x":'),
+    "a share that is not a number": replaced(b'"judged":', b'"judged":NaN,"x":'),
+    "a share above 1": changed(lambda run: run.update(judged=1.5)),
+    "a count of 400 digits": replaced(b'"contradicting":', b'"x":0,"contradicting":1' + b"0" * 400),
+    "a number of 5000 digits": replaced(b'"contradicting":', b'"x":0,"contradicting":1' + b"0" * 5000),
+    "a share of 400 digits": replaced(b'"judged":', b'"x":0,"judged":1' + b"0" * 400 + b',"y":'),
+    "a count that is a truth value": changed(lambda run: run.update(contradicting=True)),
+    "more tied queries than queries": changed(lambda run: run.update(tied=5)),
+    "another list of queries, from the end": changed(lambda run: run.update(queries=-1)),
+    "half a character in a tag": changed(lambda run: run.update(tag="\ud800")),
+    "half a character in a file": changed(lambda run: run.update(file="\udfff")),
+    "a query twice": replaced(b'["0","1","2","3"]', b'["0","0","2","3"]'),
+    "a key twice": replaced(b'"tag":', b'"tag":"other","tag":'),
+    "lists in lists": lambda raw: sealed(b"[" * 100_000 + b"]" * 100_000 + b"\n"),
+    "no text": lambda raw: sealed(b""),
+    "another file": lambda raw: gzip.compress(b"something else\n"),
+    "cut off": lambda raw: raw[: len(raw) // 2],
+}
+
+
+@pytest.mark.parametrize("poison", list(POISONS))
+def test_a_poisoned_cache_is_ignored_with_a_note(home: Path, poison: str) -> None:
+    first = made()
+    path = home / "runs" / CACHE_NAME
+    whole = path.read_bytes()
+    path.write_bytes(POISONS[poison](whole))
+    found = made()
+    assert found.scored == 10
+    assert found.notes[0].startswith(f"the cache runs/{CACHE_NAME} cannot be used (")
+    assert printed(found) == printed(first)
+    assert path.read_bytes() == whole
+
+
+def test_the_forged_hash_of_these_tests_is_the_one_that_is_believed(home: Path) -> None:
+    made()
+    path = home / "runs" / CACHE_NAME
+    path.write_bytes(changed(values_of(0.75, 2.0))(path.read_bytes()))
+    assert {run.means for run in made().runs} >= {(0.75, 8.0)}
+
+
+def test_a_bomb_is_not_unpacked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_module, "LONGEST", 1 << 20)
+    read: list[int] = []
+    read_more = gzip.GzipFile.read1
+    monkeypatch.setattr(gzip.GzipFile, "read1", lambda *given: read.append(given[1]) or read_more(*given))
+    bomb = gzip.compress(b'{"treceval board":3' + b" " * (1 << 24), 1)
+    assert len(bomb) < 1 << 20
+    (home / "runs" / CACHE_NAME).write_bytes(bomb)
+    found = made()
+    assert found.notes[0] == (
+        f"the cache runs/{CACHE_NAME} cannot be used (the file has more than 1,048,576 bytes) and is made again."
+    )
+    assert 0 < len(read) < 20  # all would be some hundred pieces of 32 KiB or more
+    assert made().scored == 0
+
+
+def test_a_file_that_is_too_large_is_not_read(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made()
+    size = (home / "runs" / CACHE_NAME).stat().st_size
+    monkeypatch.setattr(cache_module, "LONGEST", size - 1)
+    found = made()
+    assert f"(the file has more than {size - 1:,} bytes)" in found.notes[0]
+    assert found.notes[1].startswith(f"what was computed is not kept: runs/{CACHE_NAME} would have more than ")
+
+
+def test_values_beyond_the_range_of_their_measure_are_not_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board_module._Scorer, "bounds", [(0.0, 0.3), (0.0, np.inf)])
+    few = made()
+    assert (few.scored, few.notes) == (10, ())
+    text = gzip.decompress((home / "runs" / CACHE_NAME).read_bytes()).split(b"\n")[1]
+    # a is at rank 1 in at least one query of these runs, so that its AP is 1/2 there, as of two relevant documents
+    assert len(json.loads(text)["runs"]) == sum(max((n + q) % 5 == 0 for q in range(4)) == 0 for n in range(10))
+
+
+def test_a_cache_of_an_earlier_version_is_replaced_without_a_word(home: Path) -> None:
+    path = home / "runs" / CACHE_NAME
+    path.write_bytes(gzip.compress(b'{"treceval board":2,"key":[],"queries":[],"runs":{}}\n'))
+    found = made()
+    assert (found.scored, found.notes) == (10, ())
+    assert made().scored == 0
+
+
+# where it is not written
+
+
+def test_a_link_is_not_followed(home: Path) -> None:
+    (home / "thesis.txt").write_text("mine\n")
+    (home / "runs" / CACHE_NAME).symlink_to(home / "thesis.txt")
+    found = made()
+    assert found.notes == (f"runs/{CACHE_NAME} is a link, so that nothing is kept in it.",)
+    assert (home / "thesis.txt").read_text() == "mine\n"
+    assert (home / "runs" / CACHE_NAME).is_symlink()
+
+
+def test_a_link_to_nothing_makes_nothing(home: Path) -> None:
+    (home / "runs" / CACHE_NAME).symlink_to(home / "nothing")
+    assert made().notes == (f"runs/{CACHE_NAME} is a link, so that nothing is kept in it.",)
+    assert not (home / "nothing").exists()
+
+
+def test_a_link_to_a_cache_elsewhere_is_not_believed(home: Path) -> None:
+    made()
+    poison = changed(values_of(0.75, 2.0))((home / "runs" / CACHE_NAME).read_bytes())
+    (home / "elsewhere.json.gz").write_bytes(poison)
+    (home / "runs" / CACHE_NAME).unlink()
+    (home / "runs" / CACHE_NAME).symlink_to(home / "elsewhere.json.gz")
+    found = made()
+    assert found.scored == 10
+    assert (home / "elsewhere.json.gz").read_bytes() == poison
+
+
+def test_a_link_that_comes_while_runs_are_scored_is_not_followed(home: Path) -> None:
+    (home / "thesis.txt").write_text("mine\n")
+    link = home / "runs" / CACHE_NAME
+    found = made(after=lambda: link.is_symlink() or link.symlink_to(home / "thesis.txt"))
+    assert found.notes == (
+        f"what was computed is not kept: runs/{CACHE_NAME}: this is a link, or not a regular file. Remove it.",
+    )
+    assert (home / "thesis.txt").read_text() == "mine\n"
+
+
+def test_of_a_hard_link_only_the_name_in_the_folder_is_replaced(home: Path) -> None:
+    (home / "thesis.txt").write_text("mine\n")
+    (home / "runs" / CACHE_NAME).hardlink_to(home / "thesis.txt")
+    assert len(made().notes) == 1
+    assert (home / "thesis.txt").read_text() == "mine\n"
+    assert made().scored == 0
+
+
+def test_a_folder_of_runs_that_is_a_link_has_its_cache_where_the_runs_are(home: Path) -> None:
+    (home / "latest").symlink_to("runs")
+    board(QRELS, "latest", "map", cache=cache_in("latest"))
+    assert (home / "runs" / CACHE_NAME).is_file()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_not_waited_for(home: Path) -> None:
+    os.mkfifo(home / "runs" / CACHE_NAME)
+    assert made().notes == (f"runs/{CACHE_NAME} is no regular file, so that nothing is kept in it.",)
+
+
+# going on
+
+
+def test_results_are_kept_now_and_then(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board_module, "EVERY", 0.0)
+    monkeypatch.setattr(board_module, "SHARE", 1e9)
+    counts: list[int] = []
+
+    def after() -> None:
+        text = gzip.decompress((home / "runs" / CACHE_NAME).read_bytes()).split(b"\n")[1]
+        counts.append(len(json.loads(text)["runs"]))
+
+    made(after=after)
+    assert counts == list(range(1, 11))
+
+
+def test_what_a_killed_board_left_half_written_is_removed_after_an_hour(home: Path) -> None:
+    for name, age in ((f".{CACHE_NAME}.old00000", 3700), (f".{CACHE_NAME}.new00000", 60), (".other.old", 9999)):
+        (home / "runs" / name).write_text("half")
+        os.utime(home / "runs" / name, (time.time() - age,) * 2)
+    made()
+    hidden = {path.name for path in (home / "runs").iterdir() if path.name.startswith(".")}
+    assert hidden == {CACHE_NAME, f".{CACHE_NAME}.new00000", ".other.old"}
+
+
+KILLED = """
+import os, signal, sys
+
+folder, points = sys.argv[1], [int(each) for each in sys.argv[2:]]
+sys.path.insert(0, {tests!r})
+import test_board_cache as tests
+from treceval_py.boards import board as board_module
+
+board_module.EVERY, board_module.SHARE = 0.0, 1e9
+
+
+def board_until(point, place):
+    reached = [0]
+
+    def reach():
+        reached[0] += 1
+        if reached[0] == point:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def audit(event, given):
+        changes = event in ("os.chmod", "os.rename") or (event == "open" and (given[2] or 0) & os.O_EXCL)
+        if changes and tests.CACHE_NAME in str(given[0]):
+            reach()
+
+    os.chdir(place)
+    sys.addaudithook(audit)
+    tests.made(after=reach)
+    os.write(1, b"%d\\n" % reached[0])
+    os._exit(0)
+
+
+os.chdir(os.path.join(folder, str(points[0])))
+tests.made()  # which imports what is needed, once
+os.unlink(os.path.join("runs", tests.CACHE_NAME))
+for point in points:
+    child = os.fork()
+    if not child:
+        board_until(point, os.path.join(folder, str(point)))
+    _, status = os.waitpid(child, 0)
+    os.write(1, b"killed\\n" if os.waitstatus_to_exitcode(status) == -signal.SIGKILL else b"ended\\n")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked, and killed")
+def test_a_board_that_was_killed_goes_on_and_equals_one_that_was_not(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Four moments for each run: a part is opened, it is written, it takes its name, the run is done.
+    points = [1, 2, 3, 4, 7, 11, 18, 25, 36, 40]
+    places = home / "killed"
+    for point in points:
+        shutil.copytree(home / "runs", places / str(point) / "runs")
+    script = KILLED.format(tests=str(Path(__file__).parent))
+    command = [sys.executable, "-c", script, str(places), *map(str, points)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.stdout.split(), done.stderr) == (["killed"] * 10, "")
+    undisturbed = made()
+    cache = (home / "runs" / CACHE_NAME).read_bytes()
+    for point in points:
+        monkeypatch.chdir(places / str(point))
+        found = made()
+        assert found.scored == 10 - (point + 1) // 4 + (point % 4 == 3)  # a part that is not renamed is lost
+        assert found.notes == ()
+        assert printed(found) == printed(undisturbed)
+        assert Path("runs", CACHE_NAME).read_bytes() == cache

@@ -1,0 +1,591 @@
+"""A gate for continuous integration: whether a candidate is worse than a baseline by more than a margin.
+
+There are three outcomes, as a test that finds no difference does not show that there is none. The candidate *passes* if
+it is shown in every measure that it is not lower by more than the margin: the tests of all measures must reject, so
+each is made at the level alpha (Berger's intersection-union test). It is *worse* if it is shown in any measure that it
+is lower by more than the margin: one rejection is enough, so these p-values are corrected. Otherwise the gate *cannot
+tell*. A candidate whose true difference is within the margin, such as an equal one, is called worse with a probability
+of at most alpha; and so is one that passes though it is worse.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from treceval_py.comparing.corrections import holm
+from treceval_py.comparing.gathering import Compares, Gathered, gather
+from treceval_py.comparing.paired import SAME, one_sided_power, queries_needed
+from treceval_py.comparing.saved.reading import is_saved
+from treceval_py.comparing.scores import Aligned, Scored, aligned
+from treceval_py.data.ids import first_of, shown
+from treceval_py.errors import EvaluationError, MeasureError, brief
+from treceval_py.io.digests import base_name
+from treceval_py.measures import Measure
+from treceval_py.measures.notation import several
+from treceval_py.rendering import text_of
+from treceval_py.rendering.style import Style
+from treceval_py.scoring.evaluation import AnyJudgments
+from treceval_py.scoring.planning import Reading, Scoring
+from treceval_py.scoring.profiles import Profile, profile_of
+from treceval_py.scoring.results import Results, place_of
+from treceval_py.scoring.signatures import Signature
+from treceval_py.version import __version__
+
+__all__ = [
+    "CANNOT_TELL",
+    "DEFAULT_MARGIN",
+    "PASS",
+    "STATUS",
+    "WORSE",
+    "Decision",
+    "GateSettings",
+    "Margin",
+    "Verdict",
+    "decide",
+    "gate",
+    "gate_gathered",
+    "gate_settings",
+    "read_margin",
+    "scoring_for",
+]
+
+PASS, WORSE, CANNOT_TELL = "pass", "worse", "cannot tell"
+"""The outcomes."""
+
+STATUS: Mapping[str, int] = MappingProxyType({PASS: 0, WORSE: 3, CANNOT_TELL: 4})
+"""The exit status of the command for each outcome."""
+
+DEFAULT_MARGIN = "0.01"
+
+
+class Margin(NamedTuple):
+    """By how much a candidate may be lower.
+
+    Attributes
+    ----------
+    size : float
+        0 or more, in units of the measure; or as a share of the baseline's mean, below 1.
+    relative : bool
+        Whether it is a share.
+    """
+
+    size: float
+    relative: bool = False
+
+    def __str__(self) -> str:
+        return f"{100 * self.size:.12g} %" if self.relative else f"{self.size:.12g}"
+
+
+AnyMargin: TypeAlias = "float | str | Margin"
+"""A margin: 0.01, or "5%" of the baseline's mean."""
+
+
+class GateSettings(NamedTuple):
+    """How a gate decides.
+
+    Attributes
+    ----------
+    margin : Margin or None
+        The margin of all measures without one of their own; None: that of measures without a floor is the default.
+    margins : dict of str to Margin
+        The margins of some measures, by name.
+    floors : dict of str to float
+        The lowest mean that the candidate may have, by measure.
+    alpha : float
+        Level of significance, above 0 and below 1/2.
+    power : float
+        For which the number of queries and the detectable drop are computed.
+    """
+
+    margin: Margin | None = None
+    margins: Mapping[str, Margin] = MappingProxyType({})
+    floors: Mapping[str, float] = MappingProxyType({})
+    alpha: float = 0.05
+    power: float = 0.8
+
+
+class Decision(NamedTuple):
+    """What was decided of one measure.
+
+    Attributes
+    ----------
+    measure : str
+        The measure.
+    outcome : {"pass", "worse", "cannot tell"}
+        What was decided.
+    queries : int
+        Number of queries, Q.
+    baseline, candidate : float
+        The means.
+    difference : float
+        That of the candidate minus that of the baseline.
+    low : float
+        The lower one-sided confidence limit of the difference, at 1 - alpha; the candidate passes if it is above minus
+        the margin. NaN without a margin, and of one query.
+    margin : Margin or None
+        The margin; None if only a floor decides.
+    allowed : float
+        The margin in units of the measure; NaN without one.
+    floor : float
+        The lowest mean that the candidate may have; NaN if any.
+    p : float
+        p-value of the one-sided test that the candidate is lower by the margin or more: small if it passes.
+    p_worse : float
+        p-value of the one-sided test that it is not lower by more than the margin, corrected over the measures: small
+        if it is worse.
+    power : float
+        The probability that an equal candidate passes, given the standard deviation of the differences.
+    drop : float
+        The true drop that is found to be worse with the power of the settings, before further steps of the correction.
+    needed : float
+        Queries with which an equal candidate passes with the power of the settings; infinite without room for it, as
+        for a margin of 0.
+    signature : Signature or None
+        How the values were made, where that is known.
+    """
+
+    measure: str
+    outcome: str
+    queries: int
+    baseline: float
+    candidate: float
+    difference: float
+    low: float
+    margin: Margin | None
+    allowed: float
+    floor: float
+    p: float
+    p_worse: float
+    power: float
+    drop: float
+    needed: float
+    signature: Signature | None = None
+
+    @property
+    def below_floor(self) -> bool:
+        """Whether the candidate's mean is below the floor."""
+        return self.candidate < self.floor - SAME
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """The verdict of a gate; prints as a table, also in notebooks.
+
+    Attributes
+    ----------
+    outcome : {"pass", "worse", "cannot tell"}
+        What was decided: worse if any measure is, and pass if all do.
+    decisions : tuple of Decision, length M
+        What was decided of each measure.
+    runs : tuple of two str
+        The names of baseline and candidate.
+    settings : GateSettings
+        How it was decided.
+    files : tuple of two str
+        Where the runs, or their saved results, came from.
+    digests : tuple of two str
+        The SHA-256 of these files; empty for what is not a file.
+    judgments_name, judgments_digest : str
+        The same of the judgments.
+    notes : tuple of str
+        What was left out or assumed.
+    version : str
+        The version of treceval_py.
+    """
+
+    outcome: str
+    decisions: tuple[Decision, ...]
+    runs: tuple[str, str]
+    settings: GateSettings
+    files: tuple[str, str]
+    digests: tuple[str, str]
+    judgments_name: str = ""
+    judgments_digest: str = ""
+    notes: tuple[str, ...] = ()
+    version: str = __version__
+
+    @property
+    def passed(self) -> bool:
+        """Whether the candidate passes."""
+        return self.outcome == PASS
+
+    @property
+    def status(self) -> int:
+        """The exit status of the command: 0 pass, 3 worse, 4 cannot tell."""
+        return STATUS[self.outcome]
+
+    def __getitem__(self, measure: str) -> Decision:
+        return self.decisions[place_of([each.measure for each in self.decisions], measure)]
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        return f"<Verdict {self.outcome} of {brief(self.runs[1])} against {brief(self.runs[0])}>"
+
+    def _repr_html_(self) -> str:
+        return self.to_text("html")
+
+    def to_text(self, format: str = "table", *, digits: int | None = None) -> str:
+        """Return the verdict as text.
+
+        Parameters
+        ----------
+        format : str
+            One of `rendering.FORMATS`.
+        digits : int, optional
+            Decimals. Default: 4, or all in csv, tsv and json.
+
+        Raises
+        ------
+        MeasureError
+            The format is unknown; it is a ValueError.
+        """
+        return text_of(self, format, Style(digits))
+
+
+def gate(
+    qrels: AnyJudgments | None,
+    baseline: Compares,
+    candidate: Compares,
+    measures: str | Measure | Sequence[str | Measure] | None = None,
+    *,
+    margin: AnyMargin | Mapping[str, AnyMargin] | None = None,
+    floors: Mapping[str, float] | None = None,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    profile: str | Profile | None = None,
+    level: int | None = None,
+    complete: bool | None = None,
+    depth: int | None = None,
+    judged_only: bool = False,
+    collection_size: int | None = None,
+    signature: str | Signature | Sequence[str | Signature] | None = None,
+    scoring: Scoring | None = None,
+    force: bool = False,
+    run_format: str | None = None,
+    judgment_format: str | None = None,
+    threads: int | None = None,
+) -> Verdict:
+    """Decide whether a candidate may replace a baseline: it is not worse by more than a margin.
+
+    Parameters
+    ----------
+    qrels : judgments or None
+        The judgments, in any form that `evaluate` accepts; None if both runs are saved results.
+    baseline, candidate : run, results or path
+        Runs in any form that `evaluate` accepts; results; or files of saved results.
+    measures : name, Measure or sequence of them, optional
+        Measures to decide by; a higher value is taken to be better. Default: those with a margin or a floor of their
+        own, else those of `compare`.
+    margin : float, str or mapping, optional
+        How much lower than the baseline the candidate may be: 0.01 in units of the measure, "5%" of the baseline's
+        mean, or a mapping of measures to such. Default: 0.01 for measures without a floor. With 0 a candidate passes
+        only if it is shown to be better.
+    floors : mapping of str to float, optional
+        The lowest mean that the candidate may have in some measures. The mean is compared as it is, without a test.
+    alpha : float
+        Level of significance, above 0 and below 1/2.
+    power : float
+        Power for the number of queries needed and for the drop that is found.
+    profile, level, depth, judged_only, collection_size, signature, scoring
+        How runs are scored, as in `evaluate`.
+    complete : bool, optional
+        Count judged queries that a run lacks as empty rankings. Default: True where runs are scored.
+    force : bool
+        Compare even values that were computed differently.
+    run_format, judgment_format : str, optional
+        Formats of the files, as in `evaluate`.
+    threads : int, optional
+        Threads for reading runs. Default: one per available core.
+
+    Returns
+    -------
+    Verdict
+        The outcome, and what was decided of each measure.
+
+    Raises
+    ------
+    EvaluationError
+        The values were computed differently, or are of different queries.
+    MeasureError
+        An option is out of range, or a measure unknown.
+    InputError
+        A file cannot be read.
+
+    Notes
+    -----
+    Differences are paired over the queries, and tested by Student's t. With a relative margin r the tested values are
+    those of the candidate minus 1 - r times those of the baseline, so that the baseline's mean is not taken for exact.
+    Assumes that queries are independent, and that the mean of the differences is about normally distributed.
+
+    References
+    ----------
+    Roger L. Berger. Multiparameter hypothesis testing and acceptance sampling. Technometrics 24(4), 295-300, 1982.
+
+    Stefan Wellek. Testing Statistical Hypotheses of Equivalence and Noninferiority. 2nd edition, Chapman and Hall/CRC,
+    2010.
+
+    Examples
+    --------
+    >>> qrels = {str(query): {"a": 1} for query in range(20)}
+    >>> old = {qid: {"a": 2.0, "b": 1.0} for qid in qrels}
+    >>> new = {qid: {"a": 1.0, "b": 2.0} if qid < "15" else {"a": 2.0} for qid in qrels}
+    >>> gate(qrels, old, old, "RR").outcome, gate(qrels, old, new, "RR").outcome
+    ('pass', 'worse')
+    """
+    settings = gate_settings(margin, floors, alpha, power)
+    given = [baseline, candidate]
+    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
+    options = options.beside(scoring)
+    found = gather(
+        given,
+        qrels,
+        scoring_for(options, settings, saved=any(map(_is_scored, given))),
+        Reading(run_format, judgment_format, threads),
+        force=force,
+    )
+    return gate_gathered(found, settings, force=force)
+
+
+def scoring_for(options: Scoring, settings: GateSettings, *, saved: bool) -> Scoring:
+    """Return how runs are scored: by the measures that have margins or floors too, and over all judged queries."""
+    if options.signatures is None:
+        own = [*settings.margins, *settings.floors]
+        asked = several(options.measures or (), (str, Measure), "measures must be names", "Give names, such as map.")
+        options = replace(options, measures=[*asked, *own] or None)
+    if options.complete is None and options.signatures is None and not saved:
+        options = replace(options, complete=True)
+    return options
+
+
+def _is_scored(given: object) -> bool:
+    """Tell whether something was scored before, so that it is compared as it is."""
+    return isinstance(given, (Results, Scored)) or (isinstance(given, (str, os.PathLike)) and is_saved(given))
+
+
+def gate_settings(margin: Any, floors: Mapping[str, Any] | None, alpha: float, power: float) -> GateSettings:
+    """Return settings from the options of `gate`; in a mapping of margins, "" is for all measures without their own.
+
+    Raises
+    ------
+    MeasureError
+        One is out of range.
+    """
+    margins = {"": margin} if margin is not None and not isinstance(margin, Mapping) else margin or {}
+    read = {str(name): read_margin(each) for name, each in margins.items()}
+    return GateSettings(
+        read.pop("", None),
+        read,
+        {str(name): _number(f"the floor of {name}", each) for name, each in (floors or {}).items()},
+        _share("alpha", alpha, 0.5),
+        _share("power", power, 1.0),
+    )
+
+
+def read_margin(given: object) -> Margin:
+    """Return a margin that is given as a number, or as text such as "0.01" or "5%".
+
+    Raises
+    ------
+    MeasureError
+        It is neither, or out of range.
+    """
+    if isinstance(given, Margin):
+        return given
+    share = re.fullmatch(r"\s*(\S+?)\s*%\s*", given) if isinstance(given, str) else None
+    size = _number("a margin", given if share is None else share[1])
+    size = size / 100 if share is not None else size
+    if size < 0 or (share is not None and size >= 1):
+        limits = "from 0 to below 100 %" if share is not None else "0 or more"
+        raise MeasureError(f"a margin must be {limits}, not {shown(given)}")
+    return Margin(size, share is not None)
+
+
+def _number(name: str, given: Any) -> float:
+    try:
+        value = float(given)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise MeasureError(f"{name} must be a number, not {shown(given)}")
+    return value
+
+
+def _share(name: str, given: Any, most: float) -> float:
+    value = _number(name, given)
+    if not 0 < value < most:
+        raise MeasureError(f"{name} must be above 0 and below {most:g}, not {value:g}")
+    return value
+
+
+def gate_gathered(found: Gathered, settings: GateSettings, *, force: bool = False) -> Verdict:
+    """Decide about what was gathered, the baseline first; errors as of `gate`."""
+    runs = found.runs
+    if len(runs) != 2:
+        what = f"a gate takes two runs, the baseline and the candidate, but there {'is' if len(runs) == 1 else 'are'}"
+        raise EvaluationError(f"{what} {len(runs)}", "Name one file for each.")
+    columns = aligned(runs, force=force)
+    for each in columns:
+        _check_queries(each, runs)
+    names = [each.measure for each in columns]
+    margins, floors = (_by_measure(given, names) for given in (settings.margins, settings.floors))
+    limits = [
+        margins.get(name, settings.margin or (None if name in floors else read_margin(DEFAULT_MARGIN)))
+        for name in names
+    ]
+    decisions = decide(columns, limits, [floors.get(name, math.nan) for name in names], settings)
+    outcomes = {each.outcome for each in decisions}
+    return Verdict(
+        next(each for each in (WORSE, CANNOT_TELL, PASS) if each in outcomes),
+        decisions,
+        (runs[0].name, runs[1].name),
+        settings,
+        (base_name(runs[0].file), base_name(runs[1].file)),
+        (found.digests[0], found.digests[1]),
+        "" if found.judgments is None else base_name(found.judgments.name),
+        found.judgments_digest,
+        (*found.notes, *_about_missing(runs), *_about_margins(columns, limits)),
+    )
+
+
+def _by_measure(given: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return what is given by measures, in any notation, by the names of those that are compared."""
+    found: dict[str, Any] = {}
+    for name, each in given.items():
+        meant = [name] if name in names else [part.name for part in profile_of(None).parse(name)]
+        found |= {names[place_of(names, part)]: each for part in meant}
+    return found
+
+
+def _check_queries(column: Aligned, runs: Sequence[Scored]) -> None:
+    """Refuse to decide about some of the queries only."""
+    if column.left_out:
+        count = len(column.left_out)
+        queries = "1 query has" if count == 1 else f"{count} queries have"
+        raise EvaluationError(
+            f"{queries} a value of {column.measure} in {runs[0].name} or in {runs[1].name} only "
+            f"({first_of(column.left_out)})",
+            "Score both over all judged queries (-c), or choose another measure.",
+        )
+
+
+def _about_missing(runs: Sequence[Scored]) -> list[str]:
+    notes = []
+    for role, run in zip(("baseline", "candidate"), runs, strict=True):
+        if run.missing:
+            queries = "1 judged query" if len(run.missing) == 1 else f"{len(run.missing)} judged queries"
+            notes.append(f"the {role} lacks {queries} ({first_of(run.missing)}), which count as empty rankings.")
+    return notes
+
+
+def _about_margins(columns: Sequence[Aligned], limits: Sequence[Margin | None]) -> list[str]:
+    """Say where a margin in units of the measure means little, as that of a measure with values above 1 may."""
+    default = read_margin(DEFAULT_MARGIN)
+    large = [
+        column.measure
+        for column, limit in zip(columns, limits, strict=True)
+        if limit == default and np.abs(column.values).max() > 1 + SAME
+    ]
+    return [f"{', '.join(large)} may be above 1: is a margin of {default} meant?"] if large else []
+
+
+def decide(
+    columns: Sequence[Aligned], margins: Sequence[Margin | None], floors: Sequence[float], settings: GateSettings
+) -> tuple[Decision, ...]:
+    """Decide about each measure.
+
+    Parameters
+    ----------
+    columns : sequence of Aligned, length M
+        The values of baseline and candidate.
+    margins : sequence of Margin or None, length M
+        The margins; None where only a floor decides.
+    floors : sequence of float, length M
+        The floors; NaN where there is none.
+    settings : GateSettings
+        Level and power.
+    """
+    tested = sum(margin is not None for margin in margins)
+    found = [_tested(*each, settings, tested) for each in zip(columns, margins, floors, strict=True)]
+    corrected = holm(np.array([each.p_worse for each in found])).tolist()
+    return tuple(
+        each._replace(p_worse=p, outcome=_outcome(each, p, settings.alpha))
+        for each, p in zip(found, corrected, strict=True)
+    )
+
+
+def _outcome(found: Decision, p_worse: float, alpha: float) -> str:
+    if found.below_floor or p_worse <= alpha:
+        return WORSE
+    return PASS if found.margin is None or found.p <= alpha else CANNOT_TELL
+
+
+def _tested(column: Aligned, margin: Margin | None, floor: float, settings: GateSettings, tested: int) -> Decision:
+    """Return what is known of a measure, before the correction over `tested` measures."""
+    from scipy import stats  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    baseline, candidate = column.values
+    queries = len(baseline)
+    means = float(baseline.mean()), float(candidate.mean())
+    found = Decision(
+        column.measure, CANNOT_TELL, queries, *means, means[1] - means[0], math.nan, margin, math.nan, floor, math.nan,
+        math.nan, math.nan, math.nan, math.nan, column.signature,
+    )  # fmt: skip
+    if margin is None:
+        return found
+    # What must be above 0 on average. If the runs are equal on average, it is `room`.
+    above = candidate - (1 - margin.size) * baseline if margin.relative else candidate - baseline + margin.size
+    room = margin.size * means[0] if margin.relative else margin.size
+    found = found._replace(allowed=room)
+    if queries < 2:
+        return found
+    mean, deviation = float(above.mean()), float(above.std(ddof=1))
+    if np.ptp(above) <= SAME * max(1.0, float(np.abs(above).max())):
+        passes = mean >= -SAME
+        return found._replace(
+            low=found.difference, p=0.0 if passes else 1.0, p_worse=1.0 if passes else 0.0, power=1.0, drop=room,
+            needed=2.0,
+        )  # fmt: skip
+    statistic = mean / deviation * math.sqrt(queries)
+    reach = float(stats.t.isf(settings.alpha, queries - 1)) * deviation / math.sqrt(queries)
+    return found._replace(
+        low=mean - reach - room,
+        p=float(stats.t.sf(statistic, queries - 1)),
+        p_worse=float(stats.t.cdf(statistic, queries - 1)),
+        power=_power(room / deviation, queries, settings.alpha),
+        drop=room + deviation * _found_with(queries, settings.alpha / tested, settings.power),
+        needed=float(_needed(room / deviation, settings)),
+    )
+
+
+def _power(effect: float, queries: int, alpha: float) -> float:
+    return float(one_sided_power(np.array([effect]), np.array([float(queries)]), alpha=alpha)[0])
+
+
+def _needed(effect: float, settings: GateSettings) -> float:
+    """Return the queries that a one-sided test needs."""
+    if effect <= 0:
+        return math.inf
+    return float(queries_needed(np.array([effect]), alpha=settings.alpha, power=settings.power, sides=1)[0])
+
+
+@functools.cache
+def _found_with(queries: int, alpha: float, power: float) -> float:
+    """Return the standardised mean that a one-sided test finds with a power."""
+    from scipy.optimize import brentq  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    short: Callable[[float], float] = lambda effect: _power(effect, queries, alpha) - power  # noqa: E731
+    high = 1.0
+    while short(high) < 0:
+        high *= 2
+    return float(brentq(short, 0.0, high)) if short(0.0) < 0 else 0.0

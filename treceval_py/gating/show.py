@@ -1,0 +1,240 @@
+"""The verdict of a gate as a sentence, a table, and annotations of GitHub's workflows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from treceval_py.errors import visible
+from treceval_py.gating.gate import CANNOT_TELL, PASS, WORSE, Decision, Verdict
+from treceval_py.io.digests import named
+from treceval_py.rendering.envelope import Made, plain
+from treceval_py.rendering.escaping import workflow_command
+from treceval_py.rendering.numbers import exactly, number, p_value, percent
+from treceval_py.rendering.tables import DIGITS, Column, Document, Style, Table
+
+__all__ = ["document_of", "finding", "workflow_commands"]
+
+_COMMANDS = {PASS: "notice", WORSE: "error", CANNOT_TELL: "warning"}
+"""The annotation of each outcome."""
+
+MOST_QUERIES = 10_000
+"""More queries than these are not counted: nobody judges so many."""
+
+
+def finding(verdict: Verdict) -> str:
+    """Return the verdict on one line: what was decided, by what, and with what power."""
+    decided = [each for each in verdict.decisions if each.outcome == verdict.outcome]
+    said = {PASS: _passed, WORSE: _worse, CANNOT_TELL: _cannot_tell}[verdict.outcome](verdict, decided)
+    return visible(f"{verdict.outcome[0].upper()}{verdict.outcome[1:]}: {said}.")
+
+
+def _passed(verdict: Verdict, decided: Sequence[Decision]) -> str:
+    tested = [each for each in decided if each.margin is not None]
+    floors = [each for each in decided if not math.isnan(each.floor)]
+    said = []
+    if tested:
+        closest = max(tested, key=lambda each: each.p)
+        said.append(
+            f"{_lower(verdict, 'is not', tested)} in {_names(tested)} ({_p(closest.p)}"
+            + (f" at most, in {closest.measure}" if len(tested) > 1 else "")
+            + f"; an equal run passes with a probability of {_probability(min(each.power for each in tested))}"
+            + (" or more in each measure)" if len(tested) > 1 else ")")
+        )
+    if floors:
+        reached = ", ".join(f"{each.measure} {_short(each.candidate)} ≥ {exactly(each.floor)}" for each in floors)
+        said.append(f"{verdict.runs[1] + ' ' if not tested else ''}reaches its {_plural(floors, 'floor')} ({reached})")
+    return ", and ".join(said)
+
+
+def _worse(verdict: Verdict, decided: Sequence[Decision]) -> str:
+    said = []
+    tested = [each for each in decided if each.p_worse <= verdict.settings.alpha]
+    if tested:
+        parts = ", ".join(_drop(each, verdict.settings.power, named=len(tested) > 1) for each in tested)
+        said.append(f"{_lower(verdict, 'is', tested)} in {_names(tested)} ({parts})")
+    below = [each for each in decided if each.below_floor]
+    if below:
+        parts = ", ".join(f"{each.measure} {_short(each.candidate)} < {exactly(each.floor)}" for each in below)
+        said.append(f"{'' if said else verdict.runs[1] + ' '}is below its {_plural(below, 'floor')} ({parts})")
+    return ", and ".join(said)
+
+
+def _drop(found: Decision, power: float, *, named: bool) -> str:
+    difference = number(found.difference, DIGITS, signed=True)
+    could = f"where a drop of {_short(found.drop)} is found with power {exactly(power)}"
+    return f"{found.measure + ' ' if named else ''}{difference}, {_p(found.p_worse)}, {could}"
+
+
+def _cannot_tell(verdict: Verdict, decided: Sequence[Decision]) -> str:
+    powers = ", ".join(f"{_probability(each.power)} in {each.measure}" for each in decided)
+    if len(decided) == 1:
+        powers = _probability(decided[0].power)
+    needed = max(each.needed for each in decided)
+    if math.isnan(needed):
+        todo = "one query cannot be tested"
+    elif math.isinf(needed):
+        todo = "no number of queries is enough for an equal run: allow a margin above 0"
+    else:
+        each = " in each measure" if len(decided) > 1 else ""
+        todo = f"{_queries(needed)} queries would do, for a power of {exactly(verdict.settings.power)}{each}"
+    return (
+        f"{verdict.runs[1]} may or may not be lower than {verdict.runs[0]} by more than {_margins(decided)} in "
+        f"{_names(decided)}; an equal run passes with a probability of {powers} over {decided[0].queries} "
+        f"{'query' if decided[0].queries == 1 else 'queries'}; {todo}"
+    )
+
+
+def _lower(verdict: Verdict, verb: str, decided: Sequence[Decision]) -> str:
+    return f"{verdict.runs[1]} {verb} lower than {verdict.runs[0]} by more than {_margins(decided)}"
+
+
+def _margins(decided: Sequence[Decision]) -> str:
+    sizes = dict.fromkeys(str(each.margin) for each in decided)
+    return next(iter(sizes)) if len(sizes) == 1 else "the margin"
+
+
+def _names(decided: Sequence[Decision]) -> str:
+    names = [each.measure for each in decided]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _plural(decided: Sequence[Decision], noun: str) -> str:
+    return noun if len(decided) == 1 else f"{noun}s"
+
+
+def _p(value: float) -> str:
+    text = p_value(value)
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
+
+
+def _short(value: float) -> str:
+    return number(value, DIGITS)
+
+
+def _probability(value: float) -> str:
+    """Write a probability with two decimals, but never one that is below 1 as 1."""
+    return "unknown size" if math.isnan(value) else f"{value:.2f}" if value < 0.995 or value == 1 else ">0.99"
+
+
+def _queries(needed: float) -> str:
+    return f"{needed:.0f}" if needed <= MOST_QUERIES else f">{MOST_QUERIES}"
+
+
+def document_of(verdict: Verdict, style: Style) -> Document:  # noqa: ARG001 - the same for all styles
+    """Return a verdict as a document: the sentence, and a row for each measure."""
+    return Document("gate", [_table(verdict)], lambda style: _made(verdict, style))
+
+
+def _table(verdict: Verdict) -> Table:
+    found = verdict.decisions
+    alpha = verdict.settings.alpha
+    margins = any(each.margin is not None for each in found)
+    floors = any(not math.isnan(each.floor) for each in found)
+    needed = [None if math.isnan(each.needed) else _queries(each.needed) for each in found]
+    columns = (
+        Column("measure", [each.measure for each in found], text=True, head=True),
+        Column("baseline", [each.baseline for each in found]),
+        Column("candidate", [each.candidate for each in found]),
+        Column("difference", [each.difference for each in found], signed=True),
+        Column("low", [each.low for each in found], "lower limit", signed=True, people=margins),
+        Column("margin", ["" if each.margin is None else str(each.margin) for each in found], people=margins),
+        Column("allowed", [each.allowed for each in found], people=False),
+        Column("p", [each.p for each in found], people=False, exact=True),
+        Column("p", [p_value(each.p) for each in found], programs=False, people=margins),
+        Column("p_worse", [each.p_worse for each in found], people=False, exact=True),
+        Column("p_worse", [p_value(each.p_worse) for each in found], "p (worse)", programs=False, people=margins),
+        Column("floor", [each.floor for each in found], people=floors),
+        Column("power", [each.power for each in found], digits=2, people=margins),
+        Column("drop", [each.drop for each in found], people=margins, spare=True),
+        Column("needed", needed, programs=False, people=margins, spare=True),
+        Column("needed", [each.needed if math.isfinite(each.needed) else None for each in found], people=False),
+        Column("queries", [each.queries for each in found], people=False),
+        Column("outcome", [each.outcome for each in found], text=True),
+    )
+    power = exactly(verdict.settings.power)
+    notes = [_about(verdict)]
+    if margins:
+        confidence = percent(1 - alpha)
+        notes += [
+            f"lower limit: one-sided {confidence} confidence limit of the difference, by Student's t.",
+            "A run passes if that is above minus the margin in every measure.",
+            f"p: one-sided paired t-test for passing, at {exactly(alpha)} in each measure, as all must pass.",
+            "p (worse): the test on the other side, with Holm's correction over the measures, as one decides.",
+            "power: the probability that an equal run passes.",
+            f"drop: the true drop that is found with power {power}.",
+            f"needed: queries with which an equal run passes with power {power}.",
+        ]
+    if floors:
+        notes.append("floor: the lowest mean that passes, compared without a test.")
+    notes += [f"Note: {note.rstrip('.')}." if not note.endswith("?") else f"Note: {note}" for note in verdict.notes]
+    made = [f"{each.measure}: {each.signature.short}" for each in found if each.signature is not None]
+    return Table(
+        columns,
+        "measures",
+        title=finding(verdict),
+        heading="Gate",
+        notes=tuple(visible(note) for note in notes),
+        made=(*map(visible, made), f"treceval_py {verdict.version}"),
+        label="tab:gate",
+        tight=True,
+    )
+
+
+def _about(verdict: Verdict) -> str:
+    baseline, candidate = (named(*pair) for pair in zip(verdict.files, verdict.digests, strict=True))
+    judged = named(verdict.judgments_name, verdict.judgments_digest)
+    counts = {each.queries for each in verdict.decisions}
+    over = f"{counts.pop()} queries" if len(counts) == 1 else "the queries of each measure"
+    return f"Baseline {baseline}, candidate {candidate}, over {over}" + (f", judged by {judged}." if judged else ".")
+
+
+def _made(verdict: Verdict, style: Style) -> Made:
+    found = verdict.decisions
+    signatures = {each.measure: each.signature for each in found if each.signature is not None}
+    profiles = {signature.profile for signature in signatures.values()}
+    settings = verdict.settings
+    return Made(
+        verdict.judgments_name or None,
+        profiles.pop() if len(profiles) == 1 else None,
+        signatures=signatures,
+        runs=[
+            {"name": name, "file": file, "tag": None, "role": role, "sha256": digest or None}
+            for role, name, file, digest in zip(
+                ("baseline", "candidate"), verdict.runs, verdict.files, verdict.digests, strict=True
+            )
+        ],
+        payload={
+            "judgments_sha256": verdict.judgments_digest or None,
+            "outcome": verdict.outcome,
+            "status": verdict.status,
+            "finding": finding(verdict),
+            "alpha": settings.alpha,
+            "power": settings.power,
+            "measures": [_decision(each, style.digits) for each in found],
+        },
+        notes=verdict.notes,
+        version=verdict.version,
+    )
+
+
+def _decision(found: Decision, digits: int | None) -> dict[str, Any]:
+    row = {key: value for key, value in found._asdict().items() if key not in ("signature", "margin")}
+    exact = {key: plain(row[key]) for key in ("p", "p_worse", "floor")}
+    return {**plain(row, digits), **exact, "margin": None if found.margin is None else str(found.margin)}
+
+
+def workflow_commands(verdict: Verdict, file: str | None = None) -> str:
+    """Return GitHub's commands that show the verdict and what decided it in a workflow's run.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        The verdict.
+    file : str, optional
+        The candidate's file, beside which the annotations are shown.
+    """
+    title = "treceval gate"
+    lines = [workflow_command(_COMMANDS[verdict.outcome], finding(verdict), file=file, title=title)]
+    return "".join(f"{line}\n" for line in lines)
