@@ -21,7 +21,7 @@ import pytest
 from treceval_py.boards import board as board_module
 from treceval_py.boards import cache as cache_module
 from treceval_py.boards.board import Board, board
-from treceval_py.boards.cache import CACHE_NAME, cache_in
+from treceval_py.boards.cache import CACHE_NAME, cache_beside, cache_in
 from treceval_py.boards.show import board_text
 from treceval_py.rendering.tables import Style
 
@@ -244,6 +244,15 @@ def test_a_folder_of_runs_that_is_a_link_has_its_cache_where_the_runs_are(home: 
     (home / "latest").symlink_to("runs")
     board(QRELS, "latest", "map", cache=cache_in("latest"))
     assert (home / "runs" / CACHE_NAME).is_file()
+
+
+def test_a_link_in_a_folder_of_collections_leads_to_no_cache_outside_of_it(home: Path) -> None:
+    (home / "collections").mkdir()
+    (home / "collections" / "one").symlink_to(home / "runs")
+    (home / "collections" / "two").mkdir()
+    assert cache_beside(["collections/one"], within="collections") is None
+    assert cache_beside(["collections/two"], within="collections") == f"collections/two/{CACHE_NAME}"
+    assert cache_beside(["collections/one"]) == f"collections/one/{CACHE_NAME}"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")

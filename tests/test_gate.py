@@ -14,7 +14,7 @@ from scipy import stats
 
 import treceval_py as te
 from treceval_py.comparing.scores import Aligned
-from treceval_py.gating.gate import CANNOT_TELL, PASS, STATUS, WORSE, Decision, GateSettings, Margin, decide
+from treceval_py.gating.gate import CANNOT_TELL, PASS, STATUS, WORSE, Decision, GateSettings, Margin, Verdict, decide
 from treceval_py.gating.show import finding
 
 ROBUST = Path(__file__).parent.parent.parent / "shared" / "data" / "robust03"
@@ -346,6 +346,21 @@ def test_what_cannot_be_told_comes_with_the_queries_that_would_do() -> None:
         "Cannot tell: run 2 may or may not be lower than run 1 by more than 0.01 in RR; an equal run passes with a "
         f"probability of {power:.2f} over 20 queries; {math.ceil(needed)} queries would do, for a power of 0.8."
     )
+
+
+def test_where_an_equal_run_would_have_passed_the_difference_that_was_seen_says_how_many_queries_would_do() -> None:
+    power = pytest.importorskip("statsmodels.stats.power").TTestPower()
+    new = OLD - 0.05 + 0.05 * np.tile([1, -1], 20)
+    for margin, tail in ((0.06, "pass"), (0.04, "worse")):
+        found = decided(OLD, new, Margin(margin))
+        assert found.outcome == CANNOT_TELL
+        effect = 0.01 / (new - OLD).std(ddof=1)
+        needed = math.ceil(power.solve_power(effect, None, 0.05, 0.8, alternative="larger"))
+        assert (found.needed < 40, found.needed_as_seen, tail) == (True, needed, tail)
+        verdict = Verdict(CANNOT_TELL, (found,), ("old", "new"), GateSettings(), ("old", "new"), ("", ""))
+        assert finding(verdict).endswith(
+            f"; if the true difference is the one seen, {needed} queries would do, for a power of 0.8."
+        )
 
 
 # The command -----------------------------------------------------------------------------------------

@@ -126,16 +126,26 @@ def cache_in(runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) ->
     return os.path.join(os.fspath(paths[0]), CACHE_NAME)
 
 
-def cache_beside(runs: Sequence[str]) -> str | None:
+def cache_beside(runs: Sequence[str], within: str | None = None) -> str | None:
     """Return where the cache of runs stands: in the folder of all of them; None where they are in several.
 
     Parameters
     ----------
     runs : sequence of str
         Folders, patterns and files.
+    within : str, optional
+        A folder outside of which nothing may be written, for runs that were found in it: a link in it may lead out.
     """
-    folders = [path if os.path.isdir(path) else os.path.dirname(path) or os.curdir for path in runs]
-    return cache_in(folders[0]) if len({os.path.realpath(folder) for folder in folders}) == 1 else None
+    folders = {
+        os.path.realpath(folder): folder
+        for folder in (path if os.path.isdir(path) else os.path.dirname(path) or os.curdir for path in runs)
+    }
+    if len(folders) != 1:
+        return None
+    ((real, folder),) = folders.items()
+    if within is not None and os.path.commonpath([real, os.path.realpath(within)]) != os.path.realpath(within):
+        return None
+    return cache_in(folder)
 
 
 def read_cache(path: str, key: Sequence[str], bounds: Sequence[Bounds]) -> Cached:

@@ -107,6 +107,8 @@ def _codes(_: str) -> dict[str, str]:
 NAMES: Mapping[str, Callable[[str], Mapping[str, str]]] = {
     "measures": _measures,
     "claims": _measures,
+    "margins": _measures,
+    "floors": _measures,
     "measures names": _measures,
     "profile": _profiles,
     "against": _profiles,

@@ -149,6 +149,8 @@ class Decision(NamedTuple):
     needed : float
         Queries with which an equal candidate passes with the power of the settings; infinite without room for it, as
         for a margin of 0.
+    needed_as_seen : float
+        Queries with which it is decided with that power, if the true difference is the one seen.
     signature : Signature or None
         How the values were made, where that is known.
     """
@@ -168,6 +170,7 @@ class Decision(NamedTuple):
     power: float
     drop: float
     needed: float
+    needed_as_seen: float
     signature: Signature | None = None
 
     @property
@@ -539,7 +542,7 @@ def _tested(column: Aligned, margin: Margin | None, floor: float, settings: Gate
     means = float(baseline.mean()), float(candidate.mean())
     found = Decision(
         column.measure, CANNOT_TELL, queries, *means, means[1] - means[0], math.nan, margin, math.nan, floor, math.nan,
-        math.nan, math.nan, math.nan, math.nan, column.signature,
+        math.nan, math.nan, math.nan, math.nan, math.nan, column.signature,
     )  # fmt: skip
     if margin is None:
         return found
@@ -554,7 +557,7 @@ def _tested(column: Aligned, margin: Margin | None, floor: float, settings: Gate
         passes = mean >= -SAME
         return found._replace(
             low=found.difference, p=0.0 if passes else 1.0, p_worse=1.0 if passes else 0.0, power=1.0, drop=room,
-            needed=2.0,
+            needed=2.0, needed_as_seen=2.0,
         )  # fmt: skip
     statistic = mean / deviation * math.sqrt(queries)
     reach = float(stats.t.isf(settings.alpha, queries - 1)) * deviation / math.sqrt(queries)
@@ -564,7 +567,8 @@ def _tested(column: Aligned, margin: Margin | None, floor: float, settings: Gate
         p_worse=float(stats.t.cdf(statistic, queries - 1)),
         power=_power(room / deviation, queries, settings.alpha),
         drop=room + deviation * _found_with(queries, settings.alpha / tested, settings.power),
-        needed=float(_needed(room / deviation, settings)),
+        needed=_needed(room / deviation, settings.alpha, settings.power),
+        needed_as_seen=_needed(abs(mean) / deviation, settings.alpha / (1 if mean > 0 else tested), settings.power),
     )
 
 
@@ -572,11 +576,11 @@ def _power(effect: float, queries: int, alpha: float) -> float:
     return float(one_sided_power(np.array([effect]), np.array([float(queries)]), alpha=alpha)[0])
 
 
-def _needed(effect: float, settings: GateSettings) -> float:
+def _needed(effect: float, alpha: float, power: float) -> float:
     """Return the queries that a one-sided test needs."""
     if effect <= 0:
         return math.inf
-    return float(queries_needed(np.array([effect]), alpha=settings.alpha, power=settings.power, sides=1)[0])
+    return float(queries_needed(np.array([effect]), alpha=alpha, power=power, sides=1)[0])
 
 
 @functools.cache

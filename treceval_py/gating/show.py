@@ -71,19 +71,25 @@ def _cannot_tell(verdict: Verdict, decided: Sequence[Decision]) -> str:
     powers = ", ".join(f"{_probability(each.power)} in {each.measure}" for each in decided)
     if len(decided) == 1:
         powers = _probability(decided[0].power)
-    needed = max(each.needed for each in decided)
-    if math.isnan(needed):
-        todo = "one query cannot be tested"
-    elif math.isinf(needed):
-        todo = "no number of queries is enough for an equal run: allow a margin above 0"
-    else:
-        each = " in each measure" if len(decided) > 1 else ""
-        todo = f"{_queries(needed)} queries would do, for a power of {exactly(verdict.settings.power)}{each}"
     return (
         f"{verdict.runs[1]} may or may not be lower than {verdict.runs[0]} by more than {_margins(decided)} in "
-        f"{_names(decided)}; an equal run passes with a probability of {powers} over {decided[0].queries} "
-        f"{'query' if decided[0].queries == 1 else 'queries'}; {todo}"
+        f"{_names(decided)}; an equal run passes with a probability of {powers} over "
+        f"{_counted(decided[0].queries)}; {_would_do(verdict, decided)}"
     )
+
+
+def _would_do(verdict: Verdict, decided: Sequence[Decision]) -> str:
+    """Say how many queries would do: for an equal run, or if there are as many, for the difference that was seen."""
+    needed = max(each.needed for each in decided)
+    if math.isnan(needed):
+        return "one query cannot be tested"
+    if math.isinf(needed):
+        return "no number of queries is enough for an equal run: allow a margin above 0"
+    power = f"for a power of {exactly(verdict.settings.power)}{' in each measure' if len(decided) > 1 else ''}"
+    if needed > decided[0].queries:
+        return f"{_queries(needed)} queries would do, {power}"
+    seen = max(each.needed_as_seen for each in decided)
+    return f"if the true difference is the one seen, {_queries(seen)} queries would do, {power}"
 
 
 def _lower(verdict: Verdict, verb: str, decided: Sequence[Decision]) -> str:
@@ -118,8 +124,16 @@ def _probability(value: float) -> str:
     return "unknown size" if math.isnan(value) else f"{value:.2f}" if value < 0.995 or value == 1 else ">0.99"
 
 
+def _counted(queries: int) -> str:
+    return "1 query" if queries == 1 else f"{queries} queries"
+
+
 def _queries(needed: float) -> str:
     return f"{needed:.0f}" if needed <= MOST_QUERIES else f">{MOST_QUERIES}"
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def document_of(verdict: Verdict, style: Style) -> Document:  # noqa: ARG001 - the same for all styles
@@ -149,7 +163,8 @@ def _table(verdict: Verdict) -> Table:
         Column("power", [each.power for each in found], digits=2, people=margins),
         Column("drop", [each.drop for each in found], people=margins, spare=True),
         Column("needed", needed, programs=False, people=margins, spare=True),
-        Column("needed", [each.needed if math.isfinite(each.needed) else None for each in found], people=False),
+        Column("needed", [_finite(each.needed) for each in found], people=False),
+        Column("needed_as_seen", [_finite(each.needed_as_seen) for each in found], people=False),
         Column("queries", [each.queries for each in found], people=False),
         Column("outcome", [each.outcome for each in found], text=True),
     )
@@ -183,10 +198,13 @@ def _table(verdict: Verdict) -> Table:
 
 
 def _about(verdict: Verdict) -> str:
-    baseline, candidate = (named(*pair) for pair in zip(verdict.files, verdict.digests, strict=True))
+    baseline, candidate = (
+        named(file, digest) if digest else name
+        for name, file, digest in zip(verdict.runs, verdict.files, verdict.digests, strict=True)
+    )
     judged = named(verdict.judgments_name, verdict.judgments_digest)
     counts = {each.queries for each in verdict.decisions}
-    over = f"{counts.pop()} queries" if len(counts) == 1 else "the queries of each measure"
+    over = _counted(counts.pop()) if len(counts) == 1 else "the queries of each measure"
     return f"Baseline {baseline}, candidate {candidate}, over {over}" + (f", judged by {judged}." if judged else ".")
 
 
