@@ -273,6 +273,13 @@ def test_a_verdict_is_looked_up_by_measure_and_prints() -> None:
     assert str(found).startswith("Pass: run 2 is not lower than run 1 by more than 0.01 in RR and P@5 ")
 
 
+@pytest.mark.parametrize(("candidate", "outcome"), [((3, 4), WORSE), ((2, 1), CANNOT_TELL), ((1, 2), PASS)])
+def test_one_measure_is_enough_to_be_worse_and_all_must_pass(candidate: tuple[int, int], outcome: str) -> None:
+    found = te.gate(QRELS, ranks(1, 2), ranks(*candidate), ["P@5", "RR", "Success@5"])
+    assert [each.outcome for each in found.decisions] == [PASS, outcome, PASS]
+    assert found.outcome == outcome
+
+
 def test_margins_and_floors_name_the_measures_that_are_compared() -> None:
     found = te.gate(QRELS, ranks(1), ranks(1), margin={"RR": 0.1, "P@5": "5%"}, floors={"nDCG@10": 0.9})
     assert [(each.measure, str(each.margin)) for each in found.decisions] == [
