@@ -625,17 +625,22 @@ def made(names: list[str], letters: list[str] | None = None) -> Board:
 
 def test_the_table_of_a_board() -> None:
     found = made(["one", "two"], ["a", "ab"])
+    found = found._replace(runs=tuple(run._replace(ranks=(1, 2)) for run in found.runs))
     made_by = "AP(rel=1)|p:trec_eval-10|#:1|q:fff4dd91|v:0.1.0"
     assert board_text(found, "table", Style()).splitlines() == [
-        "rank   run        map   95 % interval   groups       P_10   judged@10   warnings",
-        "─" * (4 + 3 + 8 + 13 + 6 + 8 + 9 + 15 + 7 * 3),
-        "   1   one   ● 0.9000   0.2500–1.0000   a        ● 0.3333      0.5000",
-        "   2   two     0.8990   0.2500–0.7500   ab       ● 0.3333      0.5000   lacks 2 queries",
+        "rank   95 % ranks   run        map   95 % interval   groups       P_10   judged@10   warnings",
+        "─" * (4 + 10 + 3 + 8 + 13 + 6 + 8 + 9 + 15 + 8 * 3),
+        "   1          1–2   one   ● 0.9000   0.2500–1.0000   a        ● 0.3333      0.5000",
+        "   2          1–2   two     0.8990   0.2500–0.7500   ab       ● 0.3333      0.5000   lacks 2 queries",
         "",
         "●: highest mean.",
         "Means over 50 queries, judged by qrels.txt.",
         "Ranked by map; runs with equal means share a rank.",
         "Intervals: 95 %, Student's t, of each run's map.",
+        (
+            "Ranks: 95 % interval of each run's rank, by a bootstrap over queries (1000 draws, seed 1); each holds for "
+            "its run alone."
+        ),
         (
             "Groups: runs that share a letter do not differ significantly in map (Tukey's HSD test after a two-way analysis "
             "of variance of queries and runs, alpha = 0.05 for all pairs together: means differ if they are more than "
@@ -721,9 +726,9 @@ def test_csv_has_all_digits_and_names_as_they_are() -> None:
     assert rows[1]["warnings"] == "lacks 2 queries"
     assert list(rows[0]) == [
         "rank", "run", "map", "P_10", "low", "high", "groups", "judged@10", "tied_queries", "missing_queries",
-        "warnings", "file", "tag",
+        "warnings", "file", "tag", "rank_low", "rank_high",
     ]  # fmt: skip
-    assert len(board_text(made(["x"]), "tsv", Style(digits=2)).splitlines()[1].split("\t")) == 13
+    assert len(board_text(made(["x"]), "tsv", Style(digits=2)).splitlines()[1].split("\t")) == 15
     assert "\t0.33\t" in board_text(made(["x"]), "tsv", Style(digits=2))
 
 

@@ -256,7 +256,7 @@ def test_a_report_takes_the_same_forms() -> None:
     found = te.compare(JUDGMENTS, [FRAME, RUN], "map")
     payload = te.report_payload(found, qrels=JUDGMENTS, runs=[FRAME, RUN])
     assert payload == te.report_payload(found, qrels=te.Qrels(QRELS), runs=[te.Run(RUN), te.Run(RUN)])
-    assert payload["precision_recall"] is not None
+    assert payload["pr"] is not None
 
 
 # --- names of columns ---

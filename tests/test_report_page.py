@@ -1,255 +1,115 @@
-"""The page of a report, opened in Chromium without a screen, and its plots as images."""
+"""The page of a report: what stands in the file, and what it does when opened in Chromium without a screen."""
 
 from __future__ import annotations
 
+import base64
+import csv
+import gzip
+import io
+import json
+import math
 import re
 import shutil
 import struct
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from command import treceval
+from report_payloads import HOSTILE, NAMES, drawn_payload
+from scipy import stats
 
 import treceval_py as te
-from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.rendering.plots import PLOTS, THEMES, image, specs
-from treceval_py.report.page import page
+from treceval_py.comparing.simultaneous import simultaneous
+from treceval_py.rendering.plots import PLOTS
+from treceval_py.report.page import SCRIPTS, page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="opens pages, which needs playwright: .[dev] has it")
 pytest.importorskip("jinja2", reason="a report needs jinja2: .[report] has it")
-pytest.importorskip("vl_convert", reason="a report needs vl-convert-python: .[report] has it")
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="opens pages, which needs Chromium on the path")
 
 DATA = Path(__file__).parent.parent / "data"
 ROBUST = Path("../shared/data/robust03")
-
-HOSTILE = "</script><script>alert(1)</script>"
-QUOTES = '"><img src=x onerror="alert(2)"> & \'x\''
-NAMES = ["bm25", "dense-é-日本語", HOSTILE, QUOTES, "{second}", "rrf(bm25, dense)", "a-name-that-is-long-" * 3, "zero"]
-MEASURES = ["AP", "nDCG@10", "P@10", "RR", "R@100"]
-
-
-def payload(
-    runs: int = 8,
-    queries: int = 100,
-    measures: int = 5,
-    *,
-    texts: bool = True,
-    baseline: int | None = 0,
-    curves: bool = True,
-) -> dict[str, Any]:
-    """Return what a report is made of, in all its parts: values are drawn, a run is a little better than the one before."""
-    drawn = np.random.default_rng(7)
-    names = [NAMES[run] if run < len(NAMES) else f"run {run}" for run in range(runs)]
-    qids = [f"q{number}" for number in range(1, queries + 1)]
-    hard = drawn.beta(1.4, 1.6, (measures, 1, queries))
-    values = np.clip(hard + drawn.normal(0, 0.12, (measures, runs, queries)) + 0.012 * np.arange(runs)[:, None], 0, 1)
-    values = np.round(values, 6)
-    means = values.mean(axis=2)
-    half = 1.98 * values.std(axis=2) / np.sqrt(queries)
-    depth = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
-    fall = np.linspace(0, 1, 11)
-    near = 0.15 + 0.8 * np.exp(-0.35 * np.abs(np.subtract.outer(np.arange(runs), np.arange(runs))))
-    np.fill_diagonal(near, 1)
-    return {
-        "title": f"Eight runs {HOSTILE}",
-        "made": {"version": "1.0.0", "command": f"treceval report qrels '{HOSTILE}' -o report.html", "date": None},
-        "judgments": "qrels.robust04.txt",
-        "queries": {MEASURES[place]: qids for place in range(measures)},
-        "texts": {qid: f"what is known about subject {qid} {HOSTILE}" for qid in qids} if texts else {},
-        "runs": [{"name": name, "file": f"runs/{name}.gz", "tag": name} for name in names],
-        "baseline": baseline,
-        "confidence": 0.95,
-        "measures": [
-            {
-                "name": MEASURES[place],
-                "signature": f"{MEASURES[place]}|q:{queries}|tie:docid",
-                "long": f"{MEASURES[place]}|queries:{queries}|ties:descending document ids|judgments:0123456789abcdef",
-                "means": means[place].tolist(),
-                "low": (means - half)[place].tolist(),
-                "high": (means + half)[place].tolist(),
-                "best": [int(np.argmax(means[place]))],
-                "letters": [("a", "ab", "b", "bc", "c")[run % 5] for run in range(runs)],
-                "marks": ["" if run == baseline or run % 3 == 0 else "▲▼"[run % 2] for run in range(runs)],
-                "adjusted": [None if run == baseline else round(0.2 / (run + 1), 6) for run in range(runs)],
-                "values": values[place].tolist(),
-            }
-            for place in range(measures)
-        ],
-        "summary_sentences": [
-            f"{runs} runs over {queries} queries; differences are tested with a paired t-test.",
-            "p-values are corrected after Holm, 28 of them together; level 0.05.",
-        ],
-        "differences_html": "<table><caption>AP</caption><tr><th>run<th>difference<th>95 % interval<th>p</tr>"
-        + "".join(
-            f"<tr><th>run {run}<td>+0.0{run}12<td>[−0.0{run}01, +0.0{run}94]<td>0.0{run}</tr>" for run in range(1, runs)
-        )
-        + "</table>",
-        "precision_recall": {
-            "recall": [round(step / 10, 1) for step in range(11)],
-            "precision": [((0.7 + 0.02 * run) * (1 - fall) ** (1.2 + 0.05 * run)).tolist() for run in range(runs)],
-        }
-        if curves
-        else None,
-        "recall_at_depth": {
-            "depth": depth,
-            "recall": [(np.log1p(depth) / np.log1p(1000) * (0.6 + 0.3 * run / runs)).tolist() for run in range(runs)],
-        }
-        if curves
-        else None,
-        "overlap": {
-            "rbo": near.tolist(),
-            "shared": near.tolist(),
-            "tau": (2 * near - 1).tolist(),
-            "depth": 100,
-            "p": 0.9,
-            "queries": queries,
-        }
-        if curves
-        else None,
-        "warnings": [
-            {"run": names[0], "kind": "ties", "text": "in 12 of 100 queries documents at equal scores change P@10"},
-            {"run": names[-1], "kind": "unjudged", "text": "38.4 % of the first 10 documents are not judged"},
-            {"run": names[-1], "kind": "missing", "text": f"3 queries are missing: {HOSTILE}, 302, 303"},
-        ],
-        "reproduce": ["treceval report qrels.robust04.txt runs/*.gz -o report.html --seed 1"],
-    }
+SAMPLE = ("bm25", "jaccard", "minilm")
+MINUS = "\N{MINUS SIGN}"
 
 
 # Without a browser ----------------------------------------------------------------------------------
 
 
+def policy_of(made: str) -> dict[str, str]:
+    found = re.search(r'Content-Security-Policy" content="([^"]*)"', made)
+    assert found is not None
+    return dict(part.strip().split(" ", 1) for part in found[1].replace("&#39;", "'").split(";"))
+
+
 def test_a_page_names_its_scripts_by_their_hashes_and_allows_nothing_else() -> None:
-    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page(payload()))
-    assert policy is not None
-    allowed = dict(part.strip().split(" ", 1) for part in policy[1].replace("&#39;", "'").split(";"))
+    allowed = policy_of(page(drawn_payload()))
     assert allowed["default-src"] == "'none'"
     assert re.fullmatch(r"('sha256-[A-Za-z0-9+/=]+' ?){2}", allowed["script-src"])
+    assert (allowed["img-src"], allowed["font-src"]) == ("data: blob:", "data:")
     assert "connect-src" not in allowed
-    assert "unsafe-eval" not in policy[1]
+    assert "unsafe-eval" not in str(allowed)
 
 
 def test_a_page_fetches_nothing() -> None:
-    made = page(payload())
+    made = page(drawn_payload())
     markup = re.sub(r"<script.*?</script>", "", made, flags=re.DOTALL)
     assert re.findall(r"(?:src|href)=\"(?!#)", markup) == []
     assert "@import" not in markup
-    assert "url(" not in markup
+    assert set(re.findall(r"url\(([a-z]+:)", markup)) == {"data:"}
 
 
 def test_hostile_names_are_text_in_the_markup() -> None:
-    made = page(payload())
+    made = page(drawn_payload())
     assert "<script>alert" not in made
     assert "<img src=x" not in made
 
 
-def test_a_page_of_eight_runs_is_small() -> None:
-    assert len(page(payload(queries=6980)).encode()) < 6_000_000
+def test_the_data_in_the_page_are_the_payload() -> None:
+    given = drawn_payload(2, 5, 1)
+    packed = re.search(r'<script type="text/plain" id="data">([^<]*)</script>', page(given))
+    assert packed is not None
+    assert json.loads(gzip.decompress(base64.b64decode(packed[1]))) == json.loads(json.dumps(given))
 
 
-def test_means_are_in_the_markup_with_four_decimals() -> None:
-    given = payload()
+def test_the_same_payload_gives_the_same_page() -> None:
+    assert page(drawn_payload(2, 5, 1)) == page(drawn_payload(2, 5, 1))
+
+
+def test_all_parts_of_the_script_are_in_the_page() -> None:
+    folder = Path(te.__file__).parent / "report" / "script"
+    assert sorted(path.name for path in folder.iterdir()) == sorted(SCRIPTS)
+
+
+def test_means_finding_and_files_can_be_read_without_a_script() -> None:
+    given = drawn_payload()
     made = page(given)
     for measure in given["measures"]:
         for mean in measure["means"]:
             assert f">{mean:.4f}<" in made
+    assert f"has the highest AP, {max(given['measures'][0]['means']):.4f}." in made
+    for run in given["runs"]:
+        assert f"<td>{run['file']}</td><td><code>{run['hash']}</code></td>" in made
+    assert "qrels.robust04.txt 0123abcd (311,410)" in made
 
 
-def test_a_page_without_curves_overlap_and_texts_has_no_such_sections() -> None:
-    made = page(payload(curves=False, texts=False, baseline=None))
-    assert 'id="curves"' not in made
-    assert 'id="overlap"' not in made
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("plot", PLOTS)
-def test_plots_are_drawn_as_images(plot: str) -> None:
-    png = image(payload(), plot, "png")
-    assert png[:8] == b"\x89PNG\r\n\x1a\n"
-    wide, high = struct.unpack(">II", png[16:24])
-    assert wide >= 1000
-    assert high >= 400
-    root = ET.fromstring(image(payload(), plot, "svg"))
-    assert root.tag == "{http://www.w3.org/2000/svg}svg"
-
-
-def test_the_scatter_plot_has_a_point_for_each_query() -> None:
-    svg = image(payload(queries=17), "scatter", "svg", runs=(2, 1)).decode()
-    points = re.findall(r'aria-roledescription="point"', svg)
-    assert len(points) == 17
-
-
-def test_the_plots_hold_the_numbers_of_the_table() -> None:
-    given = payload()
-    rows = specs(given, measure="nDCG@10")["bars"]["data"]["values"]
-    assert [row["mean"] for row in rows] == given["measures"][1]["means"]
-    assert [row["low"] for row in rows] == given["measures"][1]["low"]
-    assert [row["label"] for row in rows] == [f"{mean:.4f}" for mean in given["measures"][1]["means"]]
-
-
-def test_plots_and_runs_that_are_not_there_are_refused() -> None:
-    with pytest.raises(MeasureError, match=r"^unknown plot 'pie'\. Choose one of bars, "):
-        image(payload(), "pie")
-    with pytest.raises(MeasureError, match=r"^run 8 does not exist\. Runs are numbered 0 to 7\.$"):
-        image(payload(), "scatter", runs=(0, 8))
-    with pytest.raises(MeasureError, match=r"^the measure ERR is not in the comparison\. It has: AP, "):
-        image(payload(), "bars", measure="ERR")
-    with pytest.raises(MeasureError, match=r"^unknown image format 'gif'\. Choose png or svg\.$"):
-        image(payload(), "bars", "gif")
-    with pytest.raises(EvaluationError, match=r"^the plot overlap cannot be drawn from these: curves need"):
-        image(payload(curves=False), "overlap")
-
-
-def luminance(colour: str) -> float:
-    """Return the relative luminance of a colour, as WCAG 2.2 defines it."""
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one: str, other: str) -> float:
-    darker, lighter = sorted((luminance(one), luminance(other)))
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-@pytest.mark.parametrize("name", ["light", "dark"])
-def test_colours_are_told_from_their_ground(name: str) -> None:
-    # WCAG 2.2, 1.4.3 and 1.4.11: 4.5 for text, 3 for graphics; black on white has 21.
-    assert contrast("#000000", "#ffffff") == pytest.approx(21)
-    theme = THEMES[name]
-    for ground in (theme.paper, theme.wash):
-        for text in (theme.ink, theme.muted, theme.accent):
-            assert contrast(text, ground) >= 4.5, (text, ground)
-    for colour in (*theme.series, theme.muted):
-        assert contrast(colour, theme.paper) >= 3, colour
-
-
-@pytest.mark.parametrize("name", ["light", "dark"])
-def test_numbers_are_read_on_each_shade_of_a_heat_map(name: str) -> None:
-    theme = THEMES[name]
-    low, high = ([int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in theme.ramp)
-    for step in range(101):
-        mixed = "#" + "".join(f"{round(a + (b - a) * step / 100):02x}" for a, b in zip(low, high, strict=True))
-        assert contrast(theme.on_low if step < 69 else theme.on_high, mixed) >= 4.5, step
-
-
-def test_fifty_runs_are_told_apart_by_colour_shape_and_dash() -> None:
-    plot = specs(payload(50))["precision-recall"]
-    line, points = (layer["encoding"] for layer in plot["layer"])
-    shapes, dashes = points["shape"]["scale"]["range"], line["strokeDash"]["scale"]["range"]
-    turns = [row["turn"] for row in plot["data"]["values"][::11]]  # eleven points each
-    assert len(set(shapes[:8])) == 8
-    # Colours come again after eight runs.
-    assert len({(run % 8, shapes[run], tuple(dashes[turns[run]])) for run in range(50)}) == 50
+@pytest.mark.parametrize(
+    ("runs", "queries", "documents", "limit"), [(17, 100, 20, 3_000_000), (200, 100, 0, 5_000_000), (17, 6980, 0, 5_000_000)]
+)
+def test_pages_are_small(runs: int, queries: int, documents: int, limit: int) -> None:
+    given = drawn_payload(runs, queries, 4 if queries < 1000 else 2, documents=documents)
+    assert len(page(given).encode()) < limit
 
 
 # In a browser ---------------------------------------------------------------------------------------
+
+browser_test = pytest.mark.slow
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="opens pages, which needs Chromium on the path")
 
 
 @pytest.fixture(scope="module")
@@ -264,243 +124,840 @@ class Opened:
     """A page that is open, and what it did beside showing itself."""
 
     def __init__(
-        self, browser: Any, file: Path, *, wide: int = 1280, scheme: str = "light", scripts: bool = True
+        self, browser: Any, file: Path, at: str = "", *, wide: int = 1400, scheme: str = "light", scripts: bool = True
     ) -> None:
-        context = browser.new_context(
+        self.scripts = scripts
+        self.context = browser.new_context(
             viewport={"width": wide, "height": 900}, color_scheme=scheme, java_script_enabled=scripts
         )
-        self.tab = context.new_page()
+        self.tab = self.context.new_page()
         self.said: list[str] = []
         self.asked: list[str] = []
         self.tab.on("console", lambda message: self.said.append(message.text))
         self.tab.on("pageerror", lambda error: self.said.append(str(error)))
         self.tab.on("dialog", lambda dialog: (self.said.append(dialog.message), dialog.dismiss()))
         self.tab.on("request", lambda request: self.asked.append(request.url))
-        self.tab.goto(file.as_uri())
+        self.tab.goto(file.as_uri() + at)
         if scripts:
-            self.tab.wait_for_selector("html[data-drawn]", timeout=30_000)
+            self.tab.wait_for_selector("html[data-ready]")
+            self.settle()
 
-    def rows(self, plot: str) -> list[dict[str, Any]]:
-        """Return the rows that a plot of two runs holds."""
-        found: list[dict[str, Any]] = self.tab.evaluate(f"document.getElementById('{plot}').view.data('rows')")
-        return found
+    def settle(self) -> None:
+        """Wait until the parts outside of the window are drawn, too."""
+        if self.scripts:
+            self.tab.wait_for_selector("html:not([data-busy])", state="attached")
 
-    def names(self) -> list[str]:
-        """Return the runs in the order of the summary."""
-        found: list[str] = self.tab.eval_on_selector_all("#summary tbody th", "all => all.map(one => one.innerText)")
-        return [name.removesuffix("baseline").strip() for name in found]
+    def texts(self, selector: str) -> list[str]:
+        """Return the texts of elements with single spaces, and with a plain minus."""
+        self.settle()
+        found = self.tab.eval_on_selector_all(selector, "all => all.map((each) => each.innerText ?? each.textContent)")
+        return [" ".join(text.split()).replace(MINUS, "-") for text in found]
+
+    def text(self, selector: str) -> str:
+        return self.texts(selector)[0]
+
+    def count(self, selector: str) -> int:
+        self.settle()
+        return int(self.tab.locator(selector).count())
+
+    def numbers(self) -> dict[str, str]:
+        """Return the numbers of the two runs by what they are."""
+        return dict(zip(self.texts(".numbers dt"), self.texts(".numbers dd"), strict=True))
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """What the page shows as chosen: measure, reference, run, query."""
+        return {
+            "m": self.text("#measures [aria-pressed=true]"),
+            "ref": self.text(".numbers ~ * .is-ref, #two .says .is-ref"),
+            "run": self.text("#two .says .is-run"),
+            "q": self.text("#queries [aria-selected=true] b"),
+        }
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.tab.keyboard.press(key)
+        self.settle()
+
+    def saved(self, figure: str, kind: str) -> bytes:
+        """Return what a figure is saved as."""
+        self.settle()
+        with self.tab.expect_download() as started:
+            self.tab.locator(f"#{figure} .save button", has_text=kind).click()
+        return Path(started.value.path()).read_bytes()
+
+    def rows(self, figure: str) -> list[list[str]]:
+        """Return the rows of a figure's CSV; the first is the head."""
+        return list(csv.reader(io.StringIO(self.saved(figure, "CSV").decode(), newline="")))
+
+
+Open = Callable[..., Opened]
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Open]:
+    """Open pages, and see at the end that they said nothing and fetched nothing."""
+    pages: list[tuple[Opened, Path]] = []
+
+    def open_page(file: Path, *args: Any, **more: Any) -> Opened:
+        pages.append((Opened(browser, file, *args, **more), file))
+        return pages[-1][0]
+
+    yield open_page
+    for each, file in pages:
+        assert each.said == []
+        assert {url.split("#")[0] for url in each.asked if not url.startswith(("data:", "blob:"))} == {file.as_uri()}
+        each.context.close()
+
+
+def sample_comparison(runs: tuple[str, ...] = SAMPLE, measures: Any = ("map", "nDCG@10", "RR", "P@10")) -> Any:
+    files = [str(DATA / "runs" / f"{name}.txt") for name in runs]
+    return te.compare(str(DATA / "qrels.tsv"), files, measures=list(measures), names=list(runs))
+
+
+def sample_payload(comparison: Any) -> dict[str, Any]:
+    """Return the payload of the sample collection with all texts, and with critical values of all pairs."""
+
+    def read(name: str) -> dict[str, str]:
+        lines = (DATA / name).read_text("utf-8").splitlines()
+        return dict(line.split("\t", 1) for line in lines)
+
+    payload = te.report_payload(
+        comparison,
+        qrels=str(DATA / "qrels.tsv"),
+        runs=[str(DATA / "runs" / f"{name}.txt") for name in comparison.runs],
+        texts=read("queries.tsv"),
+        passages=read("collection.tsv"),
+        title="Sample",
+        command="treceval report qrels.tsv bm25.txt jaccard.txt minilm.txt -o report.html",
+    )
+    for made, each in zip(payload["measures"], comparison.measures, strict=True):
+        made["crit"] = simultaneous(each.values, resamples=2000, seed=0).table(40)
+    half = len(payload["qids"]) // 2
+    parts = [["first", list(range(half))], ["second", list(range(half, len(payload["qids"])))]]
+    payload["groups"] = [{"name": "by half", "sets": parts}, *payload["groups"]]
+    return payload
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("report") / "report.html"
-    found.write_text(page(payload()), encoding="utf-8")
-    return found
+def comparison() -> Any:
+    return sample_comparison()
 
 
-@pytest.mark.slow
+def written(folder: Path, payload: dict[str, Any]) -> Path:
+    (folder / "report.html").write_text(page(payload), encoding="utf-8")
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory, comparison: Any) -> Path:
+    return written(tmp_path_factory.mktemp("sample"), sample_payload(comparison))
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("drawn"), drawn_payload())
+
+
+# Its numbers are Python's
+
+
+def signed(value: float, digits: int = 4) -> str:
+    return f"{value:+.{digits}f}"
+
+
+@browser_test
 @needs_browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_page_opens_without_errors_and_asks_for_nothing_but_itself(browser: Any, file: Path, scheme: str) -> None:
-    opened = Opened(browser, file, scheme=scheme)
-    assert opened.said == []
-    assert opened.asked == [file.as_uri()]
+@pytest.mark.parametrize("place", range(4))
+def test_differences_intervals_and_p_values_are_those_of_the_comparison(
+    opened: Open, sample: Path, comparison: Any, place: int
+) -> None:
+    measure = comparison.measures[place]
+    together = simultaneous(measure.values, resamples=2000, seed=0)
+    shown = opened(sample, f"#m={measure.measure}")
+    head, *rows = shown.rows("runs")
+    reference = next(row[0] for row in rows if row[head.index("verdict")] == "reference")
+    for row in rows:
+        if row[0] == reference:
+            continue
+        cell = dict(zip(head, row, strict=True))
+        one, other = comparison.runs.index(row[0]), comparison.runs.index(reference)
+        each = measure.values[one] - measure.values[other]
+        half = together.critical(0.05) * together.error[one, other]
+        # Means have all their digits. Values have five, so the standard error of 30 differences of up to 1 is off by
+        # at most 2 * 5e-6 * sqrt(30 / 29) / sqrt(30), 2e-6, times a critical value of less than 3.
+        assert float(cell["difference"]) == pytest.approx(each.mean(), abs=1e-9)
+        assert float(cell["low"]) == pytest.approx(each.mean() - half, abs=1e-5)
+        assert float(cell["high"]) == pytest.approx(each.mean() + half, abs=1e-5)
+        # Between two of the 40 lines of its table p is interpolated; neighbours differ by a factor of 2000 ** (1 / 39).
+        assert float(cell["p_corrected"]) == pytest.approx(together.p[one, other], rel=0.05, abs=1 / 1000)
+        assert [int(cell[name]) for name in ("won", "even", "lost")] == [
+            np.sum(each > 0), np.sum(each == 0), np.sum(each < 0)
+        ]  # fmt: skip
+        told_apart = abs(each.mean()) > half
+        assert cell["verdict"] == ("not told apart" if not told_apart else "better" if each.mean() > 0 else "worse")
 
 
-@pytest.mark.slow
+@browser_test
 @needs_browser
-def test_every_plot_has_its_marks(browser: Any, file: Path) -> None:
-    opened = Opened(browser, file)
-    marks = "document.querySelectorAll('#{} svg .mark-{}.role-mark {}').length"
-    for place in range(5):
-        assert opened.tab.evaluate(marks.format(f"bars-{place}", "rect", "path")) == 8
-        assert opened.tab.evaluate(marks.format(f"bars-{place}", "rule", "line")) == 8 + 1  # and the baseline
-    assert opened.tab.evaluate(marks.format("scatter", "symbol", "path")) == 100
-    assert opened.tab.evaluate(marks.format("deltas", "rect", "path")) == 100
-    assert opened.tab.evaluate(marks.format("precision-recall", "symbol", "path")) == 8 * 11
-    assert opened.tab.evaluate(marks.format("recall-depth", "symbol", "path")) == 8 * 10
-    assert opened.tab.evaluate(marks.format("overlap-plot", "rect", "path")) == 8 * 8
+@pytest.mark.parametrize(("one", "other"), [("minilm", "bm25"), ("jaccard", "bm25"), ("bm25", "minilm")])
+def test_any_two_runs_have_their_numbers(
+    opened: Open, sample: Path, comparison: Any, one: str, other: str
+) -> None:
+    values = comparison.measures[0].values
+    each = values[comparison.runs.index(one)] - values[comparison.runs.index(other)]
+    shown = opened(sample, f"#run={one}&ref={other}")
+    numbers = shown.numbers()
+    d = each.mean() / each.std(ddof=1)
+    assert numbers["Difference"] == signed(each.mean())
+    assert numbers["Effect size d"] == signed(d, 2)
+    wins, even, losses = np.sum(each > 0), np.sum(each == 0), np.sum(each < 0)
+    assert numbers["Queries won · even · lost"] == f"{wins} · {even} · {losses}"
+    # The power of the two-sided paired t-test from scipy's noncentral t distribution.
+    needed = int(numbers["Queries needed to find it"].replace(",", ""))
+
+    def power(n: int) -> float:
+        quantile = stats.t.ppf(0.975, n - 1)
+        noncentral = stats.nct(n - 1, abs(d) * math.sqrt(n))
+        return float(noncentral.sf(quantile) + noncentral.cdf(-quantile))
+
+    exact = next(n for n in range(2, 5000) if power(n) >= 0.8)
+    assert abs(needed - exact) <= 2
+    assert f"{wins} queries go to {one}, {losses} to {other}" in shown.text("#two .says")
 
 
-@pytest.mark.slow
+@browser_test
 @needs_browser
-def test_the_summary_sorts_by_click_and_by_keyboard(browser: Any, file: Path) -> None:
-    opened = Opened(browser, file)
-    given = payload()
-    means = given["measures"][1]["means"]
-    names = [run["name"] for run in given["runs"]]
-    best_first = [names[run] for run in sorted(range(8), key=lambda run: -means[run])]
-    opened.tab.click("#summary thead th:nth-child(3) button")
-    assert opened.names() == best_first
-    assert opened.tab.get_attribute("#summary thead th:nth-child(3)", "aria-sort") == "descending"
-    opened.tab.focus("#summary thead th:nth-child(3) button")
-    opened.tab.keyboard.press("Enter")
-    assert opened.names() == best_first[::-1]
-    assert opened.tab.get_attribute("#summary thead th:nth-child(3)", "aria-sort") == "ascending"
+def test_groups_have_t_intervals_corrected_for_their_number(opened: Open, sample: Path, comparison: Any) -> None:
+    shown = opened(sample, "#run=minilm&ref=bm25")
+    given = sample_payload(comparison)
+    sets = [each for group in given["groups"] for each in group["sets"]]
+    head, first, *rows = shown.rows("groups")
+    assert head == ["attribute", "group", "queries", "difference", "low", "high"]
+    assert first[1] == "all queries"
+    assert [row[1] for row in rows] == [label for label, _ in sets]
+    values = np.array(given["measures"][0]["values"])
+    for row, (_, queries) in zip(rows, sets, strict=True):
+        each = (values[comparison.runs.index("minilm")] - values[comparison.runs.index("bm25")])[queries]
+        low, high = stats.t.interval(1 - 0.05 / len(sets), len(each) - 1, each.mean(), stats.sem(each))
+        assert [float(x) for x in row[2:]] == pytest.approx([len(each), each.mean(), low, high], abs=1e-8)
 
 
-@pytest.mark.slow
+def ranked(run: str, qid: str) -> list[str]:
+    """Return the documents of a run as trec_eval ranks them: by score, then by descending id."""
+    lines = (DATA / "runs" / f"{run}.txt").read_text().splitlines()
+    rows = [(np.float32(parts[4]), parts[2].encode()) for parts in map(str.split, lines) if parts[0] == qid]
+    return [docid.decode() for _, docid in sorted(rows, reverse=True)]
+
+
+def judged(qid: str) -> dict[str, int]:
+    lines = map(str.split, (DATA / "qrels.tsv").read_text().splitlines())
+    return {docid: int(rel) for query, _, docid, rel in lines if query == qid}
+
+
+def contributions(measure: str, run: str, qid: str) -> dict[str, float]:
+    """Return what each relevant document adds to the value, written out as the measures are defined."""
+    rels = {docid: rel for docid, rel in judged(qid).items() if rel > 0}
+    ideal = sum(rel / math.log2(n + 2) for n, rel in enumerate(sorted(rels.values(), reverse=True)[:10]))
+    found, adds = 0, {}
+    for rank, docid in enumerate(ranked(run, qid), start=1):
+        if docid not in rels:
+            continue
+        found += 1
+        adds[docid] = {
+            "map": found / rank / len(rels),
+            "nDCG@10": rels[docid] / math.log2(rank + 1) / ideal if rank <= 10 else 0.0,
+            "RR": 1 / rank if found == 1 else 0.0,
+            "P@10": 0.1 if rank <= 10 else 0.0,
+        }[measure]
+    return adds
+
+
+@browser_test
 @needs_browser
-def test_choosing_runs_and_a_measure_changes_both_plots(browser: Any, file: Path) -> None:
-    opened = Opened(browser, file)
-    given = payload()["measures"][2]["values"]
-    opened.tab.select_option("#first", "3")
-    opened.tab.select_option("#second", "5")
-    opened.tab.select_option("#measure", "2")
-    opened.tab.wait_for_function("document.getElementById('scatter').view.data('rows')[0].a === " + repr(given[3][0]))
-    opened.tab.wait_for_function("document.getElementById('deltas').view.data('rows')[0].b === " + repr(given[5][0]))
-    for plot in ("scatter", "deltas"):
-        rows = sorted(opened.rows(plot), key=lambda row: int(row["qid"][1:]))
-        assert [row["a"] for row in rows] == given[3]
-        assert [row["b"] for row in rows] == given[5]
-    wins = sum(a > b for a, b in zip(given[3], given[5], strict=True))
-    assert f" is better in {wins}, " in opened.tab.inner_text("#pair")
-    assert opened.said == []
+@pytest.mark.parametrize("measure", ["map", "nDCG@10", "RR", "P@10"])
+def test_what_documents_add_is_what_the_measure_says_and_sums_to_the_difference(
+    opened: Open, sample: Path, comparison: Any, measure: str
+) -> None:
+    name = comparison.measures[["map", "nDCG@10", "RR", "P@10"].index(measure)].measure
+    for qid in ("63", "10086"):
+        shown = opened(sample, f"#m={name}&run=minilm&ref=bm25&q={qid}")
+        head, *rows = shown.rows("changes")
+        assert head == ["document", "grade", "rank in bm25", "rank in minilm", "adds in bm25", "adds in minilm", "change"]
+        before, now = contributions(measure, "bm25", qid), contributions(measure, "minilm", qid)
+        rels = judged(qid)
+        assert sorted(row[0] for row in rows) == sorted(docid for docid, rel in rels.items() if rel > 0)
+        for docid, grade, _, _, was, adds, change in rows:
+            # The value that they are scaled to has five digits.
+            assert int(grade) == rels[docid]
+            assert float(was) == pytest.approx(before.get(docid, 0.0), abs=1e-5)
+            assert float(adds) == pytest.approx(now.get(docid, 0.0), abs=1e-5)
+            assert float(change) == pytest.approx(now.get(docid, 0.0) - before.get(docid, 0.0), abs=2e-5)
+        total = sum(now.values()) - sum(before.values())
+        assert float(shown.text("table.changes tr.sum td")) == pytest.approx(total, abs=6e-5)
+        assert shown.text("table.changes tr.sum td") == shown.text(".asked p b:nth-of-type(3)")
 
 
-@pytest.mark.slow
+@browser_test
 @needs_browser
-def test_the_largest_differences_are_listed_with_the_texts_of_the_queries(browser: Any, file: Path) -> None:
-    opened = Opened(browser, file)
-    given = payload()
-    a, b = given["measures"][0]["values"][1], given["measures"][0]["values"][0]
-    order = sorted(range(100), key=lambda query: -abs(a[query] - b[query]))
-    first = opened.tab.eval_on_selector_all("#largest tbody tr:first-child > *", "all => all.map(one => one.innerText)")
-    assert first[0] == f"q{order[0] + 1}"
-    assert first[1] == given["texts"][f"q{order[0] + 1}"]
-    assert first[2:4] == [f"{a[order[0]]:.4f}", f"{b[order[0]]:.4f}"]
-    assert opened.tab.locator("#largest tbody tr").count() == 20
+def test_both_rankings_are_those_of_the_files(opened: Open, sample: Path) -> None:
+    shown = opened(sample, "#run=minilm&ref=bm25&q=63")
+    _, *rows = shown.rows("rankings")
+    rels = judged("63")
+    for run in ("bm25", "minilm"):
+        documents = [(int(rank), docid, grade) for name, rank, docid, grade in rows if name == run]
+        top = ranked(run, "63")[:20]
+        assert documents == [(n, docid, str(rels.get(docid, ""))) for n, docid in enumerate(top, start=1)]
+    # Lines join the documents that both have.
+    assert shown.count("#rankings .joined") == len(set(ranked("bm25", "63")[:20]) & set(ranked("minilm", "63")[:20]))
+    grades = shown.texts("#rankings .badge-text")
+    assert grades == [str(rels.get(docid, "?")) for run in ("bm25", "minilm") for docid in ranked(run, "63")[:20]]
 
 
-@pytest.mark.slow
+@browser_test
 @needs_browser
-def test_hostile_names_stay_text(browser: Any, file: Path) -> None:
-    opened = Opened(browser, file)
-    assert opened.names() == [" ".join(name.split()) for name in NAMES]
-    assert opened.tab.locator("img").count() == 0
-    assert opened.said == []
+def test_lines_have_the_colour_of_the_run_that_they_help(opened: Open, sample: Path) -> None:
+    shown = opened(sample, "#run=minilm&ref=bm25&q=63")
+    # In query 63 minilm has all relevant documents in front: each of them helps it.
+    assert shown.count("#rankings .joined.to-run") == 4
+    assert shown.count("#rankings .joined.to-ref") == 0
+    shown.press("s")
+    assert shown.count("#rankings .joined.to-ref") == 4
 
 
-@pytest.mark.slow
+@browser_test
 @needs_browser
-def test_themes_follow_the_system_and_the_button(browser: Any, file: Path) -> None:
-    ground = "getComputedStyle(document.body).backgroundColor"
-    light, dark = (Opened(browser, file, scheme=scheme) for scheme in ("light", "dark"))
-    assert light.tab.evaluate(ground) == "rgb(255, 255, 255)"
-    assert dark.tab.evaluate(ground) == "rgb(21, 23, 27)"
-    light.tab.focus("#theme")
-    for _ in range(2):  # auto, light, dark
-        light.tab.keyboard.press("Enter")
-    assert light.tab.inner_text("#theme") == "Theme: dark"
-    assert light.tab.evaluate(ground) == "rgb(21, 23, 27)"
+def test_texts_of_queries_and_snippets_of_documents_are_shown(opened: Open, sample: Path) -> None:
+    shown = opened(sample, "#run=minilm&ref=bm25&q=63")
+    assert shown.text(".asked h3") == "Query 63 how does compound interest work"
+    passages = dict(line.split("\t", 1) for line in (DATA / "collection.tsv").read_text("utf-8").splitlines())
+    first = shown.text("table.changes tbody th")
+    assert shown.text("table.changes tr.told")[:60] == passages[first][:60]
+    shown.tab.locator("#rankings summary").click()
+    top = ranked("bm25", "63")[0]
+    assert shown.text("#rankings table.both tbody td").startswith(f"{top} {passages[top][:40]}")
 
 
-@pytest.mark.slow
+# By mouse
+
+
+@browser_test
 @needs_browser
-def test_a_dark_page_is_printed_light(browser: Any, file: Path) -> None:
-    opened = Opened(browser, file, scheme="dark")
-    ground = "document.querySelector('#scatter svg').style.backgroundColor"
-    assert opened.tab.evaluate(ground) == "rgb(21, 23, 27)"
-    opened.tab.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert opened.tab.evaluate(ground) == "rgb(255, 255, 255)"
-    opened.tab.evaluate("dispatchEvent(new Event('afterprint'))")
-    opened.tab.wait_for_function(f"{ground} === 'rgb(21, 23, 27)'")
+def test_points_and_bars_open_their_query(opened: Open, sample: Path) -> None:
+    shown = opened(sample)
+    for mark in ("#scatter circle.mark", "#bars rect.target"):
+        for number in (3, 17):
+            target = shown.tab.locator(mark).nth(number)
+            query = int(target.get_attribute("data-q") or "")
+            target.dispatch_event("click")
+            assert shown.count(f"#query-{query}[aria-selected=true]") == 1
+            assert shown.text(".asked h3").startswith(f"Query {shown.chosen['q']} ")
+            assert shown.tab.evaluate("location.hash").endswith(f"q={shown.chosen['q']}")
 
 
-@pytest.mark.slow
+@browser_test
 @needs_browser
-def test_a_query_of_the_list_is_marked_in_the_plots(browser: Any, file: Path) -> None:
-    opened = Opened(browser, file)
-    button = "#largest tbody tr:nth-child(3) button"
-    qid = opened.tab.inner_text(button)
-    opened.tab.focus(button)
-    opened.tab.wait_for_function(f"document.getElementById('scatter').view.signal('picked') === '{qid}'")
-    opened.tab.keyboard.press("Enter")
-    assert opened.tab.get_attribute(button, "aria-pressed") == "true"
-    opened.tab.focus("#swap")
-    assert opened.tab.evaluate("document.getElementById('deltas').view.signal('picked')") == qid
+def test_a_query_of_the_list_is_opened_and_marked_in_the_plots(opened: Open, sample: Path) -> None:
+    shown = opened(sample)
+    row = shown.tab.locator("#queries li").nth(5)
+    query, qid = row.get_attribute("data-q"), row.locator("b").inner_text()
+    row.click()
+    assert shown.chosen["q"] == qid
+    point = shown.tab.locator(f"#scatter circle.mark[data-q='{query}']")
+    ring = shown.tab.locator("#scatter .ring")
+    assert float(ring.get_attribute("cx") or "") == pytest.approx(float(point.get_attribute("cx") or ""), abs=0.1)
+    assert shown.text("#bars text.here") == qid
+    assert shown.text("#announced").startswith(f"Query {qid}")
 
 
-@pytest.mark.slow
+@browser_test
 @needs_browser
-def test_the_text_of_a_query_is_shown_at_its_point(browser: Any, file: Path) -> None:
-    opened = Opened(browser, file)
-    opened.tab.locator("#scatter svg .mark-symbol.role-mark path").nth(50).hover(force=True)
-    told = opened.tab.locator("#vg-tooltip-element.visible")
-    told.wait_for()
-    assert re.search(r"what is known about subject q\d+ " + re.escape(HOSTILE), told.inner_text())
-    assert opened.said == []
+def test_the_list_is_searched_by_id_and_by_text(opened: Open, sample: Path) -> None:
+    shown = opened(sample)
+    shown.tab.fill("#find", "COMPOUND interest")
+    assert shown.texts("#queries li b") == ["63"]
+    assert shown.text(".queries .note").startswith("1 of 30 queries")
+    shown.tab.fill("#find", "100")
+    assert shown.texts("#queries li b") == ["10086"]
+    shown.tab.fill("#find", "nothing like it")
+    assert shown.texts("#queries li b") == []
+    shown.tab.fill("#find", "")
+    assert len(shown.texts("#queries li b")) == 30
 
 
-@pytest.mark.slow
+@browser_test
 @needs_browser
-@pytest.mark.parametrize("wide", [360, 1280])
-def test_the_page_is_no_wider_than_the_screen(browser: Any, file: Path, wide: int) -> None:
-    opened = Opened(browser, file, wide=wide)
-    assert opened.tab.evaluate("document.documentElement.scrollWidth") <= wide
+def test_queries_are_listed_in_the_order_of_their_difference(opened: Open, sample: Path, comparison: Any) -> None:
+    shown = opened(sample, "#run=minilm&ref=bm25")
+    values = comparison.measures[0].values
+    each = values[comparison.runs.index("minilm")] - values[comparison.runs.index("bm25")]
+    assert [float(text) for text in shown.texts("#queries li .right")] == pytest.approx(sorted(each), abs=6e-4)
+    _, *rows = shown.rows("bars")
+    assert [row[0] for row in rows] == shown.texts("#queries li b")
 
 
-@pytest.mark.slow
+@browser_test
 @needs_browser
-def test_without_scripts_the_tables_are_there(browser: Any, file: Path) -> None:
-    opened = Opened(browser, file, scripts=False)
-    assert len(opened.names()) == 8
-    assert opened.tab.is_visible("#differences table")
-    assert not opened.tab.is_visible("#first")
+def test_a_group_is_chosen_and_left_by_mouse_and_by_keyboard(opened: Open, sample: Path) -> None:
+    shown = opened(sample)
+    group = shown.tab.locator("#groups [data-group='0.1']")
+    group.dispatch_event("click")
+    assert group.get_attribute("aria-pressed") == "true"
+    assert shown.text(".queries .note").startswith("15 queries (second)")
+    assert shown.count("#scatter circle.faded") == 15
+    assert shown.count("#bars rect.faded") == 15
+    shown.press("Escape")
+    assert shown.count("#scatter circle.faded") == 0
+    group.focus()
+    shown.press("Enter")
+    assert group.get_attribute("aria-pressed") == "true"
+    assert shown.tab.evaluate("document.activeElement.dataset.group") == "0.1"
+    shown.press(" ")
+    assert group.get_attribute("aria-pressed") == "false"
 
 
-@pytest.mark.slow
+@browser_test
+@needs_browser
+def test_a_choice_in_the_bar_changes_all_parts(opened: Open, sample: Path) -> None:
+    shown = opened(sample)
+    for place in (1, 3):
+        label = shown.texts("#measures button")[place]
+        shown.tab.locator("#measures button").nth(place).click()
+        assert label in shown.text("#finding")
+        assert shown.text(".numbers dt") == label
+        assert label in shown.text("#bars figcaption p")
+        assert label in shown.text(".asked p")
+    shown.tab.select_option("#reference", label="jaccard")
+    shown.tab.select_option("#looked-at", label="bm25")
+    assert (shown.chosen["ref"], shown.chosen["run"]) == ("jaccard", "bm25")
+    shown.tab.click("#swap")
+    assert (shown.chosen["ref"], shown.chosen["run"]) == ("bm25", "jaccard")
+    assert "bm25" in shown.text("#announced")
+
+
+@browser_test
+@needs_browser
+def test_a_row_of_the_table_is_looked_at(opened: Open, drawn: Path) -> None:
+    shown = opened(drawn)
+    row = shown.tab.locator("#runs tbody tr[data-run='2']")
+    row.locator("td").nth(1).click()
+    assert shown.chosen["run"] == HOSTILE
+    row = shown.tab.locator("#runs tbody tr[data-run='1']")
+    row.locator(".pin").dispatch_event("click")
+    assert "pins=dense" in shown.tab.evaluate("location.hash")
+
+
+@browser_test
+@needs_browser
+def test_a_run_or_query_is_highlighted_wherever_it_is(opened: Open, sample: Path) -> None:
+    shown = opened(sample)
+    shown.tab.locator("#queries").scroll_into_view_if_needed()
+    row = shown.tab.locator("#queries li").nth(2)
+    query = row.get_attribute("data-q")
+    row.hover()
+    point = f"getComputedStyle(document.querySelector('#scatter circle.mark[data-q=\"{query}\"]')).fill"
+    assert shown.tab.evaluate(point) == "rgb(28, 27, 26)"
+    shown.tab.locator("#relevant-ranks .track").first.hover()
+    assert shown.tab.evaluate(point) != "rgb(28, 27, 26)"
+
+
+# By keyboard
+
+
+@browser_test
+@needs_browser
+def test_measures_and_runs_are_changed_by_keys(opened: Open, sample: Path) -> None:
+    shown = opened(sample)
+    before = shown.chosen
+    labels = shown.texts("#measures button")
+    shown.press("m", "m")
+    assert shown.chosen["m"] == labels[2]
+    shown.press("M", "M", "M")
+    assert shown.chosen["m"] == labels[3]
+    shown.press("m")
+    assert shown.chosen["m"] == before["m"]
+    shown.press("s")
+    assert (shown.chosen["ref"], shown.chosen["run"]) == (before["run"], before["ref"])
+    shown.press("r")
+    assert (shown.chosen["ref"], shown.chosen["run"]) == (before["ref"], before["run"])
+    shown.press("p")
+    assert f"pins={before['run']}" in shown.tab.evaluate("location.hash")
+    shown.press("Escape")
+    assert "pins" not in shown.tab.evaluate("location.hash")
+
+
+@browser_test
+@needs_browser
+def test_queries_are_walked_through_by_keys(opened: Open, sample: Path) -> None:
+    shown = opened(sample)
+    listed = shown.texts("#queries li b")
+    shown.tab.focus("#queries")
+    shown.press("Home")
+    assert shown.chosen["q"] == listed[0]
+    shown.press("ArrowDown", "j", "ArrowDown")
+    assert shown.chosen["q"] == listed[3]
+    shown.press("k")
+    assert shown.chosen["q"] == listed[2]
+    assert shown.tab.evaluate("document.activeElement.id") == "queries"
+    selected = shown.tab.get_attribute("#queries", "aria-activedescendant")
+    assert shown.tab.get_attribute(f"#{selected}", "aria-selected") == "true"
+    shown.press("End")
+    assert shown.chosen["q"] == listed[-1]
+    shown.press("]")
+    assert shown.chosen["q"] == listed[-1]
+    shown.press("[", "[")
+    assert shown.chosen["q"] == listed[-3]
+
+
+@browser_test
+@needs_browser
+def test_a_query_is_found_by_keys_alone(opened: Open, sample: Path) -> None:
+    shown = opened(sample)
+    shown.press("/")
+    assert shown.tab.evaluate("document.activeElement.id") == "find"
+    shown.tab.keyboard.type("compound s")  # s is a letter here, and no swap
+    shown.press("Backspace", "Backspace", "Enter")
+    assert shown.tab.evaluate("document.activeElement.id") == "queries"
+    assert shown.chosen["q"] == "63"
+
+
+@browser_test
+@needs_browser
+def test_parts_theme_and_help_have_keys(opened: Open, sample: Path) -> None:
+    shown = opened(sample)
+    for key, part in (("2", "two"), ("3", "one"), ("1", "all")):
+        shown.press(key)
+        assert shown.tab.evaluate("document.activeElement.id") == part
+    shown.press("t", "t")
+    assert shown.tab.evaluate("document.documentElement.dataset.theme") == "dark"
+    shown.press("?")
+    assert shown.tab.is_visible("#help")
+    assert "next, previous measure" in shown.text("#help")
+    measure = shown.chosen["m"]
+    shown.press("m")  # keys are off while the list is open
+    assert shown.chosen["m"] == measure
+    shown.press("Escape")
+    assert not shown.tab.is_visible("#help")
+    shown.tab.click("#keys")
+    shown.tab.locator("#help button").click()
+    assert not shown.tab.is_visible("#help")
+
+
+@browser_test
+@needs_browser
+def test_the_table_of_runs_is_walked_through_by_keys(opened: Open, sample: Path) -> None:
+    shown = opened(sample)
+    rows = shown.tab.locator("#runs tbody tr[data-run]")
+    rows.nth(0).focus()
+    shown.press("ArrowDown", "j", "k")
+    assert shown.tab.evaluate("document.activeElement.dataset.run") == rows.nth(1).get_attribute("data-run")
+    shown.press("End")
+    shown.press("Enter")
+    assert shown.chosen["run"] == shown.text("#runs tbody tr:last-child th").removesuffix("○").strip()
+    rows.nth(2).focus()
+    shown.press("r")
+    assert shown.chosen["ref"] == shown.text("#runs tbody tr:last-child th").removesuffix("○").strip()
+
+
+@browser_test
+@needs_browser
+def test_one_stop_of_the_tab_key_leads_into_table_and_list(opened: Open, sample: Path) -> None:
+    shown = opened(sample)
+    assert shown.count("#runs tbody [tabindex='0']") == 1
+    assert shown.count("#queries [tabindex='0']") == 0
+    assert shown.count("#scatter [tabindex], #bars [tabindex]") == 0
+
+
+# The address
+
+
+@browser_test
+@needs_browser
+def test_what_is_chosen_stands_in_the_address_and_comes_back(opened: Open, sample: Path) -> None:
+    shown = opened(sample)
+    shown.press("m", "s", "p")
+    shown.tab.select_option("#margin", "0.05")
+    shown.tab.locator("#groups [data-group='0.0']").dispatch_event("click")
+    shown.tab.locator("#queries li").nth(4).click()
+    state, address = shown.chosen, shown.tab.evaluate("location.hash")
+    again = opened(sample, address)
+    assert again.chosen == state
+    assert again.tab.evaluate("location.hash") == address
+    assert again.tab.locator("#groups [aria-pressed=true]").get_attribute("data-group") == "0.0"
+    assert again.tab.input_value("#margin") == "0.05"
+    assert again.text(".queries .note") == shown.text(".queries .note")
+
+
+@browser_test
 @needs_browser
 @pytest.mark.parametrize(
-    ("runs", "queries", "measures", "curves"),
-    [(2, 1, 1, False), (3, 1, 2, True), (50, 20, 2, True), (2, 6980, 1, True)],
+    "address",
+    [
+        "#m=none&ref=none&run=none&q=none&group=none&pins=none,x&heat=none&margin=-1&unfolded=7",
+        "#m=%E0%A4%A&ref=&run=constructor&q=__proto__&x=y&=&&&margin=Infinity",
+        "#",
+    ],
 )
-def test_few_and_many_runs_and_queries_are_shown(
-    browser: Any, tmp_path: Path, runs: int, queries: int, measures: int, curves: bool
-) -> None:
-    given = payload(runs, queries, measures, texts=False, baseline=None, curves=curves)
-    (tmp_path / "report.html").write_text(page(given), encoding="utf-8")
-    opened = Opened(browser, tmp_path / "report.html")
-    assert opened.said == []
-    assert len(opened.rows("scatter")) == queries
-    assert opened.tab.evaluate("document.documentElement.scrollWidth") <= 1280
+def test_names_in_the_address_that_are_unknown_are_passed_over(opened: Open, sample: Path, address: str) -> None:
+    assert opened(sample, address).chosen == opened(sample).chosen
+
+
+@browser_test
+@needs_browser
+def test_hostile_names_come_back_from_the_address(opened: Open, drawn: Path) -> None:
+    shown = opened(drawn)
+    for run in (2, 3, 6):
+        shown.tab.select_option("#looked-at", str(run))
+        again = opened(drawn, shown.tab.evaluate("location.hash"))
+        assert again.chosen["run"] == " ".join(NAMES[run].split())
+        assert again.count("img") == 0
+
+
+@browser_test
+@needs_browser
+def test_an_address_that_is_changed_by_hand_is_followed(opened: Open, sample: Path) -> None:
+    shown = opened(sample)
+    last = shown.texts("#measures button")[3]
+    shown.tab.evaluate("location.hash = '#m=P_10&q=63'")
+    assert shown.text(".asked h3").startswith("Query 63 ")
+    assert shown.chosen["m"] == last
+
+
+# Saving figures
+
+FIGURES = ("runs", "ranks", "precision", "recall", "overlap", "heat", "scatter", "bars", "groups", "rankings", "changes", "relevant-ranks")  # fmt: skip
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@browser_test
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_each_figure_is_saved_as_svg_that_needs_nothing_else(opened: Open, sample: Path, scheme: str) -> None:
+    shown = opened(sample, "#q=63", scheme=scheme)
+    for figure in FIGURES:
+        root = ET.fromstring(shown.saved(figure, "SVG"))
+        assert root.tag == f"{SVG}svg", figure
+        texts = ["".join(each.itertext()) for each in root.iter(f"{SVG}text")]
+        assert root.findtext(f"{SVG}title") in " ".join(texts), figure
+        assert "Sample · " in " ".join(texts), figure
+        assert {each.get("class") for each in root.iter()} == {None}, figure
+        assert "var(" not in ET.tostring(root, "unicode"), figure
+        ground = root.find(f"{SVG}rect")
+        assert ground is not None
+        assert ground.get("fill") == ("rgb(253, 252, 250)" if scheme == "light" else "rgb(22, 22, 24)")
+        fonts = {font for each in root.iter(f"{SVG}text") if (font := each.get("font-family")) is not None}
+        assert all("Helvetica" in font or "Georgia" in font or "Menlo" in font for font in fonts), figure
+
+
+@browser_test
+@needs_browser
+def test_saved_drawings_have_what_is_shown(opened: Open, sample: Path) -> None:
+    shown = opened(sample, "#q=63&run=minilm&ref=bm25")
+    points = ET.fromstring(shown.saved("scatter", "SVG"))
+    assert len(list(points.iter(f"{SVG}circle"))) == 30 + 1  # and the ring round the chosen one
+    table = ET.fromstring(shown.saved("changes", "SVG"))
+    texts = ["".join(each.itertext()) for each in table.iter(f"{SVG}text")]
+    assert "Difference of the query" in texts
+    assert "+0.6429" in texts
+    assert any(text.startswith("Compound interest was called") for text in texts)
+
+
+@browser_test
+@needs_browser
+def test_pictures_have_twice_the_size_of_drawings(opened: Open, sample: Path) -> None:
+    shown = opened(sample, "#q=63")
+    for figure in ("scatter", "rankings", "heat", "runs"):
+        drawing = ET.fromstring(shown.saved(figure, "SVG"))
+        png = shown.saved(figure, "PNG")
+        assert png[:8] == b"\x89PNG\r\n\x1a\n"
+        size = struct.unpack(">II", png[16:24])
+        assert size == tuple(int(2 * float(drawing.get(side) or "")) for side in ("width", "height")), figure
+
+
+@browser_test
+@needs_browser
+def test_tables_of_values_are_quoted_and_complete(opened: Open, drawn: Path) -> None:
+    shown = opened(drawn, "#run=rrf(bm25%2C%20dense)")
+    given = drawn_payload()["measures"][0]["values"]
+    head, *rows = shown.rows("scatter")
+    assert head[:2] == ["query", "rrf(bm25, dense)"]
+    assert len(rows) == 100
+    assert {row[0]: float(row[1]) for row in rows} == {f"q{n + 1}": value for n, value in enumerate(given[5])}
+    for figure in ("ranks", "precision", "recall", "overlap", "heat"):
+        assert len(shown.rows(figure)) > 1, figure
+
+
+# All can use it
+
+
+@browser_test
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(opened: Open, sample: Path, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python: .[dev] has it")
+    shown = opened(sample, "#q=63&pins=jaccard&group=by%20half%3A%20first", scheme=scheme)
+    shown.tab.locator("#rankings summary").click()
+    for before in ("", "?"):
+        if before:
+            shown.press(before)
+        found = axe.Axe().run(shown.tab).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+
+
+@browser_test
+@needs_browser
+def test_axe_finds_nothing_on_a_narrow_screen_and_without_documents(opened: Open, tmp_path: Path) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python: .[dev] has it")
+    shown = opened(written(tmp_path, drawn_payload(50, 30, 2)), wide=360)
+    for address in ("#q=q2", "#q=q1"):  # without documents, and with them
+        shown.tab.evaluate(f"location.hash = '{address}'")
+        found = axe.Axe().run(shown.tab).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+
+
+@browser_test
+@needs_browser
+def test_without_scripts_the_means_are_there(opened: Open, drawn: Path) -> None:
+    shown = opened(drawn, scripts=False)
+    assert shown.count("table.runs tbody tr") == 8
+    assert "has the highest AP" in shown.text("#finding")
+    assert "JavaScript" in shown.text("noscript")
+    assert not shown.tab.is_visible("#two")
+    assert shown.tab.is_visible("footer")
+
+
+@browser_test
+@needs_browser
+def test_a_dark_page_is_printed_light_and_without_its_controls(opened: Open, sample: Path) -> None:
+    shown = opened(sample, scheme="dark")
+    shown.tab.emulate_media(media="print", color_scheme="dark")
+    assert shown.tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    for control in ("#bar", ".queries", ".save", "#keys", "#theme"):
+        assert not shown.tab.locator(control).first.is_visible(), control
+    for part in ("#runs", "#scatter", "#rankings", "footer"):
+        assert shown.tab.is_visible(part), part
+    printed = shown.tab.pdf(prefer_css_page_size=True)
+    assert 3 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 8
+
+
+# States
+
+
+STATES = {
+    "two runs": {"runs": 2},
+    "two runs, one query": {"runs": 2, "queries": 1, "measures": 1},
+    "one query": {"runs": 3, "queries": 1, "measures": 2, "curves": False},
+    "thirty queries": {"queries": 30},
+    "fifty runs": {"runs": 50, "queries": 20, "measures": 2},
+    "200 runs": {"runs": 200, "measures": 2, "documents": 0},
+    "7,000 queries": {"runs": 5, "queries": 6980, "measures": 2, "documents": 3},
+    "300 queries": {"runs": 3, "queries": 300, "measures": 1},
+    "saved results": {"documents": 0, "curves": False, "texts": False},
+    "values missing": {"missing": True, "baseline": 0},
+}
+
+
+@browser_test
+@needs_browser
+@pytest.mark.parametrize("wide", [360, 1400])
+@pytest.mark.parametrize("state", STATES)
+def test_each_state_is_shown(opened: Open, tmp_path: Path, state: str, wide: int) -> None:
+    given = drawn_payload(**STATES[state])
+    shown = opened(written(tmp_path, given), wide=wide)
+    assert shown.tab.evaluate("document.documentElement.scrollWidth") <= wide
+    assert shown.text(".asked h3").startswith("Query q")
+    assert shown.count("#queries li") == min(300, len(given["qids"]) - 2 * (state == "values missing"))
+    shown.press("s", "m", "[", "]")
+    assert shown.tab.evaluate("document.documentElement.scrollWidth") <= wide
+    for figure in ("scatter", "bars"):
+        assert shown.count(f"#{figure} svg") == 1
+
+
+@browser_test
+@needs_browser
+def test_many_queries_are_hexagons_an_outline_and_a_list_of_the_largest_differences(opened: Open, tmp_path: Path) -> None:
+    shown = opened(written(tmp_path, drawn_payload(2, 3000, 1, documents=0)))
+    assert shown.count("#scatter circle.mark") == 200
+    assert 20 < shown.count("#scatter .hexagon") < 3000
+    assert shown.count("#bars path.c-run") == 1
+    assert shown.text(".queries .note").startswith("3,000 queries, the 300 largest differences")
+    shown.tab.fill("#find", "q2999")
+    assert shown.texts("#queries li b") == ["q2999"]
+    target = shown.tab.locator("#bars rect.target").nth(10)
+    query = int(target.get_attribute("data-q") or "")
+    target.dispatch_event("click")
+    assert shown.text(".asked h3").startswith(f"Query q{query + 1} ")
+
+
+@browser_test
+@needs_browser
+def test_queries_without_documents_say_so(opened: Open, tmp_path: Path) -> None:
+    file = written(tmp_path, drawn_payload())
+    shown = opened(file, "#q=q2")
+    assert "The page has no documents of this query. It has those of 34 of 100 queries" in shown.text(".without")
+    assert not shown.tab.is_visible("#rankings")
+    assert shown.tab.is_visible("#query-values")
+    shown.tab.evaluate("location.hash = '#q=q1'")
+    shown.tab.wait_for_selector("#rankings", state="visible")
+    assert not shown.tab.is_visible("#query-values")
+
+
+@browser_test
+@needs_browser
+def test_saved_results_say_how_documents_are_had(opened: Open, tmp_path: Path) -> None:
+    shown = opened(written(tmp_path, drawn_payload(documents=0, curves=False)))
+    assert "Made from judgments and run files" in shown.text(".without")
+
+
+@browser_test
+@needs_browser
+def test_a_measure_that_is_no_sum_shows_ranks_and_no_sum(opened: Open, drawn: Path) -> None:
+    shown = opened(drawn, "#m=R@100&q=q1")
+    assert shown.text("#changes h3") == "Which documents moved"
+    assert shown.texts("#changes thead th") == ["Document", "Grade", "Rank"]
+    assert shown.count("#changes .sum") == 0
+    assert "is not a sum over documents" in shown.text("#rankings figcaption p")
 
 
 # The command ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@browser_test
 @needs_browser
-def test_the_command_writes_a_page_that_opens(browser: Any, tmp_path: Path) -> None:
+def test_the_command_writes_a_page_that_opens(opened: Open, tmp_path: Path) -> None:
     runs = [str(DATA / "runs" / f"{name}.txt") for name in ("bm25", "minilm")]
-    written = tmp_path / "report.html"
-    arguments = ["report", str(DATA / "qrels.tsv"), *runs, "-o", str(written), "--queries", str(DATA / "queries.tsv")]
+    written_to = tmp_path / "report.html"
+    arguments = ["report", str(DATA / "qrels.tsv"), *runs, "-o", str(written_to), "--queries", str(DATA / "queries.tsv")]
     done = treceval(arguments)
     assert (done.status, done.out) == (0, b"")
-    opened = Opened(browser, written)
-    assert opened.said == []
-    assert opened.names() == ["bm25", "minilm"]
+    shown = opened(written_to)
     results = te.evaluate(str(DATA / "qrels.tsv"), runs[1], "map")
-    rows = {row["qid"]: row for row in opened.rows("scatter")}
-    assert rows["7"]["a"] == pytest.approx(results["7"]["map"], rel=1e-5)  # six digits are kept
-    assert f"{results.mean['map']:.4f}" in opened.tab.inner_text("#summary")
-    assert f"treceval report {DATA}" in opened.tab.inner_text("#reproduce")
+    shown.press("/")
+    shown.tab.keyboard.type("how long does it take")
+    shown.press("Enter")
+    qid = shown.chosen["q"]
+    _, *rows = shown.rows("scatter")
+    assert {row[0]: float(row[1]) for row in rows}[qid] == pytest.approx(results[qid]["map"], abs=1e-5)
+    assert f"{results.mean['map']:.4f}" in shown.text("#runs")
+    assert str(DATA) not in written_to.read_text("utf-8")
 
 
-@pytest.mark.slow
+@browser_test
 @needs_browser
-def test_eight_runs_of_trec_robust_are_shown(browser: Any, tmp_path: Path) -> None:
+def test_eight_runs_of_trec_robust_are_shown(opened: Open, tmp_path: Path) -> None:
     if not ROBUST.exists():
         pytest.skip(f"{ROBUST} is not there: runs of TREC 2003 Robust, which are not part of this project")
-    written = tmp_path / "report.html"
-    measures = [part for name in ("map", "nDCG@10", "P@10", "RR", "R@100") for part in ("-m", name)]
-    treceval(["report", str(ROBUST / "qrels.txt.gz"), str(ROBUST / "input.*"), *measures, "-o", str(written)])
-    assert written.stat().st_size < 6_000_000
-    opened = Opened(browser, written)
-    assert (opened.said, opened.asked) == ([], [written.as_uri()])
-    assert len(opened.rows("deltas")) == 100
-
-
+    written_to = tmp_path / "report.html"
+    measures = [part for name in ("map", "nDCG@10", "P@10", "RR") for part in ("-m", name)]
+    treceval(["report", str(ROBUST / "qrels.txt.gz"), str(ROBUST / "input.*"), *measures, "-o", str(written_to)])
+    assert written_to.stat().st_size < 3_000_000
+    shown = opened(written_to)
+    assert re.fullmatch(r"pircRBa1 has the highest \S+, 0.3101\.", shown.text("#finding"))
+    assert len(shown.rows("bars")) == 1 + 100
+    for query in range(0, 100, 9):  # what documents add is the value, in all of these
+        shown.tab.locator("#queries li").nth(query).click()
+        difference = shown.text(".asked p b:nth-of-type(3)")
+        assert shown.text("table.changes tr.sum td") == difference
 def test_saved_results_make_a_page_without_curves(tmp_path: Path) -> None:
     saved = []
     for name in ("bm25", "minilm"):

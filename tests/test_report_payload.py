@@ -1,9 +1,8 @@
-"""What a report shows: its payload, its curves and its warnings."""
+"""What a report shows: its payload, curves, overlap, documents and ranges."""
 
 from __future__ import annotations
 
 import gzip
-import itertools
 import json
 import random
 import sys
@@ -17,14 +16,16 @@ import pytest
 
 import treceval_py as te
 from treceval_py import Qrels, Run, Signature, judge
+from treceval_py.comparing.agreement import overlap_of_runs, rbo_of_lists
 from treceval_py.comparing.comparison import Comparison
 from treceval_py.comparing.outcome import Compared, Difference, Settings
 from treceval_py.comparing.outcome import Tested as Found  # pytest takes names that begin with Test for tests
-from treceval_py.comparing.show import sentences, tables
+from treceval_py.comparing.show import sentences
 from treceval_py.errors import DataError, EvaluationError, OutputError
 from treceval_py.report import report_payload, write_report
-from treceval_py.report.curves import basis_of, curves_of
-from treceval_py.report.warnings import tied_queries, unjudged_shares, warnings_of
+from treceval_py.report.curves import Curves, basis_of, curves_of
+from treceval_py.report.documents import Rankings
+from treceval_py.report.robustness import notes_of, unjudged_shares
 from treceval_py.scoring.conventions import Conventions
 
 # Runs here lack queries, so that there is something to tell.
@@ -38,18 +39,18 @@ ONE = Run({"1": {"a": 3.0, "b": 2.0, "x": 1.5, "c": 1.0}, "2": {"a": 1.0, "d": 0
 TWO = Run({"1": {"x": 3.0, "a": 2.0}, "2": {"d": 1.0, "a": 0.5}}, tag="second")
 WHOLE = Run({"1": {"a": 1.0}, "2": {"a": 1.0}, "3": {"z": 1.0}})
 
-KEYS = (
-    "title", "made", "judgments", "queries", "texts", "runs", "baseline", "confidence", "measures", "summary_sentences",
-    "differences_html", "precision_recall", "recall_at_depth", "overlap", "warnings", "reproduce",
-)  # fmt: skip
+KEYS = {
+    "v", "title", "version", "command", "judgments", "baseline", "alpha", "confidence", "power", "margin", "resamples",
+    "seed", "methods", "notes", "reproduce", "runs", "qids", "texts", "R", "measures", "groups", "pr", "rd", "overlap",
+    "K", "docs", "passages",
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
 def _words(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the sentences and the table, which have tests of their own, be told from the rest."""
+    """Let the sentences, which have tests of their own, be told from the rest."""
     said = {"queries": "Paired over 2 queries.", "interval": "Of differences.", "test": "Student's t-test."}
     monkeypatch.setattr(sentences, "methods", lambda comparison: said)
-    monkeypatch.setattr(tables, "differences_html", lambda comparison: "<section>\udcff</section>")
 
 
 def signature(run: Run, measure: str = "map", qrels: Qrels = QRELS, **options: Any) -> Signature:
@@ -108,7 +109,7 @@ def printed_by_trec_eval(run: str) -> dict[str, float]:
 
 
 def test_a_payload_has_all_that_a_page_shows() -> None:
-    assert tuple(report_payload(comparison())) == KEYS
+    assert set(report_payload(comparison())) == KEYS
 
 
 def test_a_payload_is_strict_json() -> None:
@@ -119,28 +120,48 @@ def test_a_payload_is_strict_json() -> None:
 def test_the_same_data_give_the_same_payload() -> None:
     one, two = (report_payload(comparison(), qrels=QRELS, runs=[ONE, TWO]) for _ in range(2))
     assert one == two
-    assert one["made"]["date"] is None
 
 
 def test_a_payload_says_what_was_compared_and_how_it_was_made() -> None:
-    found = report_payload(comparison(), runs=[ONE, TWO], title="Nile", command="treceval report q r")
-    assert found["title"] == "Nile"
-    assert found["made"] == {"version": te.__version__, "command": "treceval report q r", "date": None}
-    assert found["judgments"] == "qrels.txt"
-    assert found["baseline"] == 0
-    assert found["runs"] == [
-        {"name": "one", "file": "one.txt", "tag": "first"},
-        {"name": "two", "file": "two.txt", "tag": "second"},
-    ]
+    found = report_payload(comparison(), qrels=QRELS, runs=[ONE, TWO], title="Nile", command="treceval report q r")
+    assert (found["v"], found["title"], found["command"]) == (2, "Nile", "treceval report q r")
+    assert found["version"] == te.__version__
+    assert found["judgments"]["name"] == "qrels.txt"
+    assert found["judgments"]["n"] == 6  # three of query 1, two of query 2, one of query 3
+    assert [(run["name"], run["file"], run["tag"]) for run in found["runs"]] == [
+        ("one", "one.txt", "first"), ("two", "two.txt", "second")
+    ]  # fmt: skip
+
+
+def test_no_path_is_in_a_payload() -> None:
+    made = comparison(measured(signature=signature(ONE)), files=("/home/me/one.txt", "runs/two.txt"))
+    object.__setattr__(made, "judgments_name", "/home/me/qrels.txt")
+    found = report_payload(made, qrels=QRELS, runs=[ONE, TWO])
+    assert [run["file"] for run in found["runs"]] == ["one.txt", "two.txt"]
+    assert found["judgments"]["name"] == "qrels.txt"
+    assert "/home/me" not in json.dumps(found)
+    assert "runs/" not in json.dumps(found)
 
 
 def test_tags_are_empty_where_only_results_were_saved() -> None:
     assert [run["tag"] for run in report_payload(comparison())["runs"]] == ["", ""]
 
 
-def test_each_measure_has_its_queries() -> None:
+def test_the_queries_are_those_of_any_measure_and_a_value_is_none_where_a_measure_leaves_one_out() -> None:
     found = report_payload(comparison(measured("map"), measured("P_5", [[0.5], [0.25]], qids=("2",))))
-    assert found["queries"] == {"map": ["1", "2"], "P_5": ["2"]}
+    assert found["qids"] == ["1", "2"]
+    assert found["measures"][1]["values"] == [[None, 0.5], [None, 0.25]]
+
+
+def test_the_page_decides_what_to_compare_with_unless_a_baseline_is_given() -> None:
+    assert report_payload(comparison())["baseline"] is None
+    assert report_payload(comparison(baseline=None))["baseline"] is None
+    assert report_payload(comparison(baseline=1))["baseline"] == 1
+    assert report_payload(comparison(), baseline="one")["baseline"] == 0
+    assert report_payload(comparison(), baseline=1)["baseline"] == 1
+    for wrong in ("three", 2, -1):
+        with pytest.raises(EvaluationError, match="is not among the runs"):
+            report_payload(comparison(), baseline=wrong)
 
 
 def test_only_the_texts_of_queries_that_were_compared_are_there() -> None:
@@ -148,32 +169,31 @@ def test_only_the_texts_of_queries_that_were_compared_are_there() -> None:
     assert found["texts"] == {"1": "how long is the nile"}
 
 
-def test_a_measure_has_means_intervals_values_letters_and_the_best_run() -> None:
-    (found,) = report_payload(comparison(measured()))["measures"]
-    assert found["name"] == "map"
+def test_a_measure_has_means_intervals_and_values() -> None:
+    (found,) = report_payload(comparison(measured(left_out=("3",))))["measures"]
+    assert (found["name"], found["left_out"]) == ("map", 1)
     assert found["means"] == [0.875, 0.375]  # (0.75 + 1)/2 and (0.25 + 0.5)/2; the intervals are ± 0.1 above
     assert found["low"] == [0.875 - 0.1, 0.375 - 0.1]
     assert found["high"] == [0.875 + 0.1, 0.375 + 0.1]
     assert found["values"] == [[0.75, 1.0], [0.25, 0.5]]
-    assert found["letters"] == ["a", "b"]
-    assert found["best"] == [0]
 
 
 def test_a_measure_has_both_forms_of_its_signature() -> None:
     made = signature(ONE)
     (found,) = report_payload(comparison(measured(signature=made)))["measures"]
-    assert (found["signature"], found["long"]) == (made.short, made.long)
+    assert (found["sig"], found["siglong"]) == (made.short, made.long)
 
 
 def test_a_measure_of_which_it_is_not_known_how_it_was_made_has_no_signature() -> None:
     (found,) = report_payload(comparison(measured()))["measures"]
-    assert (found["signature"], found["long"]) == (None, None)
+    assert (found["sig"], found["siglong"], found["sum"], found["ties"], found["unj"]) == (None,) * 5
 
 
-def test_values_of_queries_have_six_significant_digits_and_means_all_of_theirs() -> None:
-    (found,) = report_payload(comparison(measured(values=[[1 / 3, 2 / 3], [12345.678, 0.0]])))["measures"]
-    assert found["values"] == [[0.333333, 0.666667], [12345.7, 0.0]]
-    assert found["means"][1] == 12345.678 / 2
+def test_values_of_queries_have_five_significant_digits_and_means_all_of_theirs() -> None:
+    values = [[1 / 3, 2 / 3, 1e-7 / 3], [123456.78, 0.0, -0.0012345678]]
+    (found,) = report_payload(comparison(measured(values=values, qids=("1", "2", "3"))))["measures"]
+    assert found["values"] == [[0.33333, 0.66667, 3.3333e-08], [123460.0, 0.0, -0.0012346]]
+    assert found["means"][0] == np.mean(values[0])
 
 
 def test_what_is_no_finite_number_is_none() -> None:
@@ -183,45 +203,10 @@ def test_what_is_no_finite_number_is_none() -> None:
     assert found["low"] == found["high"] == [None, None]
 
 
-@pytest.mark.parametrize(
-    ("mean", "adjusted", "mark"),
-    [(0.1, 0.01, "▲"), (-0.1, 0.01, "▼"), (0.1, 0.05, "▲"), (0.1, 0.0501, ""), (0.1, float("nan"), "")],
-)
-def test_a_run_is_marked_when_it_differs_significantly_from_the_baseline(
-    mean: float, adjusted: float, mark: str
-) -> None:
-    one = measured(differences=[difference(1, 0, mean, adjusted)])
-    (found,) = report_payload(comparison(one))["measures"]
-    assert found["marks"] == ["", mark]
-    assert found["adjusted"] == [None, None if adjusted != adjusted else adjusted]
-
-
-def test_marks_are_those_of_the_test_that_decides() -> None:
-    each = difference(1, 0, 0.1, 0.9)._replace(tests={"t": Found(2.0, 0.9, 0.9), "sign": Found(0.0, 0.01, 0.02)})
-    settings = Settings(test="sign", tests=("sign", "t"))
-    (found,) = report_payload(comparison(measured(differences=[each]), settings=settings))["measures"]
-    assert (found["marks"], found["adjusted"]) == (["", "▲"], [None, 0.02])
-
-
-def test_nothing_is_marked_without_a_baseline() -> None:
-    one = measured(differences=[difference(1, 0, 0.1, 0.001)])
-    found = report_payload(comparison(one, baseline=None))
-    assert found["baseline"] is None
-    assert found["measures"][0]["marks"] == ["", ""]
-    assert found["measures"][0]["adjusted"] == [None, None]
-
-
-def test_the_table_and_the_sentences_are_those_of_the_comparison() -> None:
-    found = report_payload(comparison())
-    # what is said of differences stands below these, with their table
-    assert found["summary_sentences"] == ["Paired over 2 queries.", "Student's t-test."]
-    assert found["differences_html"] == "<section>\\xff</section>"
-
-
 def test_bytes_that_are_no_unicode_are_shown() -> None:
     one = measured(qids=("1\udcff", "2"))
     found = report_payload(comparison(one, names=("\udce9", "two")), texts={"1\udcff": "half \ud83d a character"})
-    assert found["queries"] == {"map": ["1\\xff", "2"]}
+    assert found["qids"] == ["1\\xff", "2"]
     assert found["runs"][0]["name"] == "\\xe9"
     assert found["texts"] == {"1\\xff": "half \\ud83d a character"}
 
@@ -232,9 +217,10 @@ def test_there_must_be_a_table_for_each_run() -> None:
     assert str(refused.value) == ("there are 1 tables for 2 compared runs. Give one table per run, in the same order.")
 
 
-def test_without_runs_there_are_no_curves_no_overlap_and_no_commands_but_the_one_given() -> None:
+def test_without_runs_there_are_no_curves_documents_ranges_nor_commands_but_the_one_given() -> None:
     found = report_payload(comparison(measured(signature=signature(ONE))), qrels=QRELS, command="treceval report x")
-    assert found["precision_recall"] is found["recall_at_depth"] is found["overlap"] is None
+    assert found["pr"] is found["rd"] is found["overlap"] is found["docs"] is found["R"] is None
+    assert found["measures"][0]["ties"] is found["measures"][0]["unj"] is found["measures"][0]["sum"] is None
     assert found["reproduce"] == ["treceval report x"]
 
 
@@ -289,16 +275,27 @@ def test_what_comes_from_python_or_a_pipe_is_not_repeated(files: tuple[str, ...]
 # Curves ---------------------------------------------------------------------------------------------
 
 
+def rankings(found: Comparison, runs: Sequence[Run], qrels: Qrels = QRELS) -> Rankings:
+    made = Rankings(qrels, basis_of(found).conventions, {})
+    for run in runs:
+        made.add(run)
+    return made
+
+
+def curves(found: Comparison, runs: Sequence[Run], qrels: Qrels = QRELS) -> Curves:
+    return curves_of(basis_of(found), qrels, [run.judged for run in rankings(found, runs, qrels).runs])
+
+
 def test_precision_over_recall_is_the_interpolated_one_averaged_over_queries() -> None:
     """Of run one, query 1 finds its two relevant documents at ranks 1 and 4, query 2 its one at rank 1."""
-    found = curves_of(basis_of(comparison()), QRELS, [ONE])
+    found = curves(comparison(), [ONE])
     assert found.recalls == (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
     # trec_eval 10 rounds 2 · recall to the nearest document, halves up: precision is 1 below 0.75, then 2/4.
     assert found.precision.tolist() == [[1.0] * 8 + [(0.5 + 1) / 2] * 3]
 
 
 def test_recall_over_depth_ends_at_the_longest_list() -> None:
-    found = curves_of(basis_of(comparison()), QRELS, [ONE, TWO])
+    found = curves(comparison(), [ONE, TWO])
     # Run one: 1 of 2 and 1 of 1 at rank 1, the second of query 1 at rank 4. Run two: none at 1, 1 of 2 and 1 of 1 at 2.
     assert found.depths == (1, 2, 4)
     assert found.recall.tolist() == [[0.75, 0.75, 1.0], [0.0, 0.75, 0.75]]
@@ -307,12 +304,12 @@ def test_recall_over_depth_ends_at_the_longest_list() -> None:
 def test_recall_over_depth_ends_at_a_thousand() -> None:
     long = Run({"1": {f"d{rank}": float(-rank) for rank in range(1500)}})
     one = measured(values=[[0.0]], qids=("1",))
-    assert curves_of(basis_of(comparison(one)), QRELS, [long]).depths == (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+    assert curves(comparison(one), [long]).depths == (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 def test_recall_over_depth_ends_where_the_lists_were_cut() -> None:
     one = measured(signature=signature(ONE, depth=2))
-    found = curves_of(basis_of(comparison(one)), QRELS, [ONE])
+    found = curves(comparison(one), [ONE])
     assert found.depths == (1, 2)
     assert found.precision.tolist() == [[1.0] * 8 + [(0 + 1) / 2] * 3]  # the document at rank 4 is not retrieved
 
@@ -320,24 +317,24 @@ def test_recall_over_depth_ends_where_the_lists_were_cut() -> None:
 def test_the_list_of_a_query_that_was_not_compared_does_not_count() -> None:
     long = Run({"1": {"a": 1.0}, "3": {f"d{rank}": float(-rank) for rank in range(50)}})
     one = measured(values=[[1.0]], qids=("1",))
-    assert curves_of(basis_of(comparison(one)), QRELS, [long]).depths == (1,)
+    assert curves(comparison(one), [long]).depths == (1,)
 
 
 def test_runs_without_documents_have_curves_of_zeros() -> None:
     one = measured(values=[[0.0], [0.0]], qids=("1",), signature=signature(ONE, complete=True))
-    found = curves_of(basis_of(comparison(one)), QRELS, [Run({"2": {"a": 1.0}})])
+    found = curves(comparison(one), [Run({"2": {"a": 1.0}})])
     assert (found.depths, found.recall.tolist(), found.precision.tolist()) == ((1,), [[0.0]], [[0.0] * 11])
 
 
 def test_curves_are_over_the_queries_of_the_first_measure() -> None:
     one = measured(values=[[1.0], [0.5]], qids=("2",))
     found = report_payload(comparison(one, measured("P_5")), qrels=QRELS, runs=[ONE, TWO])
-    assert found["recall_at_depth"] == {"depth": [1, 2], "recall": [[1.0, 1.0], [0.0, 1.0]]}
+    assert found["rd"] == {"x": [1, 2], "y": [[1.0, 1.0], [0.0, 1.0]]}
 
 
 def test_a_missing_query_that_counts_counts_as_an_empty_ranking() -> None:
     one = measured(values=[[0.75, 1, 0]], qids=("1", "2", "3"), signature=signature(ONE, complete=True))
-    found = curves_of(basis_of(comparison(one)), QRELS, [ONE])
+    found = curves(comparison(one), [ONE])
     assert found.recall.tolist() == [pytest.approx([1.5 / 3, 1.5 / 3, 2 / 3], abs=1e-15)]
 
 
@@ -346,14 +343,14 @@ def test_curves_take_the_level_of_the_first_measure_that_has_one() -> None:
         measured("ndcg", signature=signature(ONE, "ndcg")),
         measured("P_5", signature=signature(ONE, "P_5", level=2)),
     ]
-    found = curves_of(basis_of(comparison(*measures)), QRELS, [ONE])
+    found = curves(comparison(*measures), [ONE])
     # With 2 for relevant, query 1 has one relevant document, at rank 4, and query 2 has none.
     assert found.recall.tolist() == [[0.0, 0.0, 0.5]]
 
 
 def test_curves_leave_unjudged_documents_out_where_the_comparison_did() -> None:
     one = measured(signature=signature(ONE, judged_only=True))
-    found = curves_of(basis_of(comparison(one)), QRELS, [ONE])
+    found = curves(comparison(one), [ONE])
     assert found.precision[0, -1] == (2 / 3 + 1) / 2  # the second relevant document moves up to rank 3
 
 
@@ -362,19 +359,19 @@ def test_curves_rank_as_the_profile_of_the_comparison() -> None:
     tied = Run({"1": {"a": 1.0, "x": 1.0}})
     for profile, recall in (("ranx", 0.5), ("trec_eval-10", 0.0)):
         one = measured(values=[[0.5]], qids=("1",), signature=signature(tied, profile=profile))
-        assert curves_of(basis_of(comparison(one)), QRELS, [tied]).recall[0, 0] == recall
+        assert curves(comparison(one), [tied]).recall[0, 0] == recall
 
 
 def test_curves_rank_as_a_profile_of_ones_own() -> None:
     tied = Run({"1": {"a": 1.0, "x": 1.0}})
     mine = te.Profile("mine", "my own", Conventions(ties="line"))
     one = measured(values=[[0.5]], qids=("1",), signature=signature(tied, profile=mine))
-    assert curves_of(basis_of(comparison(one)), QRELS, [tied]).recall[0, 0] == 0.5
+    assert curves(comparison(one), [tied]).recall[0, 0] == 0.5
 
 
 def test_curves_need_the_judgments_of_the_comparison() -> None:
     with pytest.raises(EvaluationError) as refused:
-        curves_of(basis_of(comparison()), Qrels({"2": {"a": 1}}), [ONE])
+        curves(comparison(), [ONE], Qrels({"2": {"a": 1}}))
     assert str(refused.value) == (
         "the compared query 1 is not judged in <judgments>. Use the judgments that the runs were scored with."
     )
@@ -383,7 +380,7 @@ def test_curves_need_the_judgments_of_the_comparison() -> None:
 def test_curves_by_rank_need_ranks() -> None:
     made = signature(ONE)._replace(profile="msmarco", conventions=Conventions(order="rank"))
     with pytest.raises(DataError, match="has no rank column"):
-        curves_of(basis_of(comparison(measured(signature=made))), QRELS, [ONE])
+        curves(comparison(measured(signature=made)), [ONE])
 
 
 def test_curves_of_robust_runs_are_what_trec_eval_prints() -> None:
@@ -394,12 +391,10 @@ def test_curves_of_robust_runs_are_what_trec_eval_prints() -> None:
     found = report_payload(comparison(one, names=names, files=names), qrels=qrels, runs=list(runs.values()))
     for number, name in enumerate(names):
         expected = printed_by_trec_eval(name)
-        curve = dict(
-            zip(found["precision_recall"]["recall"], found["precision_recall"]["precision"][number], strict=True)
-        )
+        curve = dict(zip(found["pr"]["x"], found["pr"]["y"][number], strict=True))
         for level, precision in curve.items():
             assert f"{precision:.4f}" == f"{expected[f'iprec_at_recall_{level:.2f}']:.4f}"
-        depths = dict(zip(found["recall_at_depth"]["depth"], found["recall_at_depth"]["recall"][number], strict=True))
+        depths = dict(zip(found["rd"]["x"], found["rd"]["y"][number], strict=True))
         assert max(depths) == 1000
         for depth in (5, 10, 20, 100, 200, 500, 1000):
             assert f"{depths[depth]:.4f}" == f"{expected[f'recall_{depth}']:.4f}"
@@ -412,142 +407,270 @@ def test_equal_lists_overlap_entirely_and_lists_without_a_common_document_not_at
     other = Run({"1": {"p": 1.0, "q": 0.5}, "2": {"p": 1.0, "q": 0.5}})
     found = report_payload(
         comparison(measured(values=np.zeros((3, 2)).tolist()), names=("a", "b", "c"), files=("a", "b", "c")),
-        runs=[ONE, ONE, other],
+        qrels=QRELS,
+        runs=[ONE, other, ONE],
     )["overlap"]
     assert (found["depth"], found["p"], found["queries"]) == (100, 0.9, 2)
-    assert np.allclose(found["rbo"], [[1, 1, 0], [1, 1, 0], [0, 0, 1]], atol=1e-12)
-    assert np.allclose(found["shared"], [[1, 1, 0], [1, 1, 0], [0, 0, 1]], atol=1e-12)
-    assert found["tau"][0][1] == pytest.approx(1.0, abs=1e-12)
-    assert found["tau"][0][2] is None  # there is nothing of which to compare the order
+    assert found["rbo"] == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
+    assert found["order"] in ([0, 2, 1], [1, 0, 2], [2, 0, 1], [1, 2, 0])  # the equal ones side by side
+
+
+def test_the_overlap_of_lists_of_any_length_is_that_of_each_two() -> None:
+    """`overlap_of_runs` looks at each pair by itself, depth by depth."""
+    draw = random.Random(3)
+    for depth in (1, 4, 9):
+        lists = [draw.sample("abcdefghijkl", draw.randint(1, depth)) for _ in range(7)]
+        runs = [Run({"1": list(each)}) for each in lists]
+        coded = np.full((7, depth), -1)
+        for row, each in enumerate(lists):
+            coded[row, : len(each)] = ["abcdefghijkl".index(docid) * 3 for docid in each]
+        expected = overlap_of_runs(runs, names="uvwxyz+", depth=depth, p=0.8).rbo
+        assert np.allclose(rbo_of_lists(coded, 0.8), expected, atol=1e-12)
+
+
+def test_the_overlap_of_two_short_lists_is_that_of_the_formula() -> None:
+    """Lists a b and a c: one shared at depth 1, one of two at depth 2, with p = 0.5.
+
+    RBO_ext = (1 - p)/p · (1·p + 1/2·p²) + 1/2·p² = 0.625 + 0.125 (Webber, Moffat, Zobel 2010, equation 30).
+    """
+    assert rbo_of_lists(np.array([[0, 1], [0, 2]]), 0.5)[0, 1] == pytest.approx(0.75, abs=1e-15)
 
 
 def test_lists_are_compared_as_deep_as_values_are_computed() -> None:
     """The first documents are the same, and those below are not."""
     one, two = Run({"1": {"a": 2.0, "b": 1.0}}), Run({"1": {"a": 2.0, "c": 1.0}})
     values = [[1.0], [1.0]]
-    for depth, shown, shared in ((1, 1, 1.0), (None, 100, 0.5)):
+    for depth, shown, alike in ((1, 1, True), (None, 100, False)):
         each = measured(values=values, qids=("1",), signature=signature(one, depth=depth))
-        found = report_payload(comparison(each), runs=[one, two])["overlap"]
-        assert (found["depth"], found["shared"][0][1]) == (shown, shared)
+        found = report_payload(comparison(each), qrels=QRELS, runs=[one, two])["overlap"]
+        assert (found["depth"], found["rbo"][0][1] == 1) == (shown, alike)
 
 
 def test_lists_are_ranked_as_the_comparison_ranks() -> None:
     """Ranx leaves equal scores as they stand, trec_eval puts the larger id first."""
     tied, other = Run({"1": {"a": 1.0, "b": 1.0}}), Run({"1": {"a": 2.0, "b": 1.0}})
-    for profile, tau in (("ranx", 1.0), ("trec_eval-10", -1.0)):
+    for profile, alike in (("ranx", True), ("trec_eval-10", False)):
         each = measured(values=[[1.0], [1.0]], qids=("1",), signature=signature(tied, profile=profile))
-        assert report_payload(comparison(each), runs=[tied, other])["overlap"]["tau"][0][1] == tau
+        found = report_payload(comparison(each), qrels=QRELS, runs=[tied, other])["overlap"]
+        assert (found["rbo"][0][1] == 1) == alike
 
 
 def test_there_is_no_overlap_where_no_query_has_documents_of_all_runs() -> None:
     each = measured(signature=signature(ONE, complete=True))
-    found = report_payload(comparison(each), runs=[Run({"1": {"a": 1.0}}), Run({"2": {"a": 1.0}})])
+    found = report_payload(comparison(each), qrels=QRELS, runs=[Run({"1": {"a": 1.0}}), Run({"2": {"a": 1.0}})])
     assert found["overlap"] is None
 
 
 def test_there_is_no_overlap_of_lists_cut_to_nothing() -> None:
     each = measured(signature=signature(ONE, depth=0))
-    assert report_payload(comparison(each), runs=[ONE, TWO])["overlap"] is None
+    assert report_payload(comparison(each), qrels=QRELS, runs=[ONE, TWO])["overlap"] is None
 
 
-# Warnings -------------------------------------------------------------------------------------------
+# Documents ------------------------------------------------------------------------------------------
 
 
-def of_kind(kind: str, found: Comparison, qrels: Qrels | None, runs: Sequence[Run] | None) -> list[tuple[str, str]]:
-    return [(each.run, each.text) for each in warnings_of(found, qrels, runs) if each.kind == kind]
+def test_documents_of_a_query_are_named_once_relevant_ones_first() -> None:
+    found = report_payload(comparison(), qrels=QRELS, runs=[ONE, TWO])
+    one, two = found["docs"]
+    # Of query 1, c has grade 2 and a grade 1; run one has a b x c, run two x a.
+    assert one["d"] == ["c", "a", "b", "x"]
+    assert one["g"] == [2, 1, 0, -1]
+    assert one["t"] == [[1, 2, 3, 0], [3, 1]]
+    assert one["r"] == [[4, 1], [0, 2]]
+    assert (one["u"], one["n"]) == ([], [4, 2])
+    assert (two["d"], two["r"], two["n"]) == (["a", "d"], [[1], [2]], [2, 2])
+    assert (found["K"], found["R"]) == (20, [2, 1])
 
 
-def tied_in(run: Mapping[str, float], judgments: Mapping[str, int], *, level: int = 1, ranks: int = 10) -> bool:
-    judged = judge(Qrels({"1": dict(judgments)}), Run({"1": dict(run)}), tied=True)
-    return bool(tied_queries(judged, level, ranks)[0])
+def test_relevant_documents_below_the_first_have_ranks_without_names() -> None:
+    run = Run({"1": [*(f"n{rank}" for rank in range(1, 25)), "c", "a"]})
+    one = measured(values=[[0.1]], qids=("1",))
+    (found,) = report_payload(comparison(one, names=("x",), files=("x",)), qrels=QRELS, runs=[run])["docs"]
+    assert len(found["d"]) == 20
+    assert (found["u"], found["r"], found["n"]) == ([2, 1], [[25, 26]], [26])
 
 
-def test_a_relevant_document_tied_with_an_unjudged_one_matters() -> None:
-    assert tied_in({"a": 1.0, "x": 1.0}, {"a": 1})
+def test_documents_are_in_the_order_of_the_comparison() -> None:
+    """Equal scores: trec_eval has the larger id first, ranx the earlier line. A depth cuts lists, -J the unjudged."""
+    run = Run({"1": {"a": 1.0, "x": 1.0, "c": 0.5}})
+    cases: dict[str, tuple[dict[str, Any], list[str], list[int]]] = {
+        "larger id": ({}, ["x", "a", "c"], [3, 2]),
+        "earlier line": ({"profile": "ranx"}, ["a", "x", "c"], [3, 1]),
+        "cut": ({"depth": 2}, ["x", "a"], [0, 2]),
+        "judged": ({"judged_only": True}, ["a", "c"], [2, 1]),
+    }
+    for options, docids, ranks in cases.values():
+        one = measured(values=[[0.5]], qids=("1",), signature=signature(run, **options))
+        (found,) = report_payload(comparison(one, names=("x",), files=("x",)), qrels=QRELS, runs=[run])["docs"]
+        assert [found["d"][number] for number in found["t"][0]] == docids
+        relevant = dict(zip(["c", "a"], ranks, strict=True))
+        named = [docid for docid, grade in zip(found["d"], found["g"], strict=True) if grade > 0]
+        assert found["r"][0] == [relevant[docid] for docid in [*named, *({"c", "a"} - set(named))]]
 
 
-def test_a_relevant_document_tied_with_one_judged_not_relevant_matters() -> None:
-    assert tied_in({"a": 1.0, "b": 1.0}, {"a": 1, "b": 0})
-
-
-def test_relevant_documents_of_different_grades_that_are_tied_matter() -> None:
-    assert tied_in({"a": 1.0, "c": 1.0}, {"a": 1, "c": 2})
-
-
-def test_relevant_documents_of_one_grade_that_are_tied_do_not_matter() -> None:
-    assert not tied_in({"a": 1.0, "c": 1.0}, {"a": 1, "c": 1})
-
-
-def test_documents_below_the_level_that_are_tied_do_not_matter() -> None:
-    assert not tied_in({"a": 1.0, "b": 1.0, "x": 1.0}, {"a": 1, "b": 0}, level=2)
-
-
-def test_a_tie_matters_that_begins_at_the_last_rank_looked_at() -> None:
-    run = {"x": 3.0, "a": 1.0, "b": 1.0}
-    assert tied_in(run, {"a": 1, "b": 0}, ranks=2)
-    assert not tied_in(run, {"a": 1, "b": 0}, ranks=1)
-
-
-def first_labels(run: Mapping[str, float], judgments: Mapping[str, int], ranks: int) -> set[tuple[int, ...]]:
-    """Return the labels of the first ranks in every order of equal scores, by trying them all."""
-    scores = sorted(set(run.values()), reverse=True)
-    groups = [[docid for docid in run if run[docid] == score] for score in scores]
-    found = set()
-    for orders in itertools.product(*(itertools.permutations(group) for group in groups)):
-        ranked = [docid for group in orders for docid in group][:ranks]
-        found.add(tuple(max(judgments.get(docid, 0), 0) for docid in ranked))
-    return found
-
-
-def test_a_tie_matters_exactly_where_another_order_changes_the_first_ranks() -> None:
-    draw = random.Random(20)
-    seen = set()
-    for _ in range(300):
-        docids = "abcdefg"[: draw.randint(1, 7)]
-        run = {docid: float(draw.randint(1, 4)) for docid in docids}
-        judgments = {docid: draw.choice([-1, 0, 1, 1, 2]) for docid in "abcdefgh" if draw.random() < 0.6} or {"a": 1}
-        ranks = draw.randint(1, 5)
-        expected = len(first_labels(run, judgments, ranks)) > 1
-        assert tied_in(run, judgments, ranks=ranks) == expected, (run, judgments, ranks)
-        seen.add(expected)
-    assert seen == {True, False}
-
-
-def test_a_run_judged_without_its_ties_is_refused() -> None:
-    with pytest.raises(EvaluationError) as refused:
-        tied_queries(judge(QRELS, ONE), 1, 10)
-    assert str(refused.value) == "the judged run has no information about ties. Judge it with tied=True."
-
-
-def test_ties_are_told_of_the_run_that_has_them() -> None:
-    tied = Run({"1": {"a": 1.0, "b": 1.0, "c": 1.0}, "2": {"a": 1.0, "d": 0.5}})
-    ((run, text),) = of_kind("ties", comparison(), QRELS, [ONE, tied])
-    assert run == "two"
-    assert text == (
-        "In 1 of 2 queries the relevance found at the first 10 ranks depends on the order of documents with equal "
-        "scores."
+def test_a_document_stands_at_the_rank_of_its_column() -> None:
+    """By the rank column ranks may have gaps."""
+    run = Run.from_columns(
+        ("1",), np.array([0, 2]), Run({"1": {"a": 1.0, "c": 2.0}}).docids, np.array([1.0, 2.0]), ranks=np.array([1, 4])
     )
+    made = signature(ONE)._replace(profile="msmarco", conventions=Conventions(order="rank"))
+    one = measured(values=[[0.5]], qids=("1",), signature=made)
+    found = report_payload(comparison(one, names=("x",), files=("x",)), qrels=QRELS, runs=[run])
+    (docs,) = found["docs"]
+    assert docs["t"] == [[1, -1, -1, 0]]  # a, nothing, nothing, c
+    assert docs["r"] == [[4, 1]]
 
 
-def test_ties_in_the_width_of_the_comparison_are_told() -> None:
-    """0.1 and 0.1 + 1e-12 are one number in 32 bits, as trec_eval 9 stores scores."""
-    near = Run({"1": {"a": 0.1, "b": 0.1 + 1e-12}, "2": {"a": 1.0}})
-    for profile, told in (("trec_eval-9", 1), ("trec_eval-10", 0)):
-        one = measured(values=[[0.5, 1]], signature=signature(near, profile=profile))
-        found = comparison(one, names=("one",), files=("one.txt",))
-        assert len(of_kind("ties", found, QRELS, [near])) == told
+@pytest.mark.parametrize("profile", ["trec_eval-10", "ranx"])
+def test_ranks_and_grades_give_the_values_of_the_measures(profile: str) -> None:
+    """AP, nDCG@10, RR and P@10, by their definitions, from what the page has of 3 runs and 100 queries."""
+    qrels, runs = robust()
+    made = te.compare(qrels, runs, ["map", "ndcg_cut.10", "recip_rank", "P.10"], profile=profile, resamples=10)
+    found = report_payload(made, qrels=qrels, runs=runs)
+    worst = 0.0
+    for number, docs in enumerate(found["docs"]):
+        grades = np.array([grade for grade in docs["g"] if grade > 0] + docs["u"], dtype=float)
+        ideal = (np.sort(grades)[::-1][:10] / np.log2(np.arange(2, 2 + min(len(grades), 10)))).sum()
+        for run, ranks in enumerate(docs["r"]):
+            there = np.array(ranks) > 0
+            order = np.sort(np.array(ranks)[there])
+            gains, first = grades[there], np.array(ranks)[there] <= 10
+            values = (
+                (np.arange(1, len(order) + 1) / order).sum() / len(grades),
+                (gains[first] / np.log2(np.array(ranks)[there][first] + 1)).sum() / ideal,
+                1 / order[0] if len(order) else 0.0,
+                (order <= 10).sum() / 10,
+            )
+            for measure, value in zip(found["measures"], values, strict=True):
+                worst = max(worst, abs(measure["values"][run][number] - value))
+    assert worst <= 1e-5  # five digits
 
 
-def test_documents_ranked_by_their_lines_are_not_tied() -> None:
+def test_a_sum_says_what_a_document_adds() -> None:
+    """The discounts of nDCG are 1/log2(1 + rank), by hand: 1, 0.63093, 0.5; those of P@2 a half each."""
+    names = ("map", "ndcg_cut_3", "recip_rank", "P_2", "bpref")
+    made = te.compare(QRELS, [ONE, TWO], list(names))
+    found = {each["name"]: each["sum"] for each in report_payload(made, qrels=QRELS, runs=[ONE, TWO])["measures"]}
+    assert found["map"] == {"kind": "precisions", "level": 1, "cutoff": None}
+    assert found["recip_rank"] == {"kind": "first", "level": 1, "cutoff": None}
+    assert found["ndcg_cut_3"] == {"kind": "weights", "gains": [0.0, 0.5, 1.0], "weights": [1.0, 0.63093, 0.5]}
+    assert found["P_2"] == {"kind": "weights", "gains": [0.0, 1.0, 1.0], "weights": [1.0, 1.0]}
+    assert found["bpref"] is None
+
+
+def test_there_is_no_sum_of_a_measure_that_ranks_otherwise() -> None:
+    made = te.compare(QRELS, [ONE, TWO], signature=[signature(ONE), signature(ONE, "P_5", depth=2)])
+    assert [each["sum"] is None for each in report_payload(made, qrels=QRELS, runs=[ONE, TWO])["measures"]] == [
+        False, True
+    ]  # fmt: skip
+
+
+def test_where_room_is_short_the_queries_that_differ_most_keep_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    qids = [f"{number:03d}" for number in range(200)]
+    qrels = Qrels({qid: {"a": 1} for qid in qids})
+    draw = random.Random(1)  # ids that cannot be compressed
+    runs = [Run({qid: [*(str(draw.random()) for _ in range(20)), "a"] for qid in qids}) for _ in range(2)]
+    values = np.array([np.linspace(0, 1, 200), np.zeros(200)])
+    found = comparison(measured(values=values.tolist(), qids=tuple(qids)))
+    whole = report_payload(found, qrels=qrels, runs=runs)
+    assert (whole["K"], None in whole["docs"]) == (20, False)
+    monkeypatch.setattr("treceval_py.report.documents.ROOM", 20_000)
+    part = report_payload(found, qrels=qrels, runs=runs)
+    kept = [number for number, docs in enumerate(part["docs"]) if docs is not None]
+    assert part["K"] == 10
+    assert 60 <= len(kept) < 110
+    assert {*range(150, 200), *range(10)} <= set(kept)  # those that differ most, and the hardest
+    size = len(gzip.compress(json.dumps([part["docs"][number] for number in kept]).encode())) * 4 / 3
+    assert size < 1.2 * 20_000
+
+
+def test_where_room_is_shorter_still_only_the_best_runs_keep_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treceval_py.report.documents.ROOM", 100)
+    monkeypatch.setattr("treceval_py.report.documents.LISTS", 1)
+    one = measured(values=[[0.75, 1.0], [0.25, 0.5], [0.1, 0.2]])
+    found = comparison(one, names=("a", "b", "c"), files=("a", "b", "c"))
+    docs = report_payload(found, qrels=QRELS, runs=[ONE, TWO, TWO], baseline="c")["docs"]
+    kept = [each for each in docs if each is not None]
+    assert all([numbers is None for numbers in each["t"]] == [False, True, False] for each in kept)
+
+
+def test_texts_of_documents_begin_with_whole_words() -> None:
+    texts = {"a": "  How long\tis\nthe   Nile ", "b": "word " * 100, "x": "x" * 500, "z": "of no list"}
+    found = report_payload(comparison(), qrels=QRELS, runs=[ONE, TWO], passages=texts)["passages"]
+    assert found["a"] == "How long is the Nile"
+    assert found["b"] == "word " * 39 + "word …"
+    assert found["x"] == "x" * 200 + " …"
+    assert set(found) == {"a", "b", "x"}
+
+
+def test_the_highest_ranks_keep_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treceval_py.report.documents.TEXTS", 8)
+    texts = dict.fromkeys("abcdx", "abc")
+    found = report_payload(comparison(), qrels=QRELS, runs=[ONE, TWO], passages=texts)["passages"]
+    assert found == {"a": "abc", "d": "abc"}  # both are first in some list, four bytes each
+
+
+# Groups ---------------------------------------------------------------------------------------------
+
+
+def test_queries_are_shown_by_thirds_of_relevant_documents_and_of_difficulty() -> None:
+    qids = [f"{number}" for number in range(1, 10)]
+    qrels = Qrels({qid: {f"d{rank}": 1 for rank in range(int(qid))} for qid in qids})
+    run = Run({qid: {"d0": 1.0} for qid in qids})
+    values = [[0.9, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8], [0.9, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]]
+    found = report_payload(comparison(measured(values=values, qids=tuple(qids))), qrels=qrels, runs=[run, run])
+    assert found["groups"] == [
+        {
+            "name": "by number of relevant documents",
+            "sets": [["1–3 relevant", [0, 1, 2]], ["4–6 relevant", [3, 4, 5]], ["7–9 relevant", [6, 7, 8]]],
+        },
+        {
+            "name": "by difficulty",
+            "sets": [["hardest by map", [1, 2, 3]], ["middle", [4, 5, 6]], ["easiest", [0, 7, 8]]],
+        },
+    ]
+
+
+def test_few_queries_are_in_no_groups_but_those_given() -> None:
+    assert report_payload(comparison(), qrels=QRELS, runs=[ONE, TWO])["groups"] == []
+    made = te.compare(QRELS, [ONE, TWO], "map", groups=te.QueryGroups.from_labels("set", {"1": "old", "2": "new"}))
+    found = report_payload(made, qrels=QRELS, runs=[ONE, TWO])["groups"]
+    assert found == [{"name": "by set", "sets": [["old", [0]], ["new", [1]]]}]
+
+
+# How far values can be relied on --------------------------------------------------------------------
+
+
+def test_ranges_are_of_the_mean_over_all_orders_and_all_labels() -> None:
+    """Of query 1, a (relevant) is tied with x (unjudged): RR is 1 or 1/2. Of query 2, a is first."""
+    qrels = Qrels({"1": {"a": 1, "b": 0}, "2": {"a": 1}})
+    tied, sure = Run({"1": {"a": 1.0, "x": 1.0}, "2": {"a": 1.0}}), Run({"1": {"b": 2.0, "a": 1.0}, "2": {"a": 1.0}})
+    made = te.compare(qrels, [tied, sure], ["recip_rank"])
+    (found,) = report_payload(made, qrels=qrels, runs=[tied, sure])["measures"]
+    assert found["ties"] == [[0.75, 1.0, 1], [0.75, 0.75, 0]]
+    # trec_eval puts x first: were it relevant, RR would be 1; all documents of the other run are judged.
+    assert found["unj"] == [[0.75, 1.0], [0.75, 0.75]]
+
+
+def test_there_are_no_ranges_of_a_measure_without_them() -> None:
+    made = te.compare(QRELS, [ONE, TWO], ["map", "infAP"])
+    found = report_payload(made, qrels=QRELS, runs=[ONE, TWO])["measures"]
+    assert [each["unj"] is None for each in found] == [False, True]
+
+
+def test_ranges_of_queries_that_were_not_compared_do_not_count() -> None:
     tied = Run({"1": {"a": 1.0, "b": 1.0}, "2": {"a": 1.0}})
-    one = measured(values=[[0.5, 1]], signature=signature(tied, profile="coursework"))
-    assert of_kind("ties", comparison(one, names=("one",), files=("one.txt",)), QRELS, [tied]) == []
+    made = te.compare(QRELS, [tied, Run({"2": {"a": 1.0}})], "recip_rank")
+    assert made["recip_rank"].qids == ("2",)
+    (found,) = report_payload(made, qrels=QRELS, runs=[tied, Run({"2": {"a": 1.0}})])["measures"]
+    assert found["ties"] == [[1.0, 1.0, 0], [1.0, 1.0, 0]]
 
 
-def test_ties_of_queries_that_were_not_compared_are_not_told() -> None:
-    tied = Run({"1": {"a": 1.0, "b": 1.0}, "2": {"a": 1.0, "d": 0.5}})
-    one = measured(values=[[1.0], [1.0]], qids=("2",))
-    assert of_kind("ties", comparison(one), QRELS, [tied, tied]) == []
+def test_a_run_has_the_share_of_judged_documents_among_its_first_ten() -> None:
+    # Run one has x, one of four, in query 1; run two has x, one of two. In query 2 all are judged.
+    found = report_payload(comparison(), qrels=QRELS, runs=[ONE, TWO])["runs"]
+    assert [run["judged"] for run in found] == [1 - 0.125, 1 - 0.25]
+    assert [run["judged"] for run in report_payload(comparison())["runs"]] == [None, None]
 
 
 def test_shares_of_unjudged_documents_are_of_the_first_ranks() -> None:
@@ -558,44 +681,6 @@ def test_shares_of_unjudged_documents_are_of_the_first_ranks() -> None:
     assert np.array_equal(unjudged_shares(judged, 10), [3 / 4, np.nan], equal_nan=True)
 
 
-def test_unjudged_documents_are_told_of_the_run_that_has_them() -> None:
-    # Run one has x, one of four, in query 1; run two has x, one of two. In query 2 all are judged.
-    told = of_kind("unjudged", comparison(), QRELS, [ONE, TWO])
-    for (run, text), name, share in zip(told, ("one", "two"), ("12.5", "25.0"), strict=True):
-        assert run == name
-        assert text == (
-            f"On average {share} % of the first 10 documents of a query are not judged (at least one in 1 of 2 "
-            "queries)."
-        )
-
-
-def test_unjudged_documents_that_were_taken_out_are_not_told() -> None:
-    one = measured(signature=signature(ONE, judged_only=True))
-    assert of_kind("unjudged", comparison(one), QRELS, [ONE, TWO]) == []
-
-
-def test_a_missing_query_is_no_query_with_judged_documents() -> None:
-    one = measured(values=[[0.75, 0], [0.25, 0]], qids=("1", "3"), signature=signature(ONE, complete=True))
-    ((_, text), _) = of_kind("unjudged", comparison(one), QRELS, [ONE, TWO])
-    assert text.startswith(
-        "On average 25.0 % of the first 10 documents of a query are not judged (at least one in 1 of 1 query)"
-    )
-
-
-@pytest.mark.parametrize(
-    ("judged", "retrieved", "written"), [(1, 3000, "less than 0.1 %"), (2999, 3000, "more than 99.9 %")]
-)
-def test_a_little_is_not_nothing_and_nearly_all_not_all(judged: int, retrieved: int, written: str) -> None:
-    """One document a query; those of the first queries, or all but one, are unjudged."""
-    count = judged
-    qids = [f"{number:04d}" for number in range(retrieved)]
-    qrels = Qrels({qid: {"x" if number < count else "a": 1, "b": 1} for number, qid in enumerate(qids)})
-    run = Run({qid: {"a": 1.0} for qid in qids})
-    one = measured(values=np.zeros((1, retrieved)).tolist(), qids=tuple(qids))
-    ((_, text),) = of_kind("unjudged", comparison(one, names=("one",), files=("one.txt",)), qrels, [run])
-    assert text.startswith(f"On average {written} of the first 10 documents")
-
-
 def test_shares_of_unjudged_documents_of_robust_runs_are_what_trec_eval_prints() -> None:
     qrels, runs = robust()
     for name, run in runs.items():
@@ -603,45 +688,59 @@ def test_shares_of_unjudged_documents_of_robust_runs_are_what_trec_eval_prints()
         assert f"{np.mean(shares):.4f}" == f"{printed_by_trec_eval(name)['unj_10']:.4f}"
 
 
-def test_missing_queries_that_are_left_out_are_told() -> None:
-    assert of_kind("missing", comparison(), QRELS, [ONE, TWO]) == [
-        (name, "1 of 3 judged queries is missing (3) and left out for all runs.") for name in ("one", "two")
+# Missing queries ------------------------------------------------------------------------------------
+
+
+def missing(found: Comparison, runs: Sequence[Run], qrels: Qrels = QRELS) -> list[str]:
+    return notes_of(found, qrels.qids, [run.qids for run in runs])
+
+
+def test_missing_queries_that_are_left_out_are_told_once_for_all_runs_that_lack_them() -> None:
+    assert missing(comparison(), [ONE, TWO]) == [
+        "one, two: 1 of 3 judged queries is missing (3) and left out for all runs."
+    ]
+
+
+def test_missing_queries_of_many_runs_are_one_note() -> None:
+    names = tuple("abcdefg")
+    found = comparison(measured(values=np.zeros((7, 2)).tolist()), names=names, files=names)
+    assert missing(found, [ONE] * 7) == [
+        "a, b, c, d, e and 2 more runs: 1 of 3 judged queries is missing (3) and left out for all runs."
     ]
 
 
 def test_missing_queries_that_count_are_told() -> None:
     found = comparison(measured(values=np.zeros((2, 3)).tolist(), qids=("1", "2", "3")))
-    short = Run({"1": {"a": 1.0}})
-    assert of_kind("missing", found, QRELS, [WHOLE, short]) == [
-        ("two", "2 of 3 judged queries are missing (2, 3) and count as if nothing had been retrieved.")
+    assert missing(found, [WHOLE, Run({"1": {"a": 1.0}})]) == [
+        "two: 2 of 3 judged queries are missing (2, 3) and count as if nothing had been retrieved."
     ]
 
 
 def test_missing_queries_that_count_for_some_measures_are_told() -> None:
     found = comparison(measured("RR@10", values=np.zeros((2, 3)).tolist(), qids=("1", "2", "3")), measured("map"))
-    ((run, text),) = of_kind("missing", found, QRELS, [ONE, WHOLE])
-    assert run == "one"
-    assert text == (
-        "1 of 3 judged queries is missing (3). As if nothing had been retrieved count 1 for RR@10; none for map; "
-        "others are left out for all runs."
-    )
+    assert missing(found, [ONE, WHOLE]) == [
+        (
+            "one: 1 of 3 judged queries is missing (3). As if nothing had been retrieved count 1 for RR@10; none for map; "
+            "others are left out for all runs."
+        )
+    ]
 
 
 def test_queries_that_were_left_out_of_saved_results_are_told_of_all_runs() -> None:
     found = comparison(measured("map", left_out=("3",)), measured("P_5", left_out=("3", "4")), measured("P_10"))
-    assert of_kind("missing", found, None, None) == [
-        ("all runs", "1 query is left out of map, as some runs lack it (3)."),
-        ("all runs", "2 queries are left out of P_5, as some runs lack them (3, 4)."),
+    assert notes_of(found, None, None) == [
+        "1 query is left out of map, as some runs lack it (3).",
+        "2 queries are left out of P_5, as some runs lack them (3, 4).",
     ]
 
 
-def test_runs_without_ties_unjudged_documents_and_missing_queries_have_no_warnings() -> None:
-    assert warnings_of(comparison(), QRELS, [WHOLE, WHOLE]) == []
+def test_runs_that_lack_no_query_have_no_notes() -> None:
+    assert missing(comparison(), [WHOLE, WHOLE]) == []
 
 
-def test_warnings_are_in_the_payload() -> None:
-    (found,) = report_payload(comparison(measured(left_out=("3",))))["warnings"]
-    assert found == {"run": "all runs", "kind": "missing", "text": "1 query is left out, as some runs lack it (3)."}
+def test_notes_are_in_the_payload() -> None:
+    found = report_payload(comparison(measured(left_out=("3",)), notes=("rounded.",)))["notes"]
+    assert found == ["Note: rounded.", "1 query is left out, as some runs lack it (3)."]
 
 
 # Files ----------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import Any
 # The public names, by the module that has them. Type checkers see them in __init__.pyi, which docs/names.py makes.
 _MODULES = {
     "treceval_py.boards.board": "Board board",
+    "treceval_py.boards.over": "CollectionsBoard board_over",
     "treceval_py.checking": "Finding check",
     "treceval_py.comparing": "Comparison compare",
     "treceval_py.comparing.saved.results": "read_results",

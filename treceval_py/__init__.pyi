@@ -2,6 +2,8 @@
 
 from treceval_py.boards.board import Board as Board
 from treceval_py.boards.board import board as board
+from treceval_py.boards.over import CollectionsBoard as CollectionsBoard
+from treceval_py.boards.over import board_over as board_over
 from treceval_py.checking import Finding as Finding
 from treceval_py.checking import check as check
 from treceval_py.comparing import Comparison as Comparison

@@ -16,10 +16,11 @@ import numpy as np
 from treceval_py._types import FloatArray
 from treceval_py.boards.cache import Cached, Entry, is_within, place_of, read_cache, still_there, write_cache
 from treceval_py.boards.groups import BoardGroup, board_groups
+from treceval_py.boards.intervals import drawn_errors, rank_intervals
 from treceval_py.comparing.gathering import USUAL, comparable, fit
 from treceval_py.comparing.outcome import Settings
 from treceval_py.comparing.paired import mean_interval
-from treceval_py.comparing.saved.files import run_files
+from treceval_py.comparing.saved.files import passed_over, run_files
 from treceval_py.comparing.saved.naming import unique_names
 from treceval_py.comparing.saved.reading import is_saved
 from treceval_py.comparing.scores import MOST, Aligned, Scored, aligned
@@ -48,7 +49,21 @@ from treceval_py.version import __version__
 if TYPE_CHECKING:
     from treceval_py.rendering.plots import Plot
 
-__all__ = ["Board", "BoardRun", "BoardSettings", "Unscored", "board"]
+__all__ = [
+    "Board",
+    "BoardRun",
+    "BoardSettings",
+    "Known",
+    "Scorer",
+    "Unscored",
+    "board",
+    "check_statistics",
+    "known_runs",
+    "rounded",
+    "scored_runs",
+    "scorer_of",
+    "shared_ranks",
+]
 
 EXACT = 1e-12
 """Means that differ by less are equal: rounding errors depend on which query has which value."""
@@ -98,6 +113,8 @@ class BoardRun(NamedTuple):
         The SHA-256 of its file.
     warnings : tuple of str
         What to know about it, in a few words each.
+    ranks : tuple of int, or None
+        The confidence interval of its rank, best and worst; None for a single query.
     """
 
     rank: int
@@ -113,6 +130,7 @@ class BoardRun(NamedTuple):
     missing: tuple[str, ...]
     digest: str
     warnings: tuple[str, ...]
+    ranks: tuple[int, int] | None = None
 
 
 class Unscored(NamedTuple):
@@ -143,12 +161,18 @@ class BoardSettings(NamedTuple):
         Level of significance of the letters.
     confidence : float
         Of the intervals.
+    resamples : int
+        Draws of the bootstrap for the intervals of ranks.
+    seed : int
+        Its random seed.
     """
 
     profile: str
     complete: bool
     alpha: float
     confidence: float
+    resamples: int = 1000
+    seed: int = 1
 
 
 class Board(NamedTuple):
@@ -245,6 +269,8 @@ def board(
     without: Sequence[str | os.PathLike[str]] = (),
     alpha: float = 0.05,
     confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 1,
     groups: AnyGroups | None = None,
     cache: str | os.PathLike[str] | None = None,
     threads: int | None = None,
@@ -278,6 +304,10 @@ def board(
         Significance level of the letters, above 0 and below 1.
     confidence : float
         Confidence level of the intervals, above 0 and below 1.
+    resamples : int
+        Draws of the bootstrap over queries that gives the intervals of ranks, 100 to 1,000,000.
+    seed : int
+        Random seed of the bootstrap, 0 or higher.
     groups : path, mapping, frame, QueryGroups, or a sequence of paths or QueryGroups, optional
         Groups of queries, as of `read_query_groups`: average and rank runs within each group, too.
     cache : path, optional
@@ -314,32 +344,55 @@ def board(
     Letter-Based Representation of All-Pairwise Comparisons. Journal of Computational and Graphical Statistics 13(2),
     2004.
     """
-    _check_shares(alpha=alpha, confidence=confidence)
+    settings = BoardSettings("", complete is not False, alpha, confidence, resamples, seed)
+    check_statistics(settings)
     options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
-    options = options.beside(scoring)
-    if options.signatures is not None:
-        raise MeasureError("boards are scored by a profile, not by signatures", "Give measures and a profile.")
+    reading = Reading(run_format, judgment_format, threads)
     by_group = () if groups is None else read_query_groups(groups)
-    named = profile_of(options.profile)
-    asked, left_out = _measures(options.measures, named)
-    options = replace(options, measures=asked, profile=named, complete=options.complete is not False)
-    # Each run is read by one thread: as many runs are read at a time.
-    reading = Reading(run_format, judgment_format, threads).checked()._replace(threads=1)
-    evaluator = Evaluator(qrels, options, reading)
-    scorer = _Scorer(evaluator, options, reading)
+    scorer, notes = scorer_of(qrels, options.beside(scoring), reading)
     if not isinstance(cache, (str, os.PathLike, NoneType)) or (after is not None and not callable(after)):
         raise EvaluationError(f"cache must be a path, not {shown(cache)}, and after a function", "Leave them out.")
-    files = run_files(_paths(runs), without=[*_paths(without), *([] if cache is None else [cache])])
-    known, notes, scored = _entries_of(scorer, files, cache, threads, after)
-    settings = BoardSettings(named.name, bool(options.complete), alpha, confidence)
-    found = _ranked(scorer, known, settings, by, [*left_out, *notes], scored, by_group, threads)
+    skipped = [*_paths(without), *([] if cache is None else [cache])]
+    files = run_files(_paths(runs), without=skipped)
+    known, about, scored = known_runs(scorer, files, cache, threads, after)
+    judged_by = [qrels] if isinstance(qrels, (str, os.PathLike)) else []
+    notes += [*about, *passed_over(_paths(runs), without=[*skipped, *judged_by])]
+    settings = settings._replace(profile=scorer.profile.name, complete=bool(scorer.scoring.complete))
+    found = _ranked(scorer, known, settings, by, notes, scored, by_group, threads)
     return found._replace(judgments_digest=digest_of(qrels))
 
 
-def _check_shares(*, alpha: float, confidence: float) -> None:
-    for name, value in (("alpha", alpha), ("confidence", confidence)):
+def scorer_of(qrels: AnyJudgments, scoring: Scoring, reading: Reading) -> tuple[Scorer, list[str]]:
+    """Return what scores the runs of a board, and which measures of sets are left out.
+
+    Raises
+    ------
+    TrecevalError
+        The judgments cannot be read, or the options do not fit a board.
+    """
+    if scoring.signatures is not None:
+        raise MeasureError("boards are scored by a profile, not by signatures", "Give measures and a profile.")
+    profile = profile_of(scoring.profile)
+    asked, left_out = _measures(scoring.measures, profile)
+    scoring = replace(scoring, measures=asked, profile=profile, complete=scoring.complete is not False)
+    # Each run is read by one thread: as many runs are read at a time.
+    reading = reading.checked()._replace(threads=1)
+    return Scorer(Evaluator(qrels, scoring, reading), scoring, profile, reading), left_out
+
+
+def check_statistics(settings: BoardSettings) -> None:
+    """Refuse settings of statistics that are out of range."""
+    for name, value in (("alpha", settings.alpha), ("confidence", settings.confidence)):
         if not isinstance(value, Real) or not 0 < value < 1:
             raise MeasureError(f"{name} must be above 0 and below 1, not {shown(value)}")
+    for name, count, least, most in (
+        ("resamples", settings.resamples, 100, 1_000_000),
+        ("seed", settings.seed, 0, None),
+    ):
+        whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
+        if not whole or count < least or (most is not None and count > most):
+            allowed = f"{least} or more" if most is None else f"{least} to {most}"
+            raise MeasureError(f"{name} must be {allowed}, not {shown(count)}")
 
 
 def _paths(runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> Sequence[str | os.PathLike[str]]:
@@ -367,10 +420,11 @@ def _measures(
     return asked, notes
 
 
-class _Scorer:
+class Scorer:
     """Scores each run of a board: by its measures, and by how far the judgments reach."""
 
-    def __init__(self, evaluator: Evaluator, scoring: Scoring, reading: Reading) -> None:
+    def __init__(self, evaluator: Evaluator, scoring: Scoring, profile: Profile, reading: Reading) -> None:
+        self.profile = profile
         self.measures = [task.asked for task in evaluator.plan.tasks]
         self.scoring = scoring
         self.reading = reading
@@ -496,7 +550,7 @@ def _has_equal_scores(run: Run, score_type: str) -> bool:
     return bool((same & (ordered[1:] == ordered[:-1])).any())
 
 
-class _Known(NamedTuple):
+class Known(NamedTuple):
     """The files whose runs are known, and those that could not be read."""
 
     files: list[str]
@@ -505,13 +559,13 @@ class _Known(NamedTuple):
     errors: list[Unscored]
 
 
-def _entries_of(
-    scorer: _Scorer,
+def known_runs(
+    scorer: Scorer,
     files: Sequence[str],
     cache: str | os.PathLike[str] | None,
     workers: int | None,
     after: Callable[[], None] | None,
-) -> tuple[_Known, list[str], int]:
+) -> tuple[Known, list[str], int]:
     """Return the result of each file, from the cache or scored now; notes; and the number scored."""
     path, notes = None if cache is None else os.fspath(cache), list[str]()
     if path is not None and scorer.own:
@@ -537,7 +591,7 @@ def _entries_of(
     if keeper is not None:
         keeper.keep(made)
         notes += [keeper.failure] if keeper.failure else []
-    known = _Known([], [], [], [])
+    known = Known([], [], [], [])
     for file, hashed in zip(files, digests, strict=True):
         found = made[hashed] if isinstance(hashed, str) else hashed
         if isinstance(found, Unscored):
@@ -561,7 +615,7 @@ class _Keeper:
     """
 
     def __init__(
-        self, path: str, scorer: _Scorer, cached: Cached, wanted: Mapping[str, str], given: Sequence[str]
+        self, path: str, scorer: Scorer, cached: Cached, wanted: Mapping[str, str], given: Sequence[str]
     ) -> None:
         self._path = path
         self._key = scorer.key
@@ -604,7 +658,7 @@ def _digest(file: str) -> str | Unscored:
         return _unscored(file, error)
 
 
-def _scored(scorer: _Scorer, file: str, digest: str) -> Entry | Unscored:
+def _scored(scorer: Scorer, file: str, digest: str) -> Entry | Unscored:
     try:
         if scorer.reading.run_format is None and is_saved(file):
             what = "this holds saved results, but boards need runs"
@@ -623,8 +677,8 @@ def _unscored(file: str, error: TrecevalError) -> Unscored:
 
 
 def _ranked(
-    scorer: _Scorer,
-    known: _Known,
+    scorer: Scorer,
+    known: Known,
     settings: BoardSettings,
     by: str | None,
     notes: list[str],
@@ -640,12 +694,7 @@ def _ranked(
             scorer.signatures([()] * len(names)), tuple(notes), tuple(known.errors), scored,
         )  # fmt: skip
     called = unique_names([entry.tag for entry in known.entries], known.files, by, known.digests)
-    columns = aligned(
-        [
-            Scored(name, file, entry.tag, names, entry.qids, entry.values, (None,) * len(names), entry.missing)
-            for name, file, entry in zip(called, known.files, known.entries, strict=True)
-        ]
-    )
+    columns = aligned(scored_runs(known, names, called))
     notes += _about_queries(scorer, known, columns)
     notes += [note for each in by_group for note in each.notes(columns[0].qids)]
     means = np.array(
@@ -656,9 +705,10 @@ def _ranked(
     )
     low, high = _intervals(scorer.measures[0], columns[0], settings)
     critical, groups = _groups(columns[0], settings, threads)
+    ranges = _rank_intervals(columns[0], settings)
     warnings = _warnings(known, called)
-    order = sorted(range(len(called)), key=lambda run: (-_rounded(means[0, run]), encode(called[run])))
-    ranks = _ranks([means[0, run] for run in order])
+    order = sorted(range(len(called)), key=lambda run: (-rounded(means[0, run]), encode(called[run])))
+    ranks = shared_ranks([means[0, run] for run in order])
     rows = tuple(
         BoardRun(
             rank,
@@ -674,6 +724,7 @@ def _ranked(
             known.entries[run].missing,
             known.digests[run],
             warnings[run],
+            ranges[run],
         )
         for rank, run in zip(ranks, order, strict=True)
     )
@@ -692,20 +743,28 @@ def _ranked(
     )
 
 
+def scored_runs(known: Known, measures: tuple[str, ...], names: Sequence[str]) -> list[Scored]:
+    """Return the values of the runs that are known, by the names that they have on a board."""
+    return [
+        Scored(name, file, entry.tag, measures, entry.qids, entry.values, (None,) * len(measures), entry.missing)
+        for name, file, entry in zip(names, known.files, known.entries, strict=True)
+    ]
+
+
 def _number(found: float | None) -> float:
     return float("nan") if found is None else found
 
 
-def _rounded(mean: float) -> float:
+def rounded(mean: float) -> float:
     """Return a mean without its last digits, which depend on the order in which values are added."""
     return float(f"{mean:.12g}")
 
 
-def _ranks(means: Sequence[float]) -> list[int]:
+def shared_ranks(means: Sequence[float]) -> list[int]:
     """Return the ranks of descending means; equal ones share the first of theirs."""
     ranks: list[int] = []
     for number, mean in enumerate(means):
-        same = number > 0 and _rounded(mean) == _rounded(means[number - 1])
+        same = number > 0 and rounded(mean) == rounded(means[number - 1])
         ranks.append(ranks[-1] if same else number + 1)
     return ranks
 
@@ -715,6 +774,15 @@ def _intervals(measure: Measure, column: Aligned, settings: BoardSettings) -> tu
     low, high = mean_interval(column.values, settings.confidence)
     scale = len(column.qids) if measure.family.average is SUM else 1
     return low * scale, high * scale
+
+
+def _rank_intervals(column: Aligned, settings: BoardSettings) -> list[tuple[int, int] | None]:
+    """Return the intervals of the runs' ranks, by a bootstrap over queries; None for a single query."""
+    if len(column.qids) < 2:
+        return [None] * len(column.values)
+    errors = drawn_errors([column.values], draws=settings.resamples, seed=settings.seed)
+    low, high = rank_intervals(column.values.mean(axis=1), errors, settings.confidence)
+    return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
 def _groups(column: Aligned, settings: BoardSettings, threads: int | None) -> tuple[float, tuple[str, ...]]:
@@ -727,7 +795,7 @@ def _groups(column: Aligned, settings: BoardSettings, threads: int | None) -> tu
     return found.critical(settings.alpha), letters(column.values.mean(axis=1), found.p <= settings.alpha)
 
 
-def _about_queries(scorer: _Scorer, known: _Known, columns: Sequence[Aligned]) -> list[str]:
+def _about_queries(scorer: Scorer, known: Known, columns: Sequence[Aligned]) -> list[str]:
     """Describe how queries that some runs lack are treated."""
     notes = []
     over = len(columns[0].qids)
@@ -749,7 +817,7 @@ def _about_queries(scorer: _Scorer, known: _Known, columns: Sequence[Aligned]) -
     return notes
 
 
-def _warnings(known: _Known, names: Sequence[str]) -> list[tuple[str, ...]]:
+def _warnings(known: Known, names: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the warnings about each run."""
     first: dict[str, str] = {}
     found = []

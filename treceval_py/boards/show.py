@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from treceval_py.boards.board import Board, BoardRun
+from treceval_py.boards.columns import highest, named_errors, rank_interval, ranks_for_programs
+from treceval_py.boards.show_over import document_over
 from treceval_py.comparing.show.sentences import noted, shortened
 from treceval_py.comparing.simultaneous import SIMULTANEOUS
 from treceval_py.comparing.tests import LETTERS
 from treceval_py.errors import visible
-from treceval_py.io.digests import base_name, named
+from treceval_py.io.digests import named
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.numbers import exactly, number, percent
@@ -19,15 +22,12 @@ from treceval_py.rendering.tables import DIGITS, Cell, Column, Document, Style, 
 from treceval_py.scoring.results import place_of
 
 if TYPE_CHECKING:
-    from treceval_py.boards.board import Board, BoardRun
     from treceval_py.boards.groups import BoardGroup
+    from treceval_py.boards.over import CollectionsBoard
 
 __all__ = ["board_text", "document_of", "plot_of", "sentences"]
 
 JUDGED = "judged@10: share of judged documents among the first ten."
-
-EXACT = 1e-12
-"""Means that differ by less are equal."""
 
 
 def board_text(board: Board, format: str, style: Style) -> str:
@@ -45,8 +45,10 @@ def board_text(board: Board, format: str, style: Style) -> str:
     return render(document_of(board, style), format, style)
 
 
-def document_of(board: Board, style: Style) -> Document:
+def document_of(board: Board | CollectionsBoard, style: Style) -> Document:
     """Return a board as a document: its table, and for JSON with all that is known of it."""
+    if not isinstance(board, Board):
+        return document_over(board)
     return Document("board", [_table(board, style), *_group_tables(board)], lambda style: _made(board, style))
 
 
@@ -70,8 +72,10 @@ def _table(board: Board, style: Style) -> Table:
     warnings = ["; ".join(run.warnings) for run in runs]
     tested = any(run.letters for run in runs)
     known = any(not math.isnan(run.judged) for run in runs)
+    ranked = rank_interval([run.ranks for run in runs], confidence)
     columns = (
         Column("rank", [run.rank for run in runs]),
+        ranked,
         Column("run", [run.name for run in runs], text=True, head=True),
         means[0],
         Column(
@@ -92,6 +96,7 @@ def _table(board: Board, style: Style) -> Table:
         Column("warnings", warnings, text=True, people=any(warnings), aside="Warning"),
         Column("file", [run.file for run in runs], text=True, people=False),
         Column("tag", [run.tag for run in runs], text=True, people=False),
+        *ranks_for_programs([run.ranks for run in runs]),
     )
     return Table(
         columns,
@@ -100,7 +105,7 @@ def _table(board: Board, style: Style) -> Table:
         notes=tuple(sentences(board)),
         made=_signatures(board),
         best="highest mean" if len(runs) > 1 else "",
-        naming=2,
+        naming=3 if ranked.people else 2,
         label="tab:board",
         tight=True,
     )
@@ -108,14 +113,7 @@ def _table(board: Board, style: Style) -> Table:
 
 def _means(board: Board, at: int) -> Column:
     values = [run.means[at] for run in board.runs]
-    return Column(board.measures[at], values, best=_highest(values))
-
-
-def _highest(values: Sequence[float]) -> frozenset[int]:
-    """Return the places of the highest of several values."""
-    highest = max(values, default=0.0)
-    best = frozenset(row for row, value in enumerate(values) if value >= highest - EXACT * max(1.0, abs(highest)))
-    return best if len(values) > 1 else frozenset()
+    return Column(board.measures[at], values, best=highest(values))
 
 
 def _group_tables(board: Board) -> list[Table]:
@@ -128,7 +126,7 @@ def _group_tables(board: Board) -> list[Table]:
             if each.attribute == attribute:
                 means = [mean[0] for mean in each.means]
                 title = f"{each.label} ({each.queries[0]})"
-                columns.append(Column(title, means, best=_highest(means), programs=False))
+                columns.append(Column(title, means, best=highest(means), programs=False))
                 columns.append(Column("rank", each.ranks, programs=False))
         title = f"{board.measures[0]} by {attribute} (number of queries)"
         tables.append(Table(tuple(columns), title=title, best="highest mean of the group", tight=True))
@@ -168,6 +166,11 @@ def sentences(board: Board) -> list[str]:
     said += [f"Ranked by {first}; runs with equal means share a rank."] if len(board.runs) > 1 else []
     if any(not math.isnan(run.low) for run in board.runs):
         said.append(f"Intervals: {percent(settings.confidence)}, pointwise, Student's t, of each run's {first}.")
+    if any(run.ranks for run in board.runs) and len(board.runs) > 1:
+        said.append(
+            f"Ranks: {percent(settings.confidence)} interval of each run's rank, by a bootstrap over queries "
+            f"({settings.resamples} draws, seed {settings.seed}); each holds for its run alone."
+        )
     if any(run.letters for run in board.runs):
         said.append(
             f"Groups: runs that share a letter do not differ significantly in {first} ({LETTERS[SIMULTANEOUS].title}, "
@@ -177,13 +180,8 @@ def sentences(board: Board) -> list[str]:
     if any(not math.isnan(run.judged) for run in board.runs):
         said.append(JUDGED)
     said += [noted(note) for note in board.notes]
-    said += [f"Not scored: {visible(message)}" for _, message in _errors(board)]
+    said += [f"Not scored: {visible(message)}" for _, message in named_errors(board.errors)]
     return said
-
-
-def _errors(board: Board) -> list[tuple[str, str]]:
-    """Return the files that could not be scored and why, without the folders that they are in."""
-    return [(base_name(each.file), each.message.replace(each.file, base_name(each.file))) for each in board.errors]
 
 
 def _over(board: Board) -> str:
@@ -218,11 +216,13 @@ def _made(board: Board, style: Style) -> Made:
             "queries": dict(zip(board.measures, board.queries, strict=True)),
             "confidence": settings.confidence,
             "alpha": settings.alpha,
+            "resamples": settings.resamples,
+            "seed": settings.seed,
             "critical_t": plain(board.critical, style.digits),
         }
         | ({"groups": [_group(each, board, style) for each in board.groups]} if board.groups else {}),
         board.notes,
-        [{"file": file, "message": message} for file, message in _errors(board)],
+        [{"file": file, "message": message} for file, message in named_errors(board.errors)],
         board.version,
     )
 
@@ -246,6 +246,8 @@ def _run(run: BoardRun, board: Board, style: Style) -> Mapping[str, Any]:
         "file": run.file,
         "tag": run.tag,
         "rank": run.rank,
+        "rank_low": None if run.ranks is None else run.ranks[0],
+        "rank_high": None if run.ranks is None else run.ranks[1],
         "mean": plain(dict(zip(board.measures, run.means, strict=True)), style.digits),
         "low": plain(run.low, style.digits),
         "high": plain(run.high, style.digits),

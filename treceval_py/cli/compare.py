@@ -28,12 +28,13 @@ from treceval_py.rendering.tables import Document, Style
 from treceval_py.scoring.show import about
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from treceval_py.comparing.comparison import Comparison
     from treceval_py.comparing.gathering import Gathered
     from treceval_py.comparing.outcome import Settings
     from treceval_py.data.run import Run
+    from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.planning import Reading, Scoring
 
 __all__ = ["Arguments", "compare", "gathered", "runs_of"]
@@ -95,6 +96,7 @@ def gathered(
     force: bool,
     outputs: Sequence[str | None] = (),
     again: bool = False,
+    look: Callable[[Evaluator, Run], None] | None = None,
 ) -> Gathered:
     """Score and read the files of the command line, with a progress bar if it takes long.
 
@@ -102,7 +104,7 @@ def gathered(
     ----------
     files : sequence of str
         The arguments.
-    scoring, reading, by, force
+    scoring, reading, by, force, look
         As of `gather`.
     outputs : sequence of str or None
         The files that will be written.
@@ -110,6 +112,7 @@ def gathered(
         Whether runs will be read again, so that pipes must be kept.
     """
     from treceval_py.comparing.gathering import gather
+    from treceval_py.comparing.saved.files import passed_over
     from treceval_py.comparing.saved.reading import is_saved
     from treceval_py.scoring.evaluation import load_run
     from treceval_py.scoring.profiles import profile_of
@@ -126,7 +129,7 @@ def gathered(
             )
     duplicates = profile_of(scoring.profile).conventions.duplicates
     with progress(given.files) as bar:
-        return gather(
+        found = gather(
             [
                 load_run(file, reading.run_format, duplicates=duplicates, threads=reading.threads)
                 if again and (file == "-" or not os.path.isfile(file))
@@ -140,7 +143,10 @@ def gathered(
             force=force,
             watch=None if bar is None else bar.watch,
             after=None if bar is None else bar.next,
+            look=look,
         )
+    passed = passed_over(files, without=[given.qrels, *outputs])
+    return found._replace(notes=(*found.notes, *passed))
 
 
 def runs_of(found: Gathered) -> list[Run] | None:

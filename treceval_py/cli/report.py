@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treceval_py.cli.compare import gathered, runs_of
+from treceval_py.cli.compare import gathered
 from treceval_py.cli.options import flag, groups_option, scoring_options, statistics_options
 from treceval_py.cli.printing import check_targets, note
 from treceval_py.data.qrels import Qrels
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
     from treceval_py.comparing.comparison import Comparison
     from treceval_py.comparing.outcome import Settings
+    from treceval_py.data.run import Run
+    from treceval_py.io.texts import Rows
+    from treceval_py.report.documents import Rankings
+    from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.planning import Reading, Scoring
 
 __all__ = ["report"]
@@ -28,13 +32,14 @@ __all__ = ["report"]
 HELP = """Write a report that compares runs: one self-contained HTML file with tables and plots.
 
 RUNs are as for 'treceval compare': run files, folders, patterns, or saved results, which need no QRELS and have no
-curves. The page has a table of means with tests, each measure with intervals, a scatter plot and the sorted differences
-of two runs that the reader chooses, precision-recall and recall curves, the overlap of the runs, warnings, and how
-every number was computed.
+rankings. The page says what came out, compares any two runs, shows how far values depend on ties and on unjudged
+documents, and puts the documents of two runs for a query side by side, with texts from --queries and --docs. It loads
+nothing, names files without their folders, and keeps below 5 MB: where documents would take more than 1.5 MB, the
+queries that differ most keep them.
 
 \b
 treceval report qrels.txt runs/ -o report.html
-treceval report qrels.txt bm25.txt bge.txt -o report.html --queries queries.tsv --title "BM25 and BGE"
+treceval report qrels.txt bm25.txt bge.txt -o report.html --queries queries.tsv --docs collection.tsv
 treceval report qrels.txt bm25.txt bge.txt --svg deltas=deltas.svg --png bars=bars.png
 
 \b
@@ -65,6 +70,11 @@ def _plot_and_file(_: click.Context, option: click.Parameter, given: Sequence[st
 @click.option("--title", metavar="TEXT", help="Title of the page [Comparison of N runs].")
 @click.option("--queries", metavar="FILE", help="File of query texts: qid<TAB>text, or BEIR's queries.jsonl.")
 @click.option(
+    "--docs",
+    metavar="FILE",
+    help="Texts of documents: docid<TAB>text, BEIR's corpus.jsonl, or ir_datasets:NAME. The page has their beginnings.",
+)
+@click.option(
     "--png", multiple=True, metavar="PLOT=FILE", callback=_plot_and_file, help="Write a plot as PNG. Repeatable."
 )
 @click.option(
@@ -78,7 +88,7 @@ def _plot_and_file(_: click.Context, option: click.Parameter, given: Sequence[st
     help="Two runs for the plots scatter and deltas of --png and --svg [the first other run, the baseline].",
 )
 @scoring_options("map, ndcg_cut.10, recip_rank, P.10, or what saved results have")
-@click.option("--baseline", metavar="NAME", help="Run to compare the others with [the first].")
+@click.option("--baseline", metavar="NAME", help="Run to compare the others with [of two the first, else the best].")
 @groups_option
 @statistics_options
 @click.option("--names", "by", type=click.Choice(["tag", "file"]), help="Name runs by tag or by file [tag if unique].")
@@ -90,6 +100,7 @@ def report(
     output: str | None,
     title: str | None,
     queries: str | None,
+    docs: str | None,
     png: list[tuple[str, str]],
     svg: list[tuple[str, str]],
     pair: tuple[str, str] | None,
@@ -113,21 +124,25 @@ def report(
     from treceval_py.comparing.comparing import compare_gathered, query_groups
     from treceval_py.comparing.documents import read_query_texts
     from treceval_py.io.target import written_whole
-    from treceval_py.report import image, report_payload, write_report
+    from treceval_py.report import image, write_report
+    from treceval_py.report.payload import payload_of
 
     by_group = query_groups(groups) if groups else ()
-    check_targets(outputs, [queries, *(each.name for each in by_group)])
+    check_targets(outputs, [queries, docs, *(each.name for each in by_group)])
     texts = None if queries is None else read_query_texts(queries)
-    found = gathered(files, scoring, reading, by=by, force=force, outputs=outputs, again=True)
+    passages = None if docs is None else _texts_of_documents(docs)
+    read = _Read()
+    found = gathered(files, scoring, reading, by=by, force=force, outputs=outputs, look=read.add)
     compared = compare_gathered(
         found, settings, baseline=baseline, groups=by_group, force=force, threads=reading.threads
     )
     chosen = _pair(compared, pair)
-    payload = report_payload(
+    payload = payload_of(
         compared,
-        qrels=found.judgments if isinstance(found.judgments, Qrels) else None,
-        runs=runs_of(found),
+        read.rankings_of(compared),
         texts=texts,
+        passages=passages,
+        baseline=baseline,
         title=title or f"Comparison of {len(compared.runs)} runs",
         command=shlex.join(["treceval", *map(without_folders, ctx.obj or sys.argv[1:])]),
     )
@@ -143,6 +158,34 @@ def report(
             note(*about(results))
     for line in compared.notes:
         note(line)
+
+
+class _Read:
+    """The runs that were read, as far as a report needs them."""
+
+    def __init__(self) -> None:
+        self._rankings: Rankings | None = None
+
+    def add(self, evaluator: Evaluator, run: Run) -> None:
+        """Take what is needed of a run that was scored."""
+        from treceval_py.report.documents import Rankings
+
+        if not isinstance(evaluator.judgments, Qrels):
+            return
+        if self._rankings is None:
+            self._rankings = Rankings.of(evaluator)
+        self._rankings.add(run)
+
+    def rankings_of(self, compared: Comparison) -> Rankings | None:
+        """Return the rankings of the runs; None where some are saved results."""
+        found = self._rankings
+        return found if found is not None and len(found.runs) == len(compared.runs) else None
+
+
+def _texts_of_documents(name: str) -> Rows:
+    from treceval_py.retrieval.collection import open_texts
+
+    return open_texts(name, "document")
 
 
 def _pair(compared: Comparison, names: tuple[str, str] | None) -> tuple[int, int]:

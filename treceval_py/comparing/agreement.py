@@ -16,7 +16,18 @@ from treceval_py.errors import EvaluationError, MeasureError
 if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Outcome
 
-__all__ = ["Orders", "Overlap", "Rbo", "kendall_tau", "overlap_of_runs", "rbo", "system_orders", "tau_ap", "tau_ap_b"]
+__all__ = [
+    "Orders",
+    "Overlap",
+    "Rbo",
+    "kendall_tau",
+    "overlap_of_runs",
+    "rbo",
+    "rbo_of_lists",
+    "system_orders",
+    "tau_ap",
+    "tau_ap_b",
+]
 
 CELLS = 1 << 20
 """How many documents of pairs of lists are looked at together."""
@@ -296,6 +307,54 @@ def _extrapolated(seen: IntArray, short: IntArray, long: IntArray, p: float) -> 
     terms = np.where(depth <= long[:, None], seen + going_on, 0.0)
     extrapolated: FloatArray = (1 - p) / p * (terms @ weight)
     return extrapolated + ((at_long - at_short) / long + at_short / short) * p**long
+
+
+def rbo_of_lists(lists: IntArray, p: float) -> FloatArray:
+    """Return RBO_ext of each pair of several lists, all at once.
+
+    Parameters
+    ----------
+    lists : (S, L) int array
+        The things in each list by number, best first, none twice; negative after its end. None is empty.
+    p : float
+        The persistence.
+
+    Returns
+    -------
+    (S, S) float array
+    """
+    runs, depth = lists.shape
+    there = lists >= 0
+    lengths = there.sum(axis=1)
+    known, number = np.unique(lists[there], return_inverse=True)
+    # Beyond the last number is the thing that no list has.
+    coded = np.full(lists.shape, len(known))
+    coded[there] = number
+    kind = np.uint8 if depth < 255 else np.int64
+    ranks = np.full((runs, len(known) + 1), depth, dtype=kind)
+    ranks[np.nonzero(there)[0], number] = np.nonzero(there)[1]
+    weight = p ** np.arange(1, depth + 1) / np.arange(1, depth + 1)
+    summed = np.concatenate([[0.0], np.cumsum(weight)])  # of the first d depths, d = 0..L
+    before = np.append(
+        summed[:-1], 0.0
+    )  # by the rank, from 0, at which both lists have a thing; L: one of them has not
+    going_on = np.concatenate([[0.0], np.cumsum(p ** np.arange(1, depth + 1))])
+    places = np.arange(depth, dtype=kind)
+    found = np.eye(runs)
+    for one in range(runs - 1):
+        size = int(lengths[one])
+        met = ranks[one + 1 :, coded[one, :size]]
+        shared = (met < depth).sum(axis=1)
+        met = np.where(met < depth, np.maximum(met, places[:size]), met)
+        missed = before[met].sum(axis=1)
+        short, long = np.minimum(lengths[one + 1 :], size), np.maximum(lengths[one + 1 :], size)
+        early = shared if (short == long).all() else (met < short[:, None]).sum(axis=1)
+        rate = early / short
+        # The sum over depths of things shared so far / depth, and of those that the shorter list would go on to share.
+        total = shared * summed[long] - missed
+        total += rate * (going_on[long] - going_on[short] - short * (summed[long] - summed[short]))
+        found[one, one + 1 :] = (1 - p) / p * total + ((shared - early) / long + rate) * p**long
+    return np.maximum(found, found.T)
 
 
 def _bounds(seen: IntArray, short: int, long: int, p: float) -> tuple[float, float]:

@@ -88,6 +88,7 @@ def gather(
     force: bool = False,
     watch: Watch | None = None,
     after: Callable[[], None] | None = None,
+    look: Callable[[Evaluator, Run], None] | None = None,
 ) -> Gathered:
     """Score and read what is compared.
 
@@ -112,6 +113,8 @@ def gather(
         As of `evaluate`.
     after : callable, optional
         Is called after each run that was scored.
+    look : callable, optional
+        Is called with each run that is scored, as a table, so that whoever needs more of it reads no file again.
 
     Raises
     ------
@@ -145,7 +148,7 @@ def gather(
             raise EvaluationError("scoring runs needs judgments", "Give qrels, or results instead of runs.")
         if isinstance(each, (Results, Scored)):
             raise AssertionError("results are not scored again")
-        results = evaluator.scored(each, watch)
+        results = evaluator.scored(each, watch) if look is None else _looked_at(evaluator, each, watch, look)
         # A signature names its measure in full, and the saved results as they were asked for.
         names_of = tuple(name if isinstance(name, str) else name.name for name in chosen)
         entries.append(_Entry(scored_of(results, "")._replace(measures=names_of), each, results, digest))
@@ -163,6 +166,20 @@ def gather(
         tuple(entry.digest for entry in entries),
         "" if evaluator is None else digest_of(qrels),
     )
+
+
+def _looked_at(
+    evaluator: Evaluator, run: AnyRun, watch: Watch | None, look: Callable[[Evaluator, Run], None]
+) -> Results:
+    """Score a run that is held whole, and show it."""
+    if evaluator.plan.duplicates == "last":  # how many lines were replaced is known only where a file is scored
+        results = evaluator.scored(run, watch)
+        look(evaluator, evaluator.table(run))
+        return results
+    table = evaluator.table(run)
+    results = evaluator.scored(table)
+    look(evaluator, table)
+    return results
 
 
 def _saved_of(given: Compares) -> list[Scored] | None:

@@ -235,12 +235,23 @@ def arrange(run: Run, ranking: Ranking, labels: IntArray | None = None) -> Arran
 
 def _order_ties(run: Run, order: IntArray, tie: BoolArray, *, later_first: bool) -> None:
     """Put rows with equal scores in the order of their ids."""
-    edges = np.flatnonzero(np.diff(np.concatenate([tie[1:], [False]]).astype(np.int8), prepend=0))
+    if not tie.any():
+        return
+    places = np.flatnonzero(tie | np.append(tie[1:], False))
+    sizes = np.diff(np.flatnonzero(~tie[places]), append=len(places)).tolist()
+    rows = order[places]
+    # All at once, as a run can have tens of thousands of pairs with equal scores.
     buffer, cuts = run.docids.buffer, run.docids.offsets
-    for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        rows = order[first : last + 1].tolist()
-        ids = {row: buffer[cuts[row] : cuts[row + 1]] for row in rows}
-        order[first : last + 1] = sorted(rows, key=ids.__getitem__, reverse=later_first)
+    ids = [buffer[a:b] for a, b in zip(cuts[rows].tolist(), cuts[rows + 1].tolist(), strict=True)]
+    start, moved = 0, []
+    for size in sizes:
+        if size == 2:
+            one, other = (start, start + 1) if later_first else (start + 1, start)
+            moved += (start + 1, start) if ids[one] < ids[other] else (start, start + 1)
+        else:
+            moved += sorted(range(start, start + size), key=ids.__getitem__, reverse=later_first)
+        start += size
+    order[places] = rows[moved]
 
 
 SORTED_BY_INSERTION = 15

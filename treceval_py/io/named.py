@@ -25,6 +25,7 @@ from treceval_py.io.trec import read_qrels as read_trec_qrels
 from treceval_py.io.trec import read_run as read_trec_run
 
 __all__ = [
+    "DATASET",
     "JUDGMENT_FORMATS",
     "QRELS_FORMATS",
     "RUN_FORMATS",
@@ -82,6 +83,7 @@ GLANCE = 1 << 12
 """Bytes that show the format of most files."""
 
 DATASET = "ir_datasets:"
+"""How the name of judgments of a data set begins."""
 
 
 class Sight(NamedTuple):

@@ -12,7 +12,7 @@ import os
 import stat
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -89,6 +89,16 @@ class Rows(ABC):
     def row_of(self, position: int) -> int:
         """Return the row, from 1, of the text at a position (from 0)."""
         return position + 1
+
+    def texts_of(self, ids: Collection[str]) -> dict[str, str]:
+        """Return the texts of some ids, of those that are there; reads until it has all of them."""
+        found: dict[str, str] = {}
+        for identifier, text in self:
+            if len(found) == len(ids):
+                break
+            if identifier in ids:
+                found[identifier] = text
+        return found
 
     def refusal(self, position: int, what: str, todo: str) -> InputError:
         """Return the refusal of the text at a position, with its line or its row."""
@@ -571,13 +581,27 @@ class IrTexts(Rows):
                 raise self.refusal(position, f"the {self.kind} has no id and text", "Write them to a file.")
             yield pair
 
+    def texts_of(self, ids: Collection[str]) -> dict[str, str]:
+        """Return the texts of some ids; documents are looked up in the package's store, without reading all."""
+        if self.kind != "document":
+            return super().texts_of(ids)
+        try:
+            found = self._data.docs_store().get_many(list(ids))
+        except Exception as error:  # noqa: BLE001 - anything may go wrong in a download
+            raise self._unreadable(error) from None
+        return {docid: text for docid, record in found.items() if isinstance(text := _default_text(record), str)}
+
     def _records(self) -> Iterator[Any]:
         try:
             yield from self._data.docs_iter() if self.kind == "document" else self._data.queries_iter()
-        except Exception as error:  # noqa: BLE001 - anything may go wrong in a download
-            reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-            what = f"the data set cannot be read: {reason}"
-            raise InputError(what, "Check the connection and try again.", file=self.name) from None
+        except Exception as error:  # noqa: BLE001 - as above
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: Exception) -> InputError:
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        return InputError(
+            f"the data set cannot be read: {reason}", "Check the connection and try again.", file=self.name
+        )
 
 
 def _default_text(record: Any) -> Any:

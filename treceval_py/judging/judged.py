@@ -208,7 +208,9 @@ class JudgedRun:
         # For each kind of document: how many are above each row, and above the first row of its query.
         before = np.zeros((3, len(relevant) + 1), dtype=np.int64)
         np.cumsum([relevant, ~relevant & ~unjudged, unjudged], axis=1, out=before[:, 1:])
-        nth, nonrelevant, negative = before[:, at] - before[:, np.searchsorted(hits.query, query)]
+        nth, nonrelevant, negative = (
+            before[:, at] - before[:, np.searchsorted(hits.query, np.arange(len(self.qids)))[query]]
+        )
         return Found(query, hits.rank[at], nth + 1, nonrelevant, negative)
 
     def starts(self, hits: Hits) -> IntArray:

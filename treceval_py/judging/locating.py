@@ -46,6 +46,7 @@ __all__ = [
     "Located",
     "assemble",
     "judge",
+    "judge_arranged",
     "judge_by",
     "judge_groups",
     "locate",
@@ -176,6 +177,18 @@ def judge_by(
     # What is not plain (other types, other alphabets, long lists of hits) is made a table.
     rest = locate(qrels, Run({qid: run[qid] for qid in left}), ranking) if left else None
     return in_order(qrels, hits, num_ret, rest, some=some, complete=complete, known=ranking.known)
+
+
+def judge_arranged(qrels: Qrels, run: Run, ranking: Ranking) -> tuple[JudgedRun, Arranged]:
+    """Find the judged documents of a run by a ranking, with all judged queries; return all its documents in order too.
+
+    Not for rankings by ranks, or of judged documents alone: there a rank is not a place in the order.
+    """
+    rows = np.array([-1 if (row := qrels.row_of(qid)) is None else row for qid in run.qids], dtype=np.int64)
+    run, ranking = _left(qrels, run, rows, ranking)
+    ordered = arrange(run, ranking, _labels(qrels, run, rows, ranking))
+    located = _located_in_order(qrels, run, rows, ranking, ordered)
+    return assemble(qrels, [located], complete=True, tag=run.tag, known=ranking.known), ordered
 
 
 def in_order(
@@ -309,7 +322,11 @@ def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
     if _limit_if_plain(ranking) is not None:
         return _located(qrels, run, rows, ranking)
     run, ranking = _left(qrels, run, rows, ranking)
-    ordered = arrange(run, ranking, _labels(qrels, run, rows, ranking))
+    return _located_in_order(qrels, run, rows, ranking, arrange(run, ranking, _labels(qrels, run, rows, ranking)))
+
+
+def _located_in_order(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking, ordered: Arranged) -> Located:
+    """Find the ranks of the judged documents of a run that was arranged; ``rows`` (Q,) are its queries' judgments."""
     by_column = ordered.ranks is not None and not ranking.judged_only
     depth = None if by_column else ranking.depth
     found = _located(qrels, ordered.run, rows, Ranking(depth, ranking.judged_only, FLOAT64))

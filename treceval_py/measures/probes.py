@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,9 +37,13 @@ MOST_CELLS = 1 << 20
 
 def given(measure: Measure) -> dict[str, Any]:
     """Return the values of a measure's parameters: as given, else the function's defaults."""
-    known = inspect.signature(measure.family.function).parameters
-    defaults = {name: each.default for name, each in known.items() if each.default is not inspect.Parameter.empty}
-    return {**defaults, **dict(measure.parameters)}
+    return {**_defaults(measure.family.function), **dict(measure.parameters)}
+
+
+@lru_cache(maxsize=256)
+def _defaults(function: Callable[..., Any]) -> Mapping[str, Any]:
+    known = inspect.signature(function).parameters
+    return {name: each.default for name, each in known.items() if each.default is not inspect.Parameter.empty}
 
 
 def parameter(measure: Measure, name: str, absent: Any = None) -> Any:

@@ -17,13 +17,13 @@ from treceval_py.measures.registry import TEXT
 from treceval_py.ranges.ties import TieRange, tie_ranges
 from treceval_py.ranges.unjudged import UnjudgedRange, unjudged_ranges
 from treceval_py.scoring.conventions import Conventions
-from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator, Judged, with_fixed
-from treceval_py.scoring.planning import Reading, Scoring
+from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator, Judged, JudgedOnce, with_fixed
+from treceval_py.scoring.planning import Reading, Scoring, Task
 from treceval_py.scoring.profiles import Profile
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Signature
 
-__all__ = ["Sensitivity", "assess", "ranges_of"]
+__all__ = ["Sensitivity", "assess", "range_of_labels", "range_of_ties", "ranges_of"]
 
 
 class Sensitivity(NamedTuple):
@@ -121,25 +121,33 @@ def ranges_of(evaluator: Evaluator, run: AnyRun, *, ties: bool, unjudged: bool) 
     for number, measure in enumerate(results.resolved):
         if measure.family.kind == TEXT:
             continue
-        name, conventions = results.measures[number].name, results.conventions[number]
-        profile = results.profiles[number]
+        task = Task(results.measures[number], measure, results.conventions[number], results.profiles[number])
+        name = task.asked.name
         if ties:
-            _check_ties(conventions, profile, measure)
-            ranking = conventions.ranking(tied=True)._replace(depth=None, pooled=measure.family.needs == "pooled")
-            part, fixed = judging.part(conventions, ranking, measure)
-            found.qids[name] = part.qids
-            (found.ties[name],) = tie_ranges(_of_qrels(part), [measure], conventions.depth)
-            if not np.isnan(fixed).all():
-                found.ties[name] = _ties_with_fixed(found.ties[name], fixed)
+            found.qids[name], found.ties[name] = range_of_ties(judging, task)
         if unjudged:
-            _check_unjudged(conventions, profile)
-            part, fixed = judging.part(conventions, conventions.ranking(), measure)
-            found.qids[name] = part.qids
-            top = dict(measure.parameters).get("max_rel", judgments.max_rel)
-            (found.unjudged[name],) = unjudged_ranges(_of_qrels(part), [measure], int(top))
-            if not np.isnan(fixed).all():
-                found.unjudged[name] = _labels_with_fixed(found.unjudged[name], fixed)
+            found.qids[name], found.unjudged[name] = range_of_labels(judging, task, judgments.max_rel)
     return found
+
+
+def range_of_ties(judging: JudgedOnce, task: Task) -> tuple[tuple[str, ...], TieRange]:
+    """Return the range of a measure over the orders of ties, and the queries that it is of; errors as of `assess`."""
+    measure, conventions = task.resolved, task.conventions
+    _check_ties(conventions, task.profile, measure)
+    ranking = conventions.ranking(tied=True)._replace(depth=None, pooled=measure.family.needs == "pooled")
+    part, fixed = judging.part(conventions, ranking, measure)
+    (found,) = tie_ranges(_of_qrels(part), [measure], conventions.depth)
+    return part.qids, found if np.isnan(fixed).all() else _ties_with_fixed(found, fixed)
+
+
+def range_of_labels(judging: JudgedOnce, task: Task, max_rel: int) -> tuple[tuple[str, ...], UnjudgedRange]:
+    """Return the range of a measure over the labels of unjudged documents, and its queries; errors as of `assess`."""
+    measure, conventions = task.resolved, task.conventions
+    _check_unjudged(conventions, task.profile)
+    part, fixed = judging.part(conventions, conventions.ranking(), measure)
+    top = dict(measure.parameters).get("max_rel", max_rel)
+    (found,) = unjudged_ranges(_of_qrels(part), [measure], int(top))
+    return part.qids, found if np.isnan(fixed).all() else _labels_with_fixed(found, fixed)
 
 
 def _check_ties(conventions: Conventions, profile: str, measure: Measure) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.judging.judged import Hits, Tied
 
-__all__ = ["MOST_CELLS", "Groups", "groups_of", "portions"]
+__all__ = ["MOST_CELLS", "Groups", "groups_of", "nth_of", "portions"]
 
 MOST_CELLS = 1 << 20
 """How many numbers are held at once."""
@@ -48,14 +48,20 @@ class Groups(NamedTuple):
     def above(self, counts: IntArray) -> IntArray:
         """Add up what ties (G,) have over the ties of the same query that stand above. Returns (G,)."""
         before = np.cumsum(counts) - counts
-        start = np.searchsorted(self.query, self.query)
-        passed: IntArray = before - before[start]
+        passed: IntArray = before - before[np.arange(len(before)) - nth_of(self.query)]
         return passed
 
     def inside(self, limit: int | IntArray) -> IntArray:
         """Count the ranks of each tie that are at most ``limit``. Returns (G,)."""
         ranks: IntArray = np.clip(limit - self.first + 1, 0, self.size)
         return ranks
+
+
+def nth_of(query: IntArray) -> IntArray:
+    """Return how many rows of the same query stand above each row of a table sorted by query. (N,)."""
+    begins = np.flatnonzero(np.diff(query, prepend=-1))
+    nth: IntArray = np.arange(len(query)) - np.repeat(begins, np.diff(begins, append=len(query)))
+    return nth
 
 
 def groups_of(hits: Hits, tied: Tied) -> Groups:

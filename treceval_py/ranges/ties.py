@@ -185,8 +185,7 @@ def _range(judged: JudgedRun, measure: Measure, depth: int | None) -> TieRange:
         lowest, highest = _extremes_of_shares(judged, measure, depth)
     else:
         key = promoted(judged.hits.rel, measure)
-        down = values(measure, arranged_by(judged, key, depth))
-        up = values(measure, arranged_by(judged, -key, depth))
+        down, up = (values(measure, _arranged_once(judged, each, depth)) for each in (key, -key))
         lowest, highest = np.minimum(down, up), np.maximum(down, up)
     touched = highest - lowest > ROUNDING * np.maximum(np.abs(lowest), np.abs(highest))
     expected = lowest.copy()
@@ -269,16 +268,24 @@ def arranged_by(judged: JudgedRun, key: FloatArray, depth: int | None = None) ->
         How many documents of each query count.
     """
     tied = _tied_of(judged)
-    order = np.lexsort((-key, tied.first, judged.hits.query))
-    query, rel = judged.hits.query, judged.hits.rel[order]  # a tie is within a query and its rows stand together
+    groups = judged.once("groups", lambda: groups_of(judged.hits, tied))
     first, last = tied
-    groups = groups_of(judged.hits, tied)
+    rows = np.arange(len(key))
     starts = np.searchsorted(groups.of, np.arange(len(groups.size) + 1))
-    rows = np.arange(len(query))
+    # A tie is within a query and its rows stand together; a row alone stays where it is.
+    some = np.flatnonzero((np.diff(starts) > 1)[groups.of])
+    order = rows.copy()
+    order[some] = some[np.lexsort((-key[some], groups.of[some]))]
+    query, rel = judged.hits.query, judged.hits.rel[order]
     # What is worse than unjudged documents stands below them, at the end of the tie.
     below = key[order] < 0
     rank = np.where(below, last - (starts[groups.of + 1] - 1 - rows), first + rows - starts[groups.of])
     return _cut(judged, Hits(query, rank, rel), Tied(first, last), depth)
+
+
+def _arranged_once(judged: JudgedRun, key: FloatArray, depth: int | None) -> JudgedRun:
+    """Order the documents of each tie as `arranged_by` does, once for all measures that promote the same."""
+    return judged.once(("arranged", key.tobytes(), depth), lambda: arranged_by(judged, key, depth))
 
 
 def _cut(judged: JudgedRun, hits: Hits, tied: Tied, depth: int | None) -> JudgedRun:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
-from treceval_py.errors import MeasureError, brief
+from treceval_py.errors import EvaluationError, MeasureError, brief
 from treceval_py.judging.judged import Hits, JudgedRun, ratio
 from treceval_py.measures.counts import share_judged
 from treceval_py.measures.facts import Labels
@@ -23,12 +23,16 @@ from treceval_py.measures.gains import gain_of
 from treceval_py.measures.parameters import PARAMETERS
 from treceval_py.measures.probes import has, parameter, rank_weights, shares, values, with_fixed_ideal
 from treceval_py.measures.registry import Measure
-from treceval_py.ranges.groups import portions
+from treceval_py.ranges.groups import nth_of, portions
 
 __all__ = ["UnjudgedRange", "unjudged_ranges"]
 
 MOST_STEPS = 100
 """How often an estimate of the highest nDCG is improved at most; it takes about five times."""
+
+
+MOST_KEPT = 1 << 18
+"""Unjudged documents up to which a labelled run is kept for other measures."""
 
 
 class UnjudgedRange(NamedTuple):
@@ -101,17 +105,26 @@ class _Case(NamedTuple):
 
     def value(self, labels: IntArray) -> FloatArray:
         """Compute the measure, the unjudged documents having these labels (U,). Returns (Q,)."""
+        # Other measures have the same labels; but of millions of documents none are kept.
+        if len(labels) > MOST_KEPT:
+            return values(self.measure, self._labelled(labels))
+        return values(self.measure, self.judged.once(labels.tobytes(), lambda: self._labelled(labels)))
+
+    def _labelled(self, labels: IntArray) -> JudgedRun:
+        """Return the run with labels (U,) of the unjudged documents."""
         hits, best = self.judged.hits, self.judged.ideal
         query = np.concatenate([hits.query, self.query])
         rank = np.concatenate([hits.rank, self.rank])
-        order = np.lexsort((rank, query))
+        # One key, of which both parts are sorted (or nearly): merging is faster than sorting by two.
+        order = np.argsort(query * (int(rank.max(initial=0)) + 1) + rank, kind="stable")
         found = Hits(query[order], rank[order], np.concatenate([hits.rel, labels])[order])
         query = np.concatenate([best.query, self.query])
         rel = np.concatenate([best.rel, labels])
-        order = np.lexsort((-rel, query))
+        highest = int(rel.max(initial=0))
+        order = np.argsort(query * (highest + 1) + highest - rel, kind="stable")
         query, rel = query[order], rel[order]
-        ideal = Hits(query, np.arange(len(query)) - np.searchsorted(query, query) + 1, rel)
-        return values(self.measure, JudgedRun(self.judged.qids, found, ideal, self.judged.num_ret, self.judged.tag))
+        ideal = Hits(query, nth_of(query) + 1, rel)
+        return JudgedRun(self.judged.qids, found, ideal, self.judged.num_ret, self.judged.tag)
 
 
 def unjudged_ranges(judged: JudgedRun, measures: Sequence[Measure], max_rel: int) -> list[UnjudgedRange]:
@@ -156,25 +169,28 @@ def unjudged_ranges(judged: JudgedRun, measures: Sequence[Measure], max_rel: int
     (array([0.5]), array([1.]), array([0.25]))
     """
     top = PARAMETERS["max_rel"].check(max_rel, "max_rel")
-    rated = judged.hits.rel >= 0
-    hits, ideal = judged.hits.where(rated), judged.ideal.where(judged.ideal.rel >= 0)
-    query, rank = _unjudged(judged, hits)
-    nth = np.arange(len(query)) - np.searchsorted(query, query)
-    rest = JudgedRun(judged.qids, hits, ideal, judged.num_ret, judged.tag)
+    rest, query, rank = judged.once("unjudged", lambda: _unjudged(judged))
+    nth = nth_of(query)
     return [
         _range(_Case(rest, query, rank, nth, measure, parameter(measure, "max_rel", top)), judged)
         for measure in measures
     ]
 
 
-def _unjudged(judged: JudgedRun, hits: Hits) -> tuple[IntArray, IntArray]:
-    """Return query and rank of the documents without a judgment."""
+def _unjudged(judged: JudgedRun) -> tuple[JudgedRun, IntArray, IntArray]:
+    """Return the run with its judged documents alone, and query and rank of the others."""
+    hits, ideal = judged.hits.where(judged.hits.rel >= 0), judged.ideal.where(judged.ideal.rel >= 0)
+    if (hits.rank > judged.num_ret[hits.query]).any():
+        raise EvaluationError(
+            "the rank column has gaps, so that it is not known where unjudged documents stand", "Rank by scores."
+        )
     ends = np.cumsum(judged.num_ret)
     free = np.ones(int(judged.num_ret.sum()), dtype=bool)
     free[(ends - judged.num_ret)[hits.query] + hits.rank - 1] = False
     place = np.flatnonzero(free)
     query = np.searchsorted(ends, place, side="right")
-    return query, place - (ends - judged.num_ret)[query] + 1
+    rest = JudgedRun(judged.qids, hits, ideal, judged.num_ret, judged.tag)
+    return rest, query, place - (ends - judged.num_ret)[query] + 1
 
 
 def _range(case: _Case, judged: JudgedRun) -> UnjudgedRange:

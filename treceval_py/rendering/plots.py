@@ -1,8 +1,7 @@
-"""Plots as Vega-Lite specifications: reports, images and notebooks draw the same ones.
+"""Plots as Vega-Lite specifications: images and notebooks draw the same ones.
 
 A specification holds no colour. Marks have a style, and scales take the ranges of a `Theme`, so that one
-specification serves light and dark pages. What depends on the two runs that are compared stands in it as
-``{first}``, ``{second}`` and ``{measure}``, and the page fills these in again when its reader chooses others.
+specification serves light and dark backgrounds.
 
 References
 ----------
@@ -14,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -29,12 +27,8 @@ __all__ = [
     "THEMES",
     "Plot",
     "Theme",
-    "config_of",
-    "filled",
     "image",
-    "list_plots",
     "means_plot",
-    "pair_plots",
     "specs",
 ]
 
@@ -121,7 +115,7 @@ DASHES = ((1, 0), (7, 3), (2, 3), (9, 3, 2, 3), (12, 4), (4, 2, 1, 2), (1, 5))
 EVEN = 0.69
 
 
-def config_of(theme: Theme) -> Spec:
+def _config_of(theme: Theme) -> Spec:
     """Return the configuration that gives specifications the colours and the type of a theme."""
     axis = {"domainColor": theme.line, "gridColor": theme.line, "tickColor": theme.line, "gridOpacity": 0.7}
     text = {"labelColor": theme.ink, "titleColor": theme.muted, "titleFontWeight": "normal"}
@@ -149,6 +143,14 @@ def config_of(theme: Theme) -> Spec:
             "number": {"color": theme.ink},
         },
     }
+
+
+class Pair(NamedTuple):
+    """A measure and the names of the two runs whose queries are compared by it."""
+
+    measure: str
+    first: str
+    second: str
 
 
 def specs(payload: Payload, *, measure: str | None = None, runs: tuple[int, int] = (0, 1)) -> dict[str, Spec]:
@@ -181,19 +183,20 @@ def specs(payload: Payload, *, measure: str | None = None, runs: tuple[int, int]
         if not 0 <= run < len(names):
             raise MeasureError(f"run {run} does not exist", f"Runs are numbered 0 to {len(names) - 1}.")
     made: dict[str, Spec] = {"bars": _bars(payload, range(len(measures)) if measure is None else [place])}
-    words = {"first": names[runs[0]], "second": names[runs[1]], "measure": measures[place]["name"]}
+    first, second = (names[run] for run in runs)
+    pair = Pair(measures[place]["name"], first, second)
     rows = _pair_rows(payload, place, runs)
-    for name, plot in pair_plots(texts=bool(payload["texts"])).items():
-        made[name] = filled(plot, words) | {"data": {"name": "rows", "values": rows}}
-    return made | list_plots(payload)
+    for name, plot in _pair_plots(pair, texts=bool(payload["texts"])).items():
+        made[name] = plot | {"data": {"name": "rows", "values": rows}}
+    return made | _list_plots(payload)
 
 
-def list_plots(payload: Payload) -> dict[str, Spec]:
+def _list_plots(payload: Payload) -> dict[str, Spec]:
     """Return the plots that show what the lists of runs are like, those of them that the payload has numbers for."""
     names = [run["name"] for run in payload["runs"]]
     makers = {
-        "precision-recall": (_precision_recall, "precision_recall"),
-        "recall-depth": (_recall_depth, "recall_at_depth"),
+        "precision-recall": (_precision_recall, "pr"),
+        "recall-depth": (_recall_depth, "rd"),
         "overlap": (_overlap, "overlap"),
     }
     return {name: maker(names, payload[part]) for name, (maker, part) in makers.items() if payload[part] is not None}
@@ -206,17 +209,6 @@ def _measure_place(payload: Payload, measure: str | None) -> int:
     if measure not in names:
         raise MeasureError(f"the measure {measure} is not in the comparison", f"It has: {', '.join(names)}.")
     return names.index(measure)
-
-
-def filled(spec: Any, words: Mapping[str, str]) -> Any:
-    """Return a specification with the words that it leaves open, in one pass: a word that looks like another stays."""
-    if isinstance(spec, dict):
-        return {key: filled(value, words) for key, value in spec.items()}
-    if isinstance(spec, list):
-        return [filled(value, words) for value in spec]
-    if isinstance(spec, str):
-        return re.sub(r"\{(first|second|measure)\}", lambda found: words[found[1]], spec)
-    return spec
 
 
 def _plot(description: str, height: int, rows: Sequence[Spec] | None = None, **parts: Any) -> Spec:
@@ -282,30 +274,24 @@ def _label(value: float | None) -> str:
 
 
 def _pair_rows(payload: Payload, place: int, runs: tuple[int, int]) -> list[Spec]:
-    """Return the queries of two runs: the rows of "scatter" and "deltas". The page makes the same ones by itself."""
+    """Return the queries of two runs: the rows of "scatter" and "deltas"."""
     measure = payload["measures"][place]
     texts = payload["texts"]
     first, second = (measure["values"][run] for run in runs)
     return [
         {"qid": qid, "text": texts.get(qid, ""), "a": a, "b": b}
-        for qid, a, b in zip(payload["queries"][measure["name"]], first, second, strict=True)
+        for qid, a, b in zip(payload["qids"], first, second, strict=True)
+        if a is not None and b is not None
     ]
 
 
-def pair_plots(*, texts: bool) -> dict[str, Spec]:
-    """Return the plots of two runs, without rows and with words left open.
-
-    Parameters
-    ----------
-    texts : bool
-        Whether queries have a text to show.
-    """
+def _pair_plots(pair: Pair, *, texts: bool) -> dict[str, Spec]:
+    """Return the plots of two runs, without rows; with `texts`, what is under the pointer has the query's text."""
     words = [_told("text", "Text", None)] if texts else []
     told = [_told("qid", "Query", None), *words]
-    told += [_told("a", "{first}"), _told("b", "{second}"), _told("delta", "Difference", "+.4f")]
-    params = [{"name": "first", "value": "{first}"}, {"name": "second", "value": "{second}"}]
-    # The page sets it to the query that is chosen in the table below.
-    params.append({"name": "picked", "value": ""})
+    told += [_told("a", pair.first), _told("b", pair.second), _told("delta", "Difference", "+.4f")]
+    # As values, as names in an expression could end it.
+    params = [{"name": "first", "value": pair.first}, {"name": "second", "value": pair.second}]
     sides = {
         "field": "side",
         "type": "nominal",
@@ -321,13 +307,13 @@ def pair_plots(*, texts: bool) -> dict[str, Spec]:
         {"calculate": "datum.delta > 0 ? 'first' : datum.delta < 0 ? 'second' : 'equal'", "as": "side"},
     ]
     common: Spec = {"params": params, "transform": transform}
-    return {"scatter": _scatter(common, told, sides), "deltas": _deltas(common, told, sides)}
+    return {"scatter": _scatter(pair, common, told, sides), "deltas": _deltas(pair, common, told, sides)}
 
 
-def _scatter(common: Spec, told: list[Spec], sides: Spec) -> Spec:
+def _scatter(pair: Pair, common: Spec, told: list[Spec], sides: Spec) -> Spec:
     axis = {"tickCount": 6, "format": PLAIN}
-    x, y = _number("b", "{measure} of {second}", axis=axis), _number("a", "{measure} of {first}", axis=axis)
-    picked = {"test": "datum.qid === picked", "value": 260}
+    x = _number("b", f"{pair.measure} of {pair.second}", axis=axis)
+    y = _number("a", f"{pair.measure} of {pair.first}", axis=axis)
     shapes = [SHAPES[0], SHAPES[3], SHAPES[4]]
     points = {
         "mark": {"type": "point", "filled": True, "opacity": 0.9},
@@ -336,7 +322,7 @@ def _scatter(common: Spec, told: list[Spec], sides: Spec) -> Spec:
             "y": y,
             "color": sides,
             "shape": sides | {"scale": {"domain": sides["scale"]["domain"], "range": shapes}},
-            "size": {"condition": picked, "value": 42},
+            "size": {"value": 42},
             "tooltip": told,
         },
     }
@@ -361,31 +347,32 @@ def _scatter(common: Spec, told: list[Spec], sides: Spec) -> Spec:
             "y2": {"field": "highest"},
         },
     }
-    description = "{measure} of {first} against {second}, query by query; above the line {first} is better"
+    description = (
+        f"{pair.measure} of {pair.first} against {pair.second}, query by query; above the line {pair.first} is better"
+    )
     return _plot(description, 400, **common, layer=[diagonal, points])
 
 
-def _deltas(common: Spec, told: list[Spec], sides: Spec) -> Spec:
+def _deltas(pair: Pair, common: Spec, told: list[Spec], sides: Spec) -> Spec:
     order = [{"field": "delta", "order": "descending"}, {"field": "qid", "order": "ascending"}]
     rank: list[Spec] = [
         {"window": [{"op": "row_number", "as": "rank"}], "sort": order},
         {"calculate": "datum.rank - 1", "as": "before"},
     ]
-    picked = {"test": "datum.qid === picked", "value": 3}
     axis = {"grid": False, "tickMinStep": 1, "format": ",d"}
     encoding = {
         "x": _number("before", "Queries, in order of their difference", axis=axis, scale={"nice": False}),
         "x2": {"field": "rank"},
-        "y": _number("delta", "{measure}, {first} − {second}"),
+        "y": _number("delta", f"{pair.measure}, {pair.first} − {pair.second}"),
         "y2": {"datum": 0},
         "color": sides,
         "stroke": sides,
-        "strokeWidth": {"condition": picked, "value": 0.4},
+        "strokeWidth": {"value": 0.4},
         "tooltip": told,
     }
     # A difference of nothing would be a bar without height: its outline is seen.
     layer = [{"mark": {"type": "rect"}, "encoding": encoding}]
-    description = "Difference in {measure} between {first} and {second} of each query, in order"
+    description = f"Difference in {pair.measure} between {pair.first} and {pair.second} of each query, in order"
     return _plot(description, 400, **common | {"transform": common["transform"] + rank}, layer=layer)
 
 
@@ -422,19 +409,19 @@ def _series(names: Sequence[str], x: Spec, y: Spec, description: str, rows: Sequ
 def _precision_recall(names: Sequence[str], curves: Payload) -> Spec:
     rows = [
         {"name": name, "recall": recall, "precision": value}
-        for name, curve in zip(names, curves["precision"], strict=True)
-        for recall, value in zip(curves["recall"], curve, strict=True)
+        for name, curve in zip(names, curves["y"], strict=True)
+        for recall, value in zip(curves["x"], curve, strict=True)
     ]
-    x = _number("recall", "Recall", axis={"values": list(curves["recall"]), "format": ".1f"})
+    x = _number("recall", "Recall", axis={"values": list(curves["x"]), "format": ".1f"})
     y = _number("precision", "Interpolated precision")
     return _series(names, x, y, f"Interpolated precision at eleven points of recall, of {len(names)} runs", rows)
 
 
 def _recall_depth(names: Sequence[str], curves: Payload) -> Spec:
-    depths = list(curves["depth"])
+    depths = list(curves["x"])
     rows = [
         {"name": name, "depth": depth, "recall": value}
-        for name, curve in zip(names, curves["recall"], strict=True)
+        for name, curve in zip(names, curves["y"], strict=True)
         for depth, value in zip(depths, curve, strict=True)
     ]
     scale = {"type": "log", "domain": [depths[0], depths[-1]], "nice": False} if len(depths) > 1 else {"type": "linear"}
@@ -446,8 +433,7 @@ def _recall_depth(names: Sequence[str], curves: Payload) -> Spec:
 def _overlap(names: Sequence[str], overlap: Payload) -> Spec:
     every = range(len(names))
     rows = [
-        {"one": names[one], "other": names[other]}
-        | {kind: overlap[kind][one][other] for kind in ("rbo", "shared", "tau")}
+        {"one": names[one], "other": names[other], "rbo": overlap["rbo"][one][other]}
         for one in every
         for other in every
     ]
@@ -460,8 +446,6 @@ def _overlap(names: Sequence[str], overlap: Payload) -> Spec:
             _told("one", "Run", None),
             _told("other", "and", None),
             _told("rbo", "RBO"),
-            _told("shared", f"Shared of the first {overlap['depth']}", ".1%"),
-            _told("tau", "Kendall τ"),
         ],
     }
     shade = _number("rbo", "RBO", scale={"domain": [0, 1], "range": "ramp", "interpolate": "rgb"}, legend=None)
@@ -538,7 +522,7 @@ def _drawn(spec: Spec, format: str, theme: str, scale: float = 2) -> bytes:
         import vl_convert  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:
         raise OutputError("plots need the package vl-convert-python, which is not installed", INSTALL) from None
-    text, config = json.dumps(spec), config_of(THEMES[theme])
+    text, config = json.dumps(spec), _config_of(THEMES[theme])
     if format == "png":
         return bytes(vl_convert.vegalite_to_png(text, config=config, scale=scale))
     if format == "html":
@@ -641,7 +625,7 @@ class Plot:
 
     def _coloured(self, theme: str) -> Spec:
         """Return the specification with the colours of a theme."""
-        config = config_of(THEMES[theme])
+        config = _config_of(THEMES[theme])
         own = self.spec.get("config", {})
         return {**self.spec, "config": config | {key: {**config.get(key, {}), **part} for key, part in own.items()}}
 

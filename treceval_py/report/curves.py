@@ -8,7 +8,6 @@ these measures has.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,13 +15,12 @@ import numpy as np
 from treceval_py._types import FloatArray
 from treceval_py.data.ids import encode, shortened
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError
+from treceval_py.judging.judged import JudgedRun
+from treceval_py.measures.probes import values
 from treceval_py.scoring.conventions import Conventions
-from treceval_py.scoring.evaluation import JudgedOnce
 from treceval_py.scoring.planning import Plan, Scoring
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile
-from treceval_py.scoring.signatures import Fingerprint
 
 if TYPE_CHECKING:
     from treceval_py.comparing.comparison import Comparison
@@ -57,19 +55,8 @@ class Basis(NamedTuple):
     level: int
 
     def plan(self, names: Sequence[str], max_rel: int) -> Plan:
-        """Plan measures under the profile, with the depth and the documents of the first measure.
-
-        Judged queries that a run lacks count as empty rankings: `qids` says which of them count.
-        """
-        plan = Scoring(names, self.profile, self.level).checked().plan(max_rel, None)
-        changes = {
-            "depth": self.conventions.depth,
-            "judged_only": self.conventions.judged_only,
-            "missing": "empty",
-            "unrelevant": "in",
-        }
-        tasks = tuple(task._replace(conventions=task.conventions.changed(changes)) for task in plan.tasks)
-        return replace(plan, tasks=tasks)
+        """Plan measures under the profile and at the level."""
+        return Scoring(names, self.profile, self.level).checked().plan(max_rel, None)
 
 
 class Curves(NamedTuple):
@@ -109,7 +96,7 @@ def basis_of(comparison: Comparison) -> Basis:
     return Basis(first.qids, profile, conventions, level)
 
 
-def curves_of(basis: Basis, qrels: Qrels, runs: Sequence[Run]) -> Curves:
+def curves_of(basis: Basis, qrels: Qrels, runs: Sequence[JudgedRun]) -> Curves:
     """Compute the curves of runs.
 
     Parameters
@@ -118,48 +105,32 @@ def curves_of(basis: Basis, qrels: Qrels, runs: Sequence[Run]) -> Curves:
         How they are ranked, and over which queries averages are taken.
     qrels : Qrels
         The judgments.
-    runs : sequence of Run, length S
-        The runs.
+    runs : sequence of JudgedRun, length S
+        The runs with all judged queries, ranked so.
 
     Raises
     ------
     EvaluationError
         A query is not judged.
-    DataError
-        A run is to be ranked by ranks that it has not.
 
     References
     ----------
     Manning, C. D., Raghavan, P., Schütze, H. Introduction to Information Retrieval, section 8.4. Cambridge University
     Press 2008.
     """
-    depths = _depths(basis, runs)
-    names = [f"iprec_at_recall.{level:.1f}" for level in RECALLS] + [f"recall.{depth}" for depth in depths]
-    plan = basis.plan(names, qrels.max_rel)
-    rows = np.array([_averages(plan, basis.qids, qrels, run) for run in runs])
-    return Curves(RECALLS, rows[:, : len(RECALLS)], depths, rows[:, len(RECALLS) :])
-
-
-def _averages(plan: Plan, qids: Sequence[str], qrels: Qrels, run: Run) -> FloatArray:
-    """Return the averages of the measures of a plan over some queries. (M,)."""
-    results = JudgedOnce(qrels, run).results(plan, Fingerprint(qrels))
-    place = {qid: row for row, qid in enumerate(results.qids)}
-    for qid in qids:
+    place = {qid: row for row, qid in enumerate(qrels.ideal.qids)}
+    for qid in basis.qids:
         if qid not in place:
             raise EvaluationError(
                 f"the compared query {shortened(encode(qid))} is not judged in {qrels.name}",
                 "Use the judgments that the runs were scored with.",
             )
-    averages: FloatArray = results.matrix[[place[qid] for qid in qids]].mean(axis=0)
-    return averages
-
-
-def _depths(basis: Basis, runs: Sequence[Run]) -> tuple[int, ...]:
-    """Return the depths at which recall is computed: beyond the end of the longest list it would only go on flat."""
-    longest = 0
-    for run in runs:
-        rows = [row for qid in basis.qids if (row := run.row_of(qid)) is not None]
-        longest = max(longest, int(np.diff(run.offsets)[rows].max(initial=0)))
-    depth = basis.conventions.depth
-    end = min(longest if depth is None else min(longest, depth), DEPTHS[-1])
-    return (*(each for each in DEPTHS if each < end), max(end, 1))
+    rows = np.zeros(len(place), dtype=bool)
+    rows[[place[qid] for qid in basis.qids]] = True
+    runs = [run.select(rows) for run in runs]
+    longest = min(max(int(run.num_ret.max(initial=0)) for run in runs), DEPTHS[-1])
+    depths = (*(each for each in DEPTHS if each < longest), max(longest, 1))
+    names = [f"iprec_at_recall.{level:.1f}" for level in RECALLS] + [f"recall.{depth}" for depth in depths]
+    measures = [task.resolved for task in basis.plan(names, qrels.max_rel).tasks]
+    means = np.array([[float(values(measure, run).mean()) for measure in measures] for run in runs])
+    return Curves(RECALLS, means[:, : len(RECALLS)], depths, means[:, len(RECALLS) :])

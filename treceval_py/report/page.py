@@ -1,23 +1,33 @@
-"""The page of a report: one HTML file that loads nothing, with its tables written out and its plots drawn by script."""
+"""The page of a report: one HTML file that loads nothing, readable without its script, which draws the figures."""
 
 from __future__ import annotations
 
+import gzip
 import json
 from base64 import b64encode
 from collections.abc import Mapping
-from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from treceval_py.errors import OutputError
-from treceval_py.rendering.plots import INSTALL, THEMES, config_of, list_plots, means_plot, pair_plots
+from treceval_py.rendering.plots import INSTALL
 
-__all__ = ["page"]
+__all__ = ["SCRIPTS", "page"]
 
 FOLDER = Path(__file__).parent
-# What the page needs of Vega; the names are those that the bundle gives to its parts.
-SNIPPET = "window.vegaEmbed = vegaEmbed;"
+
+LIBRARY = "vendor/d3.min.js"
+"""D3 7.9.0, as its authors publish it; its licence is beside it."""
+
+FONTS = {
+    "Source Sans 3": "vendor/source-sans-3-latin-wght-normal.woff2",
+    "Source Serif 4": "vendor/source-serif-4-latin-wght-normal.woff2",
+}
+"""The fonts of figures and of sentences, for Latin letters, as Fontsource publishes them. Others are the system's."""
+
+SCRIPTS = ("core.js", "overview.js", "figures.js", "pair.js", "query.js", "exports.js", "keys.js")
+"""The parts of the page's script, in the folder script/ and in this order: the first has what the others share."""
 
 
 def page(payload: Mapping[str, Any]) -> str:
@@ -26,12 +36,12 @@ def page(payload: Mapping[str, Any]) -> str:
     Parameters
     ----------
     payload : mapping
-        What the report is made of: names, means, values and texts as numbers, texts and lists that JSON can hold.
+        The contents, as `report_payload` returns them.
 
     Returns
     -------
     str
-        The document. Summary and tables can be read without JavaScript; plots need it.
+        The document. The finding and the table of means can be read without JavaScript; figures need it.
 
     Raises
     ------
@@ -40,27 +50,27 @@ def page(payload: Mapping[str, Any]) -> str:
 
     Notes
     -----
-    Nothing in the data can become markup or script: Jinja escapes what stands in the page, and in the data for the
-    script ``<`` is written as an escape. Beyond that, the document has a policy by which only its own two scripts,
-    named by their hashes, may run, expressions of plots are interpreted and not compiled, and nothing is fetched.
+    Nothing in the data can become markup or script: Jinja escapes the text of the page, the data for the script are
+    compressed and written in base64, and the script makes text nodes of them. Beyond that, the document's policy
+    allows its own two scripts alone, named by their hashes, and fetches nothing.
     """
     try:
         import jinja2  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
         raise OutputError("a report needs the package jinja2, which is not installed", INSTALL) from None
-    scripts = (_bundle(), _read("page.js"))
+    scripts = (_read(LIBRARY), _script())
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["number"] = _number
     made: str = environment.from_string(_read("template.html")).render(
         report=payload,
+        finding=payload.get("finding") or [payload["title"]],
+        order=_order(payload),
         policy=_policy(scripts),
-        themes=THEMES,
-        style=_read("page.css"),
+        style=_fonts() + _read("page.css"),
         scripts=scripts,
-        data=_json(_data(payload)),
-        pairs=[(one, other) for one in range(len(payload["runs"])) for other in range(one)],
+        data=_packed(payload),
     )
     return made
 
@@ -69,51 +79,43 @@ def _read(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
-@lru_cache(maxsize=1)
-def _bundle() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script.
+def _fonts() -> str:
+    return "".join(
+        f'@font-face{{font-family:"{name}";font-weight:200 900;font-display:block;'
+        f'src:url(data:font/woff2;base64,{b64encode((FOLDER / file).read_bytes()).decode()}) format("woff2")}}\n'
+        for name, file in FONTS.items()
+    )
 
-    It is made once a process, as that takes a second.
-    """
-    try:
-        import vl_convert  # type: ignore[import-untyped,import-not-found,unused-ignore]
-    except ImportError:
-        raise OutputError("a report needs the package vl-convert-python, which is not installed", INSTALL) from None
-    # A browser reads every line end as a newline, and the hash is that of what it has read.
-    script: str = vl_convert.javascript_bundle(SNIPPET).replace("\r\n", "\n").replace("\r", "\n")
-    if "</script" in script.lower() or "<!--" in script:
-        raise OutputError("the plotting library of this version of vl-convert-python cannot be put in a page", INSTALL)
-    return script
+
+def _script() -> str:
+    """Return the parts as one script: a function that shares only what its first part declares."""
+    first, *others = (_read(f"script/{name}") for name in SCRIPTS)
+    blocks = "".join(f"{{\n{part}}}\n" for part in others)
+    return f'"use strict";\n(() => {{\n{first}{blocks}T.open();\n}})();\n'
 
 
 def _policy(scripts: tuple[str, ...]) -> str:
     """Return the content security policy: these scripts and no others, and nothing from outside."""
     hashes = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
     return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
 
 
-def _data(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the data for the script: the payload without the parts in the template, and the plots."""
-    plots = list_plots(payload)
-    for place in range(len(payload["measures"])):
-        # The page has the measure above the plot.
-        plots[f"bars-{place}"] = {key: part for key, part in means_plot(payload, place).items() if key != "title"}
-    written = ("differences_html", "summary_sentences", "warnings", "reproduce")
-    return {
-        "report": {key: value for key, value in payload.items() if key not in written},
-        "plots": plots,
-        "pair": pair_plots(texts=bool(payload["texts"])),
-        "themes": {name: config_of(theme) for name, theme in THEMES.items()},
-    }
+def _packed(payload: Mapping[str, Any]) -> str:
+    """Return the data for the script, compressed, as letters that cannot end an element."""
+    text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # No time in the header: the same data give the same page. A lone surrogate becomes a question mark.
+    return b64encode(gzip.compress(text.encode("utf-8", "replace"), mtime=0)).decode()
 
 
-def _json(data: Mapping[str, Any]) -> str:
-    """Return JSON that cannot end its HTML element."""
-    return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+def _order(payload: Mapping[str, Any]) -> list[int]:
+    """Return the runs by the first measure, the best first, as the script orders them."""
+    means = payload["measures"][0]["means"]
+    names = [run["name"] for run in payload["runs"]]
+    return sorted(range(len(means)), key=lambda run: (means[run] is None, -(means[run] or 0), names[run]))
 
 
-def _number(value: float | None, digits: int = 4) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}".replace("-", "\u2212")

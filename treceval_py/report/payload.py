@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treceval_py.data.ids import shown
+from treceval_py._types import FloatArray
+from treceval_py.data.ids import encode, shown
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.ranking import limit_of
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError
+from treceval_py.explaining.terms import task_of_signature
 from treceval_py.io.digests import base_name
 from treceval_py.io.target import written_whole
-from treceval_py.rendering.envelope import plain
-from treceval_py.report.curves import Basis, basis_of, curves_of
-from treceval_py.report.warnings import warnings_of
+from treceval_py.io.texts import Rows
+from treceval_py.rendering.envelope import json_safe, plain
+from treceval_py.report.curves import basis_of, curves_of
+from treceval_py.report.documents import Passages, Rankings, chosen_documents
+from treceval_py.report.overlap import overlap_of
+from treceval_py.report.robustness import FIRST, Range, notes_of, unjudged_shares
+from treceval_py.report.sums import sum_of
 from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, load_judgments, load_run
 from treceval_py.scoring.profiles import PROFILES
 from treceval_py.scoring.signatures import concise
 
 if TYPE_CHECKING:
     from treceval_py.comparing.comparison import Comparison
+    from treceval_py.scoring.planning import Task
 
-__all__ = ["OVERLAP_DEPTH", "PERSISTENCE", "report_payload", "write_report"]
+__all__ = ["payload_of", "report_payload", "write_report"]
 
-SUMMARY = ("queries", "test", "groups")
-"""Sentences shown below the table of means; the others are below the differences."""
+POINTS = 40
+"""Points of the table from which the page reads p-values and critical values."""
 
-OVERLAP_DEPTH = 100
-"""Depth to which lists are compared."""
-
-PERSISTENCE = 0.9
-"""The p of RBO: the first ten ranks have 86 % of the weight (Webber, Moffat, Zobel, TOIS 2010)."""
+THIRDS = 9
+"""Queries from which on they are shown by thirds."""
 
 
 def report_payload(
@@ -43,6 +47,8 @@ def report_payload(
     qrels: AnyJudgments | None = None,
     runs: Iterable[AnyRun] | Mapping[str, AnyRun] | None = None,
     texts: Mapping[str, str] | None = None,
+    passages: Passages | None = None,
+    baseline: str | int | None = None,
     title: str = "Comparison of runs",
     command: str = "",
 ) -> dict[str, Any]:
@@ -53,12 +59,17 @@ def report_payload(
     comparison : Comparison
         The comparison.
     qrels : judgments, optional
-        The judgments in any form that `evaluate` accepts, for curves and warnings.
+        The judgments in any form that `evaluate` accepts, for curves, ranges and documents.
     runs : sequence or mapping of runs, length S, optional
-        The runs in any form that `evaluate` accepts and in the order of the comparison, for curves, warnings and
-        overlap; without them, as where results were saved, these are left out.
+        The runs in any form that `evaluate` accepts and in the order of the comparison, for curves, overlap, ranges and
+        documents; without them, as where results were saved, these are left out.
     texts : mapping of str to str, optional
         The texts of queries; those that were not compared are left out.
+    passages : mapping of str to str, optional
+        The texts of documents by their ids, of which the page has the beginnings of those that it shows.
+    baseline : str or int, optional
+        The run that the page compares with at first, by name or number. Default: that of the comparison if it is not
+        its first run; else the page decides: of two runs the first, of more the best.
     title : str
         The title of the page.
     command : str
@@ -67,13 +78,8 @@ def report_payload(
     Returns
     -------
     dict
-        ``title``, ``made`` (version, command, date), ``judgments``, ``queries`` (ids by measure), ``texts``, ``runs``
-        (name, file, tag), ``baseline`` (a number of a run), ``confidence`` (of all intervals), ``measures`` (name,
-        signature, long, means, low, high, best, letters, marks, adjusted, values), ``summary_sentences``,
-        ``differences_html``, ``precision_recall``, ``recall_at_depth``, ``overlap``, ``warnings`` (run, kind, text) and
-        ``reproduce`` (commands). Lists by run have S entries, ``values`` is S × Q. What is not known, or no finite
-        number, is None. The values of queries have 6 significant digits, all other numbers all of theirs. The same data
-        give the same payload: it has no date.
+        See Notes. Lists by run have S entries, lists by query Q. A number that is not known or not finite is None. The
+        same data give the same payload: it has no date, and no path.
 
     Raises
     ------
@@ -81,59 +87,198 @@ def report_payload(
         There is not a run for each name, or a query that was compared is not judged.
     DataError
         A run is to be ranked by ranks that it has not.
+
+    Notes
+    -----
+    ``v``
+        The version of this form, 2.
+    ``title``, ``version``, ``command``
+        Of the page, of treceval_py, and the command that made the page, with files by their names.
+    ``judgments``
+        ``name``, ``hash`` (the first 8 hexadecimal digits of the file's SHA-256, or empty) and ``n``, how many there
+        are; None without them.
+    ``baseline``
+        The number of the run to compare with at first, or None.
+    ``alpha``, ``confidence``, ``power``, ``margin``, ``resamples``, ``seed``
+        The settings of the comparison; ``margin`` is None where there is none.
+    ``methods``, ``notes``, ``reproduce``
+        Sentences on how all was tested; what was left out or assumed; commands that give the same numbers.
+    ``runs``
+        S objects: ``name``, ``file``, ``hash``, ``tag`` and ``judged``, the share of judged documents among the first
+        10, None where it is not known.
+    ``qids``, ``texts``, ``R``
+        The Q queries that any measure compares, in the order of their bytes; their texts by id; and how many relevant
+        documents each has, None without judgments.
+    ``measures``
+        M objects:
+
+        ``name``, ``label``, ``long``
+            What it is called in commands, what papers call it, and a sentence.
+        ``sig``, ``siglong``
+            Its signature, short and long; None where it is not known.
+        ``means``, ``low``, ``high``
+            (S,), with the pointwise interval of each mean.
+        ``values``
+            (S, Q) with 5 significant digits; None where the measure leaves the query out, then for all runs.
+        ``left_out``
+            How many queries are left out because some runs lack them.
+        ``crit``
+            ``[[p, t], …]``, p descending: the corrected p-value of a paired t statistic of that size, over all pairs of
+            runs. The logarithm of p is interpolated between neighbours. The interval of a difference is its mean ±
+            (t at p = alpha) · its standard error. Empty of one query.
+        ``ties``
+            (S,) of ``[lowest, highest, touched]``: the mean over all orders of documents with equal scores, and in how
+            many queries they matter; None where that is not known.
+        ``unj``
+            (S,) of ``[lowest, highest]``: the mean over all labels of unjudged documents; None likewise.
+        ``sum``
+            How documents add up to the value of a query, or None where they do not. ``kind`` is ``"weights"``: each
+            adds ``gains[grade] * weights[rank - 1]``, and nothing beyond; ``"precisions"``: each of grade ``level`` or
+            more, down to rank ``cutoff`` (or None), adds the precision at its rank; ``"first"``: only the first of
+            these does, 1 / rank. What each adds is scaled so that the sum is the value.
+    ``groups``
+        ``name`` and ``sets``, ``[[label, [query numbers]], …]``.
+    ``pr``, ``rd``
+        ``x`` and ``y`` (S, X): interpolated precision at levels of recall, and recall at depths; None without runs.
+    ``overlap``
+        ``rbo`` (S, S), ``order`` (runs that are alike side by side), ``depth``, ``p`` and ``queries``, how many it is
+        the mean of; None where no query has documents of all runs.
+    ``K``
+        How many documents of each list are named at most.
+    ``docs``
+        None without runs; else Q objects, None for a query without room:
+
+        ``d``, ``g``
+            The ids of the N documents that are named, relevant ones (grade 1 or more) first, and their grades; -1 of
+            one that is not judged.
+        ``u``
+            The grades of the relevant documents that are not named.
+        ``t``
+            S lists of up to K numbers of named documents, best first; -1 at a rank without a document.
+        ``r``
+            S lists of the ranks of all relevant documents: those in ``d``, then those in ``u``; 0 if not retrieved.
+            ``t`` and ``r`` have None for a run without room.
+        ``n``
+            (S,) how many documents were retrieved.
+    ``passages``
+        The beginnings of documents, by id.
     """
     from treceval_py.comparing.comparison import Comparison
-    from treceval_py.comparing.show.figures import measure_payload
-    from treceval_py.comparing.show.sentences import methods, notes
-    from treceval_py.comparing.show.tables import differences_html
 
     if not isinstance(comparison, Comparison):
         raise EvaluationError(f"{shown(comparison)} is not a comparison", "Give what te.compare returned.")
     if texts is not None and not isinstance(texts, Mapping):
         raise EvaluationError(f"texts of queries cannot be {shown(texts)}", "Give a dictionary {qid: text}.")
-    given_runs: Any = runs.values() if isinstance(runs, Mapping) and not isinstance(runs, Run) else runs
-    runs, qrels = _tables(given_runs), None if qrels is None else load_judgments(qrels)
-    if runs is not None and len(runs) != len(comparison.runs):
-        raise EvaluationError(
-            f"there are {len(runs)} tables for {len(comparison.runs)} compared runs",
-            "Give one table per run, in the same order.",
-        )
+    if passages is not None and not isinstance(passages, (Mapping, Rows)):
+        raise EvaluationError(f"texts of documents cannot be {shown(passages)}", "Give a dictionary {docid: text}.")
+    qrels = None if qrels is None else load_judgments(qrels)
     if qrels is not None and not isinstance(qrels, Qrels):
         raise EvaluationError("the judgments of a report must be relevance judgments (qrels)", "Leave them out.")
-    given = () if runs is None else tuple(base_name(run.name) for run in runs)
-    if given != comparison.files and sorted(given) == sorted(comparison.files):
-        raise EvaluationError("the runs are not in the order of the comparison", "Give them in that order.")
-    basis = basis_of(comparison)
-    compared = {qid for each in comparison.measures for qid in each.qids}
-    said = methods(comparison)
+    rankings = None
+    if runs is not None:
+        given: Any = runs.values() if isinstance(runs, Mapping) and not isinstance(runs, Run) else runs
+        if qrels is not None:
+            rankings = Rankings(qrels, basis_of(comparison).conventions, _tasks(comparison, qrels))
+        names = []
+        for table in _tables(given):
+            names.append(table.name)
+            if rankings is not None:
+                rankings.add(table)
+        _check_runs(comparison, names)
+    return payload_of(
+        comparison, rankings, texts=texts, passages=passages, baseline=baseline, title=title, command=command
+    )
+
+
+def payload_of(
+    comparison: Comparison,
+    rankings: Rankings | None,
+    *,
+    texts: Mapping[str, str] | None = None,
+    passages: Passages | None = None,
+    baseline: str | int | None = None,
+    title: str,
+    command: str,
+) -> dict[str, Any]:
+    """Return the contents of a report of runs that have been read; parameters and result as of `report_payload`."""
+    from treceval_py.comparing.show.figures import measure_payload
+    from treceval_py.comparing.show.sentences import methods, notes
+
+    settings = comparison.settings
+    qids = sorted({qid for each in comparison.measures for qid in each.qids}, key=encode)
+    reference = _baseline(comparison, baseline)
+    ranked = () if rankings is None else tuple(rankings.runs)
+    tasks = {} if rankings is None else rankings.tasks
     payload = {
+        "v": 2,
         "title": title,
-        "made": {"version": comparison.version, "command": command, "date": None},
-        "judgments": comparison.judgments_name,
-        "queries": {each.measure: list(each.qids) for each in comparison.measures},
-        "texts": {qid: text for qid, text in (texts or {}).items() if qid in compared},
-        "runs": _runs(comparison, runs),
-        "baseline": comparison.baseline,
-        "confidence": comparison.settings.confidence,
-        "measures": [measure_payload(comparison, each) for each in comparison.measures],
-        "summary_sentences": [*(said[subject] for subject in SUMMARY if subject in said), *notes(comparison)],
-        "differences_html": differences_html(comparison),
-        **_curves(basis, qrels, runs),
-        "overlap": _overlap(comparison, basis, runs),
-        "warnings": [each._asdict() for each in warnings_of(comparison, qrels, runs)],
-        "reproduce": _reproduce(comparison, qrels, runs, command),
+        "version": comparison.version,
+        "command": command,
+        "judgments": _judgments(comparison, rankings),
+        "baseline": reference,
+        "alpha": settings.alpha,
+        "confidence": settings.confidence,
+        "power": settings.power,
+        "margin": settings.margin,
+        "resamples": settings.resamples,
+        "seed": settings.seed,
+        "methods": list(methods(comparison).values()),
+        "notes": [*notes(comparison), *_missing(comparison, rankings)],
+        "reproduce": _reproduce(comparison, rankings, command),
+        "runs": _runs(comparison, rankings),
+        "texts": {qid: text for qid, text in (texts or {}).items() if qid in set(qids)},
+        "K": 0,
     }
-    safe: dict[str, Any] = plain(payload)
-    return safe
+    found: dict[str, Any] = plain(payload)
+    found["qids"] = [json_safe(qid) for qid in qids]
+    found["R"] = None if rankings is None else _relevant(rankings, qids)
+    found["measures"] = [measure_payload(each, qids) for each in comparison.measures]
+    for made, each in zip(found["measures"], comparison.measures, strict=True):
+        together = getattr(each, "together", None)
+        made["crit"] = [] if together is None else together.table(POINTS)
+        made["ties"] = _ranges([run.ties.get(each.measure) for run in ranked], each.qids, 3)
+        made["unj"] = _ranges([run.unjudged.get(each.measure) for run in ranked], each.qids, 2)
+        task = tasks.get(each.measure)
+        made["sum"] = None if task is None or rankings is None else sum_of(task, rankings)
+    found["groups"] = _groups(comparison, qids, found["R"])
+    found["pr"], found["rd"] = _curves(comparison, rankings)
+    found["overlap"] = None if rankings is None else overlap_of(rankings, basis_of(comparison).qids)
+    found |= {"docs": None, "passages": {}}
+    if rankings is not None:
+        first = comparison.measures[0]
+        best = int(first.means.argmax()) if reference is None else reference
+        columns = [first.qids.index(qid) if qid in set(first.qids) else -1 for qid in qids]
+        values = np.where(np.array(columns) >= 0, first.values[:, columns], np.nan)
+        found |= chosen_documents(rankings, qids, values, best, passages)
+    return found
 
 
-def _tables(runs: Any) -> list[Run] | None:
-    """Return the runs of a report as tables."""
-    if runs is None:
-        return None
+def _tasks(comparison: Comparison, qrels: Qrels) -> dict[str, Task]:
+    """Return how the measures were computed, of those for which that is known."""
+    return {
+        each.measure: task_of_signature(each.signature, qrels)
+        for each in comparison.measures
+        if each.signature is not None
+    }
+
+
+def _tables(runs: Any) -> Iterator[Run]:
+    """Yield the runs of a report as tables, one at a time."""
     if isinstance(runs, (str, os.PathLike, Run)) or hasattr(type(runs), "columns") or not isinstance(runs, Iterable):
         raise EvaluationError(f"the runs of a report must be a list, not {shown(runs)}", "Give one for each name.")
-    return [load_run(run) for run in runs]
+    yield from map(load_run, runs)
+
+
+def _check_runs(comparison: Comparison, names: Sequence[str]) -> None:
+    """Check that runs are those of the comparison, as far as their names tell."""
+    if len(names) != len(comparison.runs):
+        raise EvaluationError(
+            f"there are {len(names)} tables for {len(comparison.runs)} compared runs",
+            "Give one table per run, in the same order.",
+        )
+    given = tuple(map(base_name, names))
+    if given != comparison.files and sorted(given) == sorted(comparison.files):
+        raise EvaluationError("the runs are not in the order of the comparison", "Give them in that order.")
 
 
 def write_report(path: str | os.PathLike[str], payload: Mapping[str, Any]) -> None:
@@ -160,54 +305,122 @@ def write_report(path: str | os.PathLike[str], payload: Mapping[str, Any]) -> No
         stream.write(made)
 
 
-def _runs(comparison: Comparison, runs: Sequence[Run] | None) -> list[dict[str, str]]:
-    tags = [""] * len(comparison.runs) if runs is None else [run.tag for run in runs]
-    return [
-        {"name": name, "file": file, "tag": tag}
-        for name, file, tag in zip(comparison.runs, comparison.files, tags, strict=True)
+def _baseline(comparison: Comparison, wanted: str | int | None) -> int | None:
+    """Return the number of the run that the page compares with at first; None if the page decides."""
+    if wanted is None:
+        return comparison.baseline or None
+    if wanted in comparison.runs:
+        return comparison.runs.index(str(wanted))
+    if isinstance(wanted, str) or not 0 <= wanted < len(comparison.runs):
+        raise EvaluationError(f"the baseline {shown(wanted)} is not among the runs", "Name one of the compared runs.")
+    return wanted
+
+
+def _missing(comparison: Comparison, rankings: Rankings | None) -> list[str]:
+    if rankings is None:
+        return notes_of(comparison, None, None)
+    return notes_of(comparison, rankings.qids, [run.qids for run in rankings.runs])
+
+
+def _base(name: str) -> str:
+    return os.path.basename(name) or name
+
+
+def _judgments(comparison: Comparison, rankings: Rankings | None) -> dict[str, Any] | None:
+    if not comparison.judgments_name:
+        return None
+    return {
+        "name": _base(comparison.judgments_name),
+        "hash": comparison.judgments_hash,
+        "n": None if rankings is None else len(rankings.qrels.rels),
+    }
+
+
+def _runs(comparison: Comparison, rankings: Rankings | None) -> list[dict[str, Any]]:
+    found = [
+        {"name": name, "file": file, "hash": digest, "tag": "", "judged": None}
+        for name, file, digest in zip(comparison.runs, comparison.files, comparison.hashes, strict=True)
     ]
+    if rankings is not None:
+        compared = set(basis_of(comparison).qids)
+        rows = np.array([qid in compared for qid in rankings.qids])
+        for each, run in zip(found, rankings.runs, strict=True):
+            shares = 1 - unjudged_shares(run.judged, FIRST)[rows]
+            there = ~np.isnan(shares)
+            each |= {"tag": run.tag, "judged": round(float(shares[there].mean()), 4) if there.any() else None}
+    return found
 
 
-def _curves(basis: Basis, qrels: Qrels | None, runs: Sequence[Run] | None) -> dict[str, Any]:
-    if qrels is None or runs is None:
-        return {"precision_recall": None, "recall_at_depth": None}
-    found = curves_of(basis, qrels, runs)
-    return {
-        "precision_recall": {"recall": list(found.recalls), "precision": found.precision.tolist()},
-        "recall_at_depth": {"depth": list(found.depths), "recall": found.recall.tolist()},
-    }
+def _relevant(rankings: Rankings, qids: Sequence[str]) -> list[int]:
+    counts = dict(zip(rankings.qids, np.diff(rankings.starts).tolist(), strict=True))
+    return [counts.get(qid, 0) for qid in qids]
 
 
-def _overlap(comparison: Comparison, basis: Basis, runs: Sequence[Run] | None) -> dict[str, Any] | None:
-    """Return the similarity of the lists of each pair of runs; None if no query has documents of all runs."""
-    if runs is None:
-        return None
-    from treceval_py.comparing.agreement import overlap_of_runs
+def _ranges(runs: Sequence[Range | None], qids: Sequence[str], numbers: int) -> list[list[float]] | None:
+    """Return the ranges of all runs in a measure, with some of their numbers; None if one is not known."""
+    found = [None if each is None else each.over(qids) for each in runs]
+    known = [[round(number, 6) for number in each[:numbers]] for each in found if each is not None]
+    return known if found and len(known) == len(found) else None
 
-    ranking = basis.conventions.ranking()
-    depth = min(OVERLAP_DEPTH, limit_of(ranking.depth))
-    # The queries that were compared can be such that one run or another lacks each of them, and a depth can be 0.
-    common = set(basis.qids).intersection(*(_with_documents(run) for run in runs))
-    if not common or not depth:
-        return None
-    found = overlap_of_runs(
-        runs, names=comparison.runs, depth=depth, p=PERSISTENCE, ranking=ranking._replace(depth=None), qids=basis.qids
+
+def _curves(comparison: Comparison, rankings: Rankings | None) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    if rankings is None:
+        return None, None
+    found = curves_of(basis_of(comparison), rankings.qrels, [run.judged for run in rankings.runs])
+    return (
+        {"x": list(found.recalls), "y": _four(found.precision)},
+        {"x": list(found.depths), "y": _four(found.recall)},
     )
-    return {
-        "rbo": found.rbo.tolist(),
-        "shared": found.shared.tolist(),
-        "tau": found.tau.tolist(),
-        "depth": depth,
-        "p": PERSISTENCE,
-        "queries": found.queries,
-    }
 
 
-def _with_documents(run: Run) -> set[str]:
-    return {qid for qid, length in zip(run.qids, np.diff(run.offsets).tolist(), strict=True) if length}
+def _four(values: FloatArray) -> list[list[float]]:
+    rounded: list[list[float]] = np.round(values, 4).tolist()
+    return rounded
 
 
-def _reproduce(comparison: Comparison, qrels: Qrels | None, runs: Sequence[Run] | None, command: str) -> list[str]:
+def _groups(comparison: Comparison, qids: Sequence[str], relevant: Sequence[int] | None) -> list[dict[str, Any]]:
+    """Return the groups of queries: those that were given, and thirds by relevant documents and by difficulty."""
+    found = [
+        {
+            "name": json_safe(f"by {each.attribute}"),
+            "sets": [[json_safe(k), v] for k, v in each.members(qids).items() if v],
+        }
+        for each in comparison.groups
+    ]
+    if len(qids) >= THIRDS:
+        if relevant is not None:
+            found.append({"name": "by number of relevant documents", "sets": _thirds(relevant, "relevant")})
+        first = comparison.measures[0]
+        medians = dict(zip(first.qids, np.median(first.values, axis=0).tolist(), strict=True))
+        if any(medians.values()):
+            place = {qid: number for number, qid in enumerate(qids)}
+            ordered = sorted(first.qids, key=lambda qid: (medians[qid], place[qid]))
+            names = (f"hardest by {first.measure}", "middle", "easiest")
+            parts = [sorted(place[qid] for qid in part) for part in _parts(ordered)]
+            found.append({"name": "by difficulty", "sets": [list(each) for each in zip(names, parts, strict=True)]})
+    return found
+
+
+def _parts(ordered: Sequence[Any]) -> list[Sequence[Any]]:
+    cuts = [len(ordered) * third // 3 for third in range(4)]
+    return [ordered[start:stop] for start, stop in pairwise(cuts)]
+
+
+def _thirds(counts: Sequence[int], what: str) -> list[list[Any]]:
+    """Divide queries into thirds by a count; queries of one count stay together."""
+    ordered = sorted(range(len(counts)), key=lambda at: (counts[at], at))
+    edges = [counts[part[-1]] for part in _parts(ordered)]
+    found: dict[int, list[int]] = {}
+    for at, count in enumerate(counts):
+        found.setdefault(next(number for number, edge in enumerate(edges) if count <= edge), []).append(at)
+    named = []
+    for _, rows in sorted(found.items()):
+        low, high = min(counts[at] for at in rows), max(counts[at] for at in rows)
+        named.append([f"{low if low == high else f'{low}–{high}'} {what}", rows])
+    return named
+
+
+def _reproduce(comparison: Comparison, rankings: Rankings | None, command: str) -> list[str]:
     """Return the command that made the report, and one that computes the averages again from the signatures.
 
     The second one is there where it gives the numbers of the page: not where queries are left out of some runs, nor of
@@ -217,10 +430,11 @@ def _reproduce(comparison: Comparison, qrels: Qrels | None, runs: Sequence[Run] 
     signatures = [each.signature for each in comparison.measures if each.signature is not None]
     files = [comparison.judgments_name, *comparison.files]
     # What came from Python or from a pipe has a name such as <run>, and saved results are not scored again.
-    if runs is None or len(signatures) < len(comparison.measures) or not all(map(_is_file, files)):
+    if rankings is None or len(signatures) < len(comparison.measures) or not all(map(_is_file, files)):
         return commands
-    if qrels is None or any(each.left_out for each in comparison.measures):
+    if any(each.left_out for each in comparison.measures):
         return commands
+    files = [_base(file) for file in files]
     by_measure = {concise(each.measure).notation: each for each in signatures}  # one may have been asked for twice
     # The short form of a profile of somebody's own could not be read back.
     written = [each.short if each.profile in PROFILES else each.long for each in by_measure.values()]

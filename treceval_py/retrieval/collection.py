@@ -30,7 +30,7 @@ from treceval_py.io.texts import (
 )
 from treceval_py.retrieval.hub import INSTALL
 
-__all__ = ["PROTOCOLS", "Collection", "open_collection"]
+__all__ = ["PROTOCOLS", "Collection", "open_collection", "open_texts"]
 
 PROTOCOLS = ("full", "truncated")
 """All of it, or the first queries over the passages that are relevant for some more of them."""
@@ -164,7 +164,7 @@ def open_collection(
         return _of_positives(source, given, protocol)
     parts = _parts(source, given)
     _check_split(source, given, parts)
-    documents, topics = _texts(parts.corpus, "document"), _texts(parts.queries, "query", split)
+    documents, topics = open_texts(parts.corpus, "document"), open_texts(parts.queries, "query", split)
     judgments = None if parts.qrels is None else read_qrels(parts.qrels)
     notes = list[str]()
     if judgments is not None and parts.judged_only:
@@ -372,8 +372,24 @@ def _parts_of_flagembedding(folder: str, files: Sequence[str], given: Given) -> 
 # Texts by name.
 
 
-def _texts(name: str, kind: Kind, split: str | None = None) -> Rows:
-    """Open a file, a folder or a data set of texts."""
+def open_texts(name: str, kind: Kind, split: str | None = None) -> Rows:
+    """Open a file, a folder or a data set of texts.
+
+    Parameters
+    ----------
+    name : str
+        A file of ``id<tab>text`` or of JSON Lines, a folder with one, a table (Parquet, CSV), ``ir_datasets:NAME``, or
+        ``datasets:NAME``.
+    kind : {"document", "query"}
+        What its texts are.
+    split : str, optional
+        The part of a data set.
+
+    Raises
+    ------
+    InputError, RunnerError
+        It cannot be opened, or the package that reads it is not installed.
+    """
     if name.startswith(IR_DATASETS):
         return _ir_texts(name, kind)
     if name.startswith(DATASETS):
@@ -381,7 +397,7 @@ def _texts(name: str, kind: Kind, split: str | None = None) -> Rows:
     if os.path.isdir(name):
         pattern = r"collection\.tsv|corpus\.jsonl" if kind == "document" else r"queries\.(?:tsv|jsonl)"
         found = _matching(_listed(name), f"(?:{pattern})")
-        return _texts(_only(name, found, ""), kind) if found else _column_texts(name, kind, split)
+        return open_texts(_only(name, found, ""), kind) if found else _column_texts(name, kind, split)
     if re.search(r"\.(?:parquet|csv)$", name):
         return _column_texts(name, kind, None)
     return JsonTexts(name, kind) if _is_json(name) else TabbedTexts(name, kind)
@@ -604,11 +620,11 @@ def _truncated_positives(data: Any, queries: Rows, source: str, given: Given, no
 
 def _corpus_of(source: str, given: Given) -> Rows:
     if given.corpus is not None:
-        return _texts(given.corpus, "document")
+        return open_texts(given.corpus, "document")
     known = CORPUS_OF.get(source.removeprefix(DATASETS))
     if known is None:
         raise _no_corpus(source)
-    return _texts(DATASETS + known, "document")
+    return open_texts(DATASETS + known, "document")
 
 
 def _positives(data: Any, name: str) -> Iterator[list[str]]:

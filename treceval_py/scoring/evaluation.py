@@ -429,8 +429,10 @@ class JudgedOnce:
 
         With `extra`, queries of the run without judgments are there too, as if none of their documents were judged.
         """
-        if self._kept is not None and (ranking, complete, extra) in self._kept:
-            return self._kept[ranking, complete, extra]
+        if self._kept is not None:
+            for known in (ranking, ranking._replace(tied=True)):  # one that knows more will do
+                if (known, complete, extra) in self._kept:
+                    return self._kept[known, complete, extra]
         judgments = self._with_extra() if extra else self._judgments
         judged: Judged | None = None
         if self._rows is not None and isinstance(judgments, Qrels):
@@ -447,6 +449,11 @@ class JudgedOnce:
         if self._kept is not None:
             self._kept[ranking, complete, extra] = judged
         return judged
+
+    def keep(self, ranking: Ranking, judged: Judged) -> None:
+        """Take a judged run with all judged queries from whoever has judged it already."""
+        if self._kept is not None:
+            self._kept[ranking, True, False] = judged
 
     def _with_extra(self) -> Judgments:
         """Return the judgments with the queries of the run that they lack, which is held whole for that."""
@@ -498,7 +505,9 @@ class JudgedOnce:
             What they count: NaN for the value of the measure, else 0 or 1.
         """
         extra = conventions.extra == "in"
-        judged = self.judged(ranking, complete=conventions.missing != "out", extra=extra)
+        # One that is kept serves other measures too, and what it has more is left out below.
+        complete = self._kept is not None or conventions.missing != "out"
+        judged = self.judged(ranking, complete=complete, extra=extra)
         part, kept, fixed = self._selected(judged, conventions, measure)
         return part, fixed[kept]
 

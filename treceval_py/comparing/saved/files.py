@@ -11,10 +11,16 @@ from treceval_py.comparing.saved.reading import is_saved, read_saved
 from treceval_py.errors import InputError
 from treceval_py.io.source import peek
 
-__all__ = ["run_files"]
+__all__ = ["passed_over", "run_files"]
 
 GLANCE = 1 << 12
 """Bytes that identify a run."""
+
+OURS = ".treceval-"
+"""How the names of files begin that treceval keeps for itself."""
+
+NAMED = 5
+"""How many of the files that are passed over are named; more are counted."""
 
 
 def run_files(
@@ -71,16 +77,74 @@ def run_files(
     return found
 
 
+def passed_over(
+    paths: Sequence[str | os.PathLike[str]], *, without: Sequence[str | os.PathLike[str] | None] = ()
+) -> list[str]:
+    """Name what `run_files` leaves out of folders, in a note for each folder.
+
+    Parameters
+    ----------
+    paths : sequence of str or path
+        As of `run_files`.
+    without : sequence of str or path
+        What is used or written elsewhere, such as the judgments. It is not named, and neither are files that treceval
+        keeps for itself.
+    """
+    known = {os.path.realpath(path) for path in without if path is not None}
+    notes = []
+    for each in paths:
+        folder = os.fspath(each)
+        if not os.path.isdir(folder):
+            continue
+        meant = _files_in(folder)
+        once = {os.path.basename(file) for file in _once(meant).values()}
+        left = [
+            (name, _why(os.path.join(folder, name)))
+            for name in sorted(os.listdir(folder), key=os.fsencode)
+            if name not in once
+            and not name.startswith(OURS)
+            and os.path.realpath(os.path.join(folder, name)) not in known
+        ]
+        if left:
+            named = [f"{name} ({why})" for name, why in left[:NAMED]]
+            more = f" and {len(left) - NAMED} more" if len(left) > NAMED else ""
+            are = "1 entry is" if len(left) == 1 else f"{len(left)} entries are"
+            called = os.path.basename(os.path.abspath(folder))
+            notes.append(f"in folder {called} {are} not taken for a run: {', '.join(named)}{more}.")
+    return notes
+
+
+def _why(path: str) -> str:
+    """Return why a folder does not stand for a file in it."""
+    if os.path.isdir(path):
+        return "a folder"
+    name = os.path.basename(path)
+    if name.startswith("."):
+        return "hidden"
+    if name.upper().startswith("README") or name.endswith(".md"):
+        return "a text about the folder"
+    if name.endswith(".json") and os.path.lexists(path.removesuffix(".json")):
+        return f"about {name.removesuffix('.json')}"
+    if os.path.islink(path):
+        return "a link to another file here" if os.path.exists(path) else "a link to nothing"
+    return "not a regular file"
+
+
+def _once(files: Sequence[str]) -> dict[str, str]:
+    """Return each file, or else the first link to it, by its real path."""
+    found: dict[str, str] = {}
+    for file in sorted(files, key=lambda file: (os.path.islink(file), os.fsencode(file))):
+        found.setdefault(os.path.realpath(file), file)
+    return found
+
+
 def _each_once(files: Sequence[str], others: Mapping[str, bool], given: str, none: str) -> list[str]:
     """Return the files that a path stands for, in the order of their bytes and without links to another of them.
 
     `others` are the real paths of those to leave out, and whether they will be written.
     """
-    found: dict[str, str] = {}
-    for file in sorted(files, key=lambda file: (os.path.islink(file), os.fsencode(file))):
-        found.setdefault(os.path.realpath(file), file)
     kept = []
-    for real, file in found.items():
+    for real, file in _once(files).items():
         if real not in others:
             kept.append(file)
         elif others[real] and _is_to_be_kept(file):

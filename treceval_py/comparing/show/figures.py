@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from treceval_py._types import FloatArray
 from treceval_py.comparing.outcome import Compared, Outcome
-from treceval_py.comparing.show.tables import mark_of
+from treceval_py.data.ids import encode
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.rendering.envelope import plain
 from treceval_py.rendering.plots import PLOTS, Plot, specs
+from treceval_py.scoring.signatures import concise
 
 __all__ = ["measure_payload", "plot_of"]
 
-DIGITS = 6
+TINY = 1e-300
+
+DIGITS = 5
 """Significant digits of the values of queries, of which there can be hundreds of thousands. What is shown with four
 decimals in a table is not rounded before: twice rounded, one number in some hundreds would differ."""
 
@@ -24,13 +29,14 @@ def plot_of(comparison: Outcome, plot: str, measure: str | None, runs: tuple[int
     if plot not in PLOTS:
         raise MeasureError(f"unknown plot {plot!r}", f"Choose one of {', '.join(PLOTS)}.")
     base = comparison.baseline or 0
+    qids = sorted({qid for each in comparison.measures for qid in each.qids}, key=encode)
     payload = {
-        "queries": {each.measure: list(each.qids) for each in comparison.measures},
+        "qids": qids,
         "texts": {},
         "runs": [{"name": name} for name in comparison.runs],
         "baseline": comparison.baseline,
-        "measures": [measure_payload(comparison, each) for each in comparison.measures],
-        **dict.fromkeys(("precision_recall", "recall_at_depth", "overlap")),
+        "measures": [measure_payload(each, qids) for each in comparison.measures],
+        **dict.fromkeys(("pr", "rd", "overlap")),
     }
     made = specs(plain(payload), measure=measure, runs=runs or (1 if base == 0 else 0, base))
     if plot not in made:
@@ -41,31 +47,38 @@ def plot_of(comparison: Outcome, plot: str, measure: str | None, runs: tuple[int
     return Plot(made[plot], len(comparison.runs))
 
 
-def measure_payload(comparison: Outcome, compared: Compared) -> dict[str, Any]:
-    """Return what a report shows of a measure, as data that JSON can hold."""
-    adjusted = [math.nan] * len(comparison.runs)
-    marks = [""] * len(comparison.runs)
-    for each in compared.differences:
-        if each.other != comparison.baseline:
-            continue
-        adjusted[each.run] = each.tests[comparison.settings.test].adjusted
-        marks[each.run] = mark_of(comparison, each)
+def measure_payload(compared: Compared, qids: Sequence[str]) -> dict[str, Any]:
+    """Return what a report shows of a measure, as data that JSON can hold; `qids` are the queries of all measures."""
     signature = compared.signature
+    measure = None if signature is None else concise(signature.measure)
+    column = {qid: number for number, qid in enumerate(compared.qids)}
+    rows = _rounded(compared.values)
+    if len(qids) > len(compared.qids):
+        rows = [[None if (at := column.get(qid)) is None else row[at] for qid in qids] for row in rows]
     return {
-        "name": compared.measure,
-        "signature": None if signature is None else signature.short,
-        "long": None if signature is None else signature.long,
-        "means": compared.means.tolist(),
-        "low": compared.low.tolist(),
-        "high": compared.high.tolist(),
-        "best": list(compared.best),
-        "letters": list(compared.letters),
-        "marks": marks,
-        "adjusted": adjusted,
-        "values": _rounded(compared.values),
+        **plain(
+            {
+                "name": compared.measure,
+                "label": compared.measure if measure is None else measure.notation,
+                "long": "" if measure is None else measure.family.title,
+                "sig": None if signature is None else signature.short,
+                "siglong": None if signature is None else signature.long,
+                "means": compared.means.tolist(),
+                "low": compared.low.tolist(),
+                "high": compared.high.tolist(),
+                "left_out": len(compared.left_out),
+            }
+        ),
+        "values": rows,
     }
 
 
-def _rounded(values: FloatArray) -> list[list[float]]:
+def _rounded(values: FloatArray) -> list[list[float | None]]:
     """Return values with a few significant digits. (S, Q)."""
-    return [[float(f"{value:.{DIGITS}g}") for value in row] for row in values.tolist()]
+    places = DIGITS - 1 - np.floor(np.log10(np.maximum(np.abs(values), TINY)))
+    # Whole numbers divided by a power of ten: the nearest float, which is printed with no more digits.
+    scale = 10.0 ** np.abs(places)
+    found: list[list[float | None]] = np.where(
+        places >= 0, np.round(values * scale) / scale, np.round(values / scale) * scale
+    ).tolist()
+    return found

@@ -1,0 +1,116 @@
+"""Payloads of reports, drawn at random, for pages and plots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+HOSTILE = "</script><script>alert(1)</script>"
+QUOTES = '"><img src=x onerror="alert(2)"> & \'x\''
+NAMES = ["bm25", "dense-é-日本語", HOSTILE, QUOTES, "{second}", "rrf(bm25, dense)", "a-name-that-is-long-" * 3, "zero"]
+MEASURES = ["AP", "nDCG@10", "P@10", "RR", "R@100"]
+CRITICAL = [[1.0, 0.0], [0.5, 2.1], [0.1, 2.9], [0.05, 3.2], [0.01, 3.8], [0.001, 4.4]]
+
+
+def drawn_payload(
+    runs: int = 8,
+    queries: int = 100,
+    measures: int = 5,
+    *,
+    texts: bool = True,
+    baseline: int | None = None,
+    curves: bool = True,
+    documents: int = 20,
+    missing: bool = False,
+) -> dict[str, Any]:
+    """Return a payload in all its parts: values are drawn, a run is a little better than the one before.
+
+    `documents` of each list are named, in every third query; with 0 there are no rankings, as of saved results.
+    """
+    drawn = np.random.default_rng(7)
+    names = [NAMES[run] if run < len(NAMES) else f"run {run}" for run in range(runs)]
+    qids = [f"q{number}" for number in range(1, queries + 1)]
+    hard = drawn.beta(1.4, 1.6, (measures, 1, queries))
+    values = np.clip(hard + drawn.normal(0, 0.12, (measures, runs, queries)) + 0.012 * np.arange(runs)[:, None], 0, 1)
+    values = np.round(values, 5)
+    if missing:
+        values[:, :, :2] = np.nan
+    means = np.nanmean(values, axis=2)
+    half = 1.98 * np.nanstd(values, axis=2) / np.sqrt(queries)
+    fall = np.linspace(0, 1, 11)
+    depth = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
+    near = 0.15 + 0.8 * np.exp(-0.35 * np.abs(np.subtract.outer(np.arange(runs), np.arange(runs))))
+    np.fill_diagonal(near, 1)
+    precision = np.array([(0.7 + 0.02 * run / runs) * (1 - fall) ** (1.2 + 0.5 * run / runs) for run in range(runs)])
+    recall = np.array([np.log1p(depth) / np.log1p(1000) * (0.6 + 0.3 * run / runs) for run in range(runs)])
+    third = max(1, queries // 3)
+    return {
+        "v": 2,
+        "title": f"Eight runs {HOSTILE}",
+        "version": "1.0.0",
+        "command": f"treceval report qrels '{HOSTILE}' -o report.html",
+        "judgments": {"name": "qrels.robust04.txt", "hash": "0123abcd", "n": 311410} if documents else None,
+        "baseline": baseline,
+        "alpha": 0.05,
+        "confidence": 0.95,
+        "power": 0.8,
+        "margin": None,
+        "resamples": 10000,
+        "seed": 0,
+        "finding": [f"{HOSTILE} has the highest AP, {means[0].max():.4f}.", "It is better than the others."],
+        "methods": ["Differences are tested with paired t statistics."],
+        "notes": [f"3 queries are missing: {HOSTILE}, 302, 303."],
+        "reproduce": ["treceval report qrels.robust04.txt runs/*.gz -o report.html --seed 1"],
+        "runs": [
+            {"name": name, "file": f"{run}.gz", "hash": f"{run:08x}", "tag": name, "judged": 0.9 if documents else None}
+            for run, name in enumerate(names)
+        ],
+        "qids": qids,
+        "texts": {qid: f"what is known about subject {qid} {HOSTILE}" for qid in qids} if texts else {},
+        "R": [3] * queries if documents else None,
+        "measures": [
+            {
+                "name": MEASURES[place],
+                "label": MEASURES[place],
+                "long": MEASURES[place],
+                "sig": f"{MEASURES[place]}|#:{queries}|ties:docid",
+                "siglong": f"{MEASURES[place]}|queries:{queries}|judgments:0123456789abcdef",
+                "means": means[place].tolist(),
+                "low": (means - half)[place].tolist(),
+                "high": (means + half)[place].tolist(),
+                "values": [[None if np.isnan(x) else x for x in row] for row in values[place].tolist()],
+                "left_out": 0,
+                "crit": CRITICAL if queries > 1 else [],
+                "ties": [[mean, mean + 0.001, 3] for mean in means[place].tolist()] if documents else None,
+                "unj": [[mean / 2, min(1, mean * 2)] for mean in means[place].tolist()] if documents else None,
+                "sum": {"kind": "precisions", "level": 1, "cutoff": None} if MEASURES[place] == "AP" else None,
+            }
+            for place in range(measures)
+        ],
+        "groups": [
+            {"name": "by age", "sets": [["old", list(range(third))], [HOSTILE, list(range(third, queries))]]},
+            {"name": "by number", "sets": [["few", list(range(0, queries, 2))], ["many", list(range(1, queries, 2))]]},
+        ]
+        if queries > 2
+        else [],
+        "pr": {"x": [round(step / 10, 1) for step in range(11)], "y": precision.tolist()} if curves else None,
+        "rd": {"x": depth, "y": recall.tolist()} if curves else None,
+        "overlap": {"rbo": near.tolist(), "order": list(range(runs)), "depth": 100, "p": 0.9, "queries": queries}
+        if curves
+        else None,
+        "K": documents,
+        "docs": [_documents(drawn, runs, documents) if query % 3 == 0 else None for query in range(queries)]
+        if documents
+        else None,
+        "passages": {"relevant-0": f"A passage {HOSTILE}"} if texts else {},
+    }
+
+
+def _documents(drawn: np.random.Generator, runs: int, documents: int) -> dict[str, Any]:
+    """Return the documents of a query: two relevant ones in the lists, one in none, and others."""
+    lists = [drawn.permutation(documents + 5)[:documents].tolist() for _ in range(runs)]
+    ranks = [[each.index(place) + 1 if place in each else 400 + place for place in (0, 1)] + [0] for each in lists]
+    ids = ["relevant-0", HOSTILE, *(f"document-{number}" for number in range(2, documents + 5))]
+    grades = [2, 1, *([0, -1] * documents)][: documents + 5]
+    return {"d": ids, "g": grades, "u": [1], "t": lists, "r": ranks, "n": [1000] * runs}

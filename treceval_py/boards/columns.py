@@ -1,0 +1,48 @@
+"""What boards of one collection and of many show alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from treceval_py.io.digests import base_name
+from treceval_py.rendering.tables import Column
+
+if TYPE_CHECKING:
+    from treceval_py.boards.board import Unscored
+
+__all__ = ["highest", "named_errors", "rank_interval", "ranks_for_programs"]
+
+EXACT = 1e-12
+"""Means that differ by less are equal."""
+
+
+def rank_interval(ranks: Sequence[tuple[int, int] | None], confidence: str) -> Column:
+    """Return the intervals of ranks for people; nobody sees them where there are none, or only one run."""
+    cells = ["–" if each is None else _range(*each) for each in ranks]
+    return Column(f"{confidence} ranks", cells, programs=False, people=any(ranks) and len(ranks) > 1)
+
+
+def _range(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low}–{high}"
+
+
+def ranks_for_programs(ranks: Sequence[tuple[int, int] | None]) -> tuple[Column, Column]:
+    """Return the intervals of ranks for programs."""
+    low = Column("rank_low", [None if each is None else each[0] for each in ranks], people=False)
+    return low, Column("rank_high", [None if each is None else each[1] for each in ranks], people=False)
+
+
+def highest(values: Sequence[float]) -> frozenset[int]:
+    """Return the rows with the highest value; none if there is only one value. NaN is none."""
+    known = [value for value in values if not math.isnan(value)]
+    most = max(known, default=0.0)
+    if len(known) < 2:
+        return frozenset()
+    return frozenset(row for row, value in enumerate(values) if value >= most - EXACT * max(1.0, abs(most)))
+
+
+def named_errors(errors: Sequence[Unscored]) -> list[tuple[str, str]]:
+    """Return the files that could not be scored and why, without the folders that they are in."""
+    return [(base_name(each.file), each.message.replace(each.file, base_name(each.file))) for each in errors]

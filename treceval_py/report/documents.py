@@ -1,0 +1,386 @@
+"""What a report keeps of the rankings of runs: judged ranks, first documents, and where the relevant ones stand.
+
+Runs are added one by one, and of each only this is kept, so that a report of many runs holds no run whole.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from treceval_py._types import FloatArray, IntArray
+from treceval_py.data.ids import decode, encode
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.ranking import limit_of
+from treceval_py.data.run import Run
+from treceval_py.io.texts import Rows
+from treceval_py.judging.judged import JudgedRun
+from treceval_py.judging.locating import judge_arranged
+from treceval_py.rendering.envelope import json_safe
+from treceval_py.report.robustness import Range, labels_of, ties_of
+from treceval_py.scoring.conventions import Conventions
+from treceval_py.scoring.evaluation import Evaluator, JudgedOnce
+from treceval_py.scoring.planning import Task
+from treceval_py.scoring.signatures import concise
+
+__all__ = ["FIRST", "Ranked", "Rankings"]
+
+FIRST = 100
+"""Documents of each list that overlap looks at."""
+
+DEEP = 500
+"""Queries of which so many documents are kept; of the others only as many as are shown."""
+
+SHOWN, FEWER = 20, 10
+"""Documents of each list that a page names, and where room is short."""
+
+ROOM = 1_500_000
+"""Bytes that documents may take up in a page."""
+
+OF_A_RUN, HARDEST, SPREAD = 50, 10, 50
+"""Where room is short: queries kept for their difference in a run, as the hardest, and evenly spread by difficulty."""
+
+LISTS = 20
+"""Runs with lists where room is shorter still: the best ones, and the one that others are compared with."""
+
+SAMPLE = 40
+"""Queries whose documents are written out to know how much room the others need."""
+
+
+Passages: TypeAlias = "Mapping[str, str] | Rows"
+"""Texts of documents by their ids, or where they can be read."""
+
+
+class Ranked(NamedTuple):
+    """A run as a report keeps it.
+
+    Attributes
+    ----------
+    name, tag : str
+        Where it comes from, and its tag.
+    judged : JudgedRun
+        All judged queries, with the ranks that tied documents could have.
+    firsts : (Q, FIRST) int32 array
+        The number of the document at each of the first ranks, -1 where there is none.
+    relevant : (N,) int32 array
+        The rank of each relevant document of each query, 0 where it was not retrieved.
+    ties, unjudged : dict of str to Range
+        How far the order of ties, and labels of unjudged documents, can move each measure that has such a range.
+    qids : frozenset of str
+        The queries that the run has.
+    """
+
+    name: str
+    tag: str
+    judged: JudgedRun
+    firsts: IntArray
+    relevant: IntArray
+    ties: dict[str, Range]
+    unjudged: dict[str, Range]
+    qids: frozenset[str]
+
+
+class _List(NamedTuple):
+    """The documents of a query in a run: the first ones with their places, from 0, and the relevant ones with ranks."""
+
+    row: int
+    first: list[bytes]
+    places: slice | IntArray
+    relevant: list[bytes]
+    ranks: IntArray
+
+
+class Rankings:
+    """The rankings of the runs of a report.
+
+    Parameters
+    ----------
+    qrels : Qrels
+        The judgments.
+    conventions : Conventions
+        How documents are ranked.
+    tasks : mapping of str to Task
+        The measures, by the names they are compared under.
+
+    Attributes
+    ----------
+    qids : tuple of str, length Q
+        All judged queries, in the order of their bytes.
+    starts : (Q + 1,) int array
+        Where the relevant documents of each query begin in `Ranked.relevant`.
+    grades : (N,) int array
+        The grades of the relevant documents, query by query, highest first.
+    runs : list of Ranked
+        The runs that were added.
+    """
+
+    def __init__(self, qrels: Qrels, conventions: Conventions, tasks: Mapping[str, Task]) -> None:
+        self.qrels = qrels
+        self.ranking = conventions.ranking(tied=True)
+        self.first = min(FIRST, limit_of(conventions.depth))
+        number = len(qrels.qids)
+        self.deep = np.zeros(number, dtype=bool)
+        self.deep[np.linspace(0, number - 1, min(number, DEEP)).round().astype(np.int64)] = True
+        self.tasks = tasks
+        ideal = qrels.ideal
+        self.qids = ideal.qids
+        self.runs: list[Ranked] = []
+        # Relevant documents have the first numbers of a query, the others get theirs as they are met.
+        relevant = ideal.rel > 0
+        self.starts = np.searchsorted(ideal.place[relevant], np.arange(len(ideal.qids) + 1))
+        self.grades: IntArray = ideal.rel[relevant]
+        self._codes = [self._seed(row) for row in ideal.rows.tolist()]
+
+    @classmethod
+    def of(cls, evaluator: Evaluator) -> Rankings:
+        """Return the rankings of runs that an evaluator scores by relevance judgments, before any is added."""
+        if not isinstance(evaluator.judgments, Qrels):
+            raise AssertionError("rankings need relevance judgments")
+        tasks = evaluator.plan.tasks
+        asked = [concise(task.asked) if evaluator.repeats else task.asked for task in tasks]
+        named = {measure.name: task for measure, task in zip(asked, tasks, strict=True)}
+        return cls(evaluator.judgments, tasks[0].conventions, named)
+
+    def _seed(self, row: int) -> dict[bytes, int]:
+        """Return numbers for the relevant documents of a query: highest grade first, then by id."""
+        found = [(-rel, docid) for docid, rel in self.qrels.judgments(row).items() if rel > 0]
+        return {docid: number for number, (_, docid) in enumerate(sorted(found))}
+
+    def add(self, run: Run) -> None:
+        """Keep what is needed of a run.
+
+        Raises
+        ------
+        DataError
+            It is to be ranked by ranks that it has not.
+        """
+        judging = JudgedOnce(self.qrels, run, keep=True)
+        # There a rank is not a place in the list.
+        if self.ranking.order == "rank" or self.ranking.judged_only:
+            judged, lists = self._listed(judging)
+        else:
+            judged, lists = self._arranged(run)
+            judging.keep(self.ranking, judged)
+        firsts = np.full((len(self.qids), self.first), -1, dtype=np.int32)
+        relevant = np.zeros(len(self.grades), dtype=np.int32)
+        for row, ids, ranks, found, places in lists:
+            codes = self._codes[row]
+            numbers: list[Any] = list(map(codes.get, ids))
+            if None in numbers:
+                new = [docid for docid, known in zip(ids, numbers, strict=True) if known is None]
+                codes.update(zip(new, range(len(codes), len(codes) + len(new)), strict=True))
+                numbers = list(map(codes.get, ids))
+            firsts[row, ranks] = numbers
+            relevant[[self.starts[row] + codes[docid] for docid in found]] = places
+        qrels, tasks = self.qrels, self.tasks.items()
+        ties = {name: moved for name, task in tasks if (moved := ties_of(judging, task)) is not None}
+        labels = {name: moved for name, task in tasks if (moved := labels_of(judging, task, qrels.max_rel)) is not None}
+        self.runs.append(Ranked(run.name, run.tag, judged, firsts, relevant, ties, labels, frozenset(run.qids)))
+
+    def _arranged(self, run: Run) -> tuple[JudgedRun, Iterator[_List]]:
+        """Judge a run, and find the documents of its lists."""
+        judged, (table, order, *_) = judge_arranged(self.qrels, run, self.ranking)
+        return judged, self._lists(judged, table, order)
+
+    def _lists(self, judged: JudgedRun, table: Run, order: IntArray) -> Iterator[_List]:
+        buffer, cuts = table.docids.buffer, table.docids.offsets
+        hits = judged.hits.where(judged.hits.rel > 0)
+        bounds = np.searchsorted(hits.query, np.arange(len(self.qids) + 1)).tolist()
+        for row, qid in enumerate(self.qids):
+            number = table.row_of(qid)
+            if number is None:
+                continue
+            start, stop = table.span(number)
+            first = order[start : min(stop, start + self._kept_of(row))]
+            ranks = hits.rank[bounds[row] : bounds[row + 1]]
+            rows = np.concatenate([first, order[start + ranks - 1]])
+            ids = [buffer[a:b] for a, b in zip(cuts[rows].tolist(), cuts[rows + 1].tolist(), strict=True)]
+            yield _List(row, ids[: len(first)], slice(len(first)), ids[len(first) :], ranks)
+
+    def _listed(self, judging: JudgedOnce) -> tuple[JudgedRun, Iterator[_List]]:
+        """Judge a run and find the documents of its lists, by whatever ranks they have."""
+        judged = judging.judged(self.ranking._replace(documents=True), complete=True)
+        if not isinstance(judged, JudgedRun):
+            raise AssertionError("a run is judged by relevance judgments")
+        lists = []
+        for row, query in enumerate(judged.documents or ()):
+            ids, ranks = [encode(docid) for docid in query.docids], query.ranks
+            shown = np.flatnonzero(ranks <= self._kept_of(row)).tolist()
+            relevant = [place for place, label in enumerate(query.labels) if label is not None and label > 0]
+            lists.append(
+                _List(
+                    *(row, [ids[place] for place in shown], ranks[shown] - 1),
+                    *([ids[place] for place in relevant], ranks[relevant]),
+                )
+            )
+        return replace(judged, documents=None), iter(lists)
+
+    def _kept_of(self, row: int) -> int:
+        """Return how many documents of the lists of a query are kept."""
+        return self.first if self.deep[row] else min(self.first, SHOWN)
+
+    def deepest(self) -> int:
+        """Return the length of the longest list."""
+        return max(int(run.judged.num_ret.max(initial=0)) for run in self.runs)
+
+    def documents(self, qids: Sequence[str], shown: int, runs: Sequence[int]) -> list[dict[str, Any]]:
+        """Return the documents of queries as `report_payload` has them.
+
+        Parameters
+        ----------
+        qids : sequence of str
+            The queries.
+        shown : int
+            How many documents of each list are named.
+        runs : sequence of int
+            The runs whose lists are there.
+        """
+        place = {qid: row for row, qid in enumerate(self.qids)}
+        return [self._documents(place[qid], min(shown, self.first), runs) for qid in qids]
+
+    def _documents(self, row: int, shown: int, runs: Sequence[int]) -> dict[str, Any]:
+        start, stop = int(self.starts[row]), int(self.starts[row + 1])
+        count = stop - start
+        lists = np.stack([self.runs[run].firsts[row, :shown] for run in runs])
+        ranks = np.stack([self.runs[run].relevant[start:stop] for run in runs])
+        used = np.unique(lists)
+        used = used[used >= 0]
+        named = used[used < count]
+        unnamed = np.setdiff1d(np.arange(count), named)
+        number = np.full(int(lists.max(initial=-1)) + 2, -1)
+        number[used] = np.arange(len(used))
+        docids = list(self._codes[row])
+        labels = self.qrels.judgments(int(self.qrels.ideal.rows[row]))
+        ids = [docids[code] for code in used.tolist()]
+        top: list[list[int] | None] = [None] * len(self.runs)
+        found: list[list[int] | None] = [None] * len(self.runs)
+        rows, columns = number[lists].tolist(), ranks[:, np.concatenate([named, unnamed])].tolist()
+        for run, numbers, places in zip(runs, rows, columns, strict=True):
+            top[run], found[run] = _ended(numbers), places
+        return {
+            "d": [json_safe(decode(docid)) for docid in ids],
+            "g": [max(labels.get(docid, -1), -1) for docid in ids],
+            "u": self.grades[start + unnamed].tolist(),
+            "t": top,
+            "r": found,
+            "n": [int(run.judged.num_ret[row]) for run in self.runs],
+        }
+
+
+def _ended(row: list[int]) -> list[int]:
+    """Leave out the ranks after the last document."""
+    while row and row[-1] < 0:
+        row.pop()
+    return row
+
+
+def chosen_documents(
+    rankings: Rankings, qids: Sequence[str], values: FloatArray, reference: int, texts: Passages | None
+) -> dict[str, Any]:
+    """Return the documents of as many queries as there is room for, and their texts.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        The rankings.
+    qids : sequence of str, length Q
+        The queries of the page.
+    values : (S, Q) float array
+        The values of the first measure, NaN where a query does not count.
+    reference : int
+        The run that others are compared with.
+    texts : mapping of str to str, or Rows, optional
+        The texts of documents, or where they can be read.
+
+    Returns
+    -------
+    dict
+        ``K``, ``docs`` and ``passages`` of `report_payload`.
+    """
+    judged = set(rankings.qids)
+    rows, some = _by_interest(values, reference)
+    rows = [row for row in rows if qids[row] in judged]
+    every = list(range(len(rankings.runs)))
+    best = np.argsort(-np.nan_to_num(np.nanmean(values, axis=1)), kind="stable")[:LISTS].tolist()
+    few = sorted({reference, *best})
+    steps = ((len(rows), SHOWN, every), (some, SHOWN, every), (some, FEWER, every), (some, FEWER, few))
+    for count, shown, runs in steps:
+        fits = _room(rankings, [qids[row] for row in rows[:count]], shown, runs)
+        if fits >= count:
+            break
+    kept = sorted(rows[: min(count, fits)])
+    docs: list[dict[str, Any] | None] = [None] * len(qids)
+    for row, found in zip(kept, rankings.documents([qids[row] for row in kept], shown, runs), strict=True):
+        docs[row] = found
+    return {"K": min(shown, rankings.first), "docs": docs, "passages": {} if texts is None else _snippets(docs, texts)}
+
+
+def _by_interest(values: FloatArray, reference: int) -> tuple[list[int], int]:
+    """Return all queries, first those whose documents are most likely to be asked for, and how many these are."""
+    others = [run for run in range(len(values)) if run != reference]
+    differences = np.nan_to_num(np.abs(values - values[reference]))[others]
+    order = np.argsort(-differences, axis=1, kind="stable").T
+    hardest = np.argsort(np.median(np.nan_to_num(values, nan=np.inf), axis=0), kind="stable")
+    spread = np.linspace(0, len(hardest) - 1, min(SPREAD, len(hardest))).round().astype(np.int64)
+    wanted = dict.fromkeys([*order[:OF_A_RUN].ravel().tolist(), *hardest[:HARDEST].tolist(), *hardest[spread].tolist()])
+    return list(wanted | dict.fromkeys([*order.ravel().tolist(), *range(values.shape[1])])), len(wanted)
+
+
+def _room(rankings: Rankings, qids: Sequence[str], shown: int, runs: Sequence[int]) -> int:
+    """Return how many of some queries there is room for, judging by a sample of them."""
+    sample = [qids[at] for at in np.linspace(0, len(qids) - 1, min(SAMPLE, len(qids))).round().astype(np.int64)]
+    if not sample:
+        return 0
+    # As a page has it: compressed, in base64.
+    size = len(gzip.compress(json.dumps(rankings.documents(sample, shown, runs)).encode(), 6)) * 4 / 3
+    return int(ROOM / (size / len(sample)))
+
+
+SNIPPET = 200
+"""Characters of a document's text in a page."""
+
+TOP = 5
+"""Documents of a list that have a text, beside relevant ones."""
+
+TEXTS = 500_000
+"""Bytes that the texts of documents may take up."""
+
+
+def _snippets(docs: Sequence[dict[str, Any] | None], texts: Passages) -> dict[str, str]:
+    """Return the beginnings of documents that a page shows, those of the highest ranks first."""
+    ranks: dict[str, int] = {}
+    for query in docs:
+        if query is None:
+            continue
+        for numbers in query["t"]:
+            for rank, number in enumerate(numbers or (), 1):
+                if number >= 0 and (rank <= TOP or query["g"][number] > 0):
+                    docid = query["d"][number]
+                    ranks[docid] = min(rank, ranks.get(docid, rank))
+    if isinstance(texts, Rows):
+        texts = texts.texts_of(ranks)
+    found: dict[str, str] = {}
+    left = TEXTS
+    for docid in sorted(ranks, key=lambda docid: (ranks[docid], docid)):
+        text = texts.get(docid)
+        if text is None:
+            continue
+        snippet = json_safe(_beginning(text))
+        left -= len(snippet.encode()) + len(docid.encode())
+        if left < 0:
+            break
+        found[docid] = snippet
+    return found
+
+
+def _beginning(text: str) -> str:
+    """Return the first words of a text."""
+    words = " ".join(text[: 4 * SNIPPET].split())
+    if len(words) <= SNIPPET and len(text) <= 4 * SNIPPET:
+        return words
+    return words[:SNIPPET].rsplit(" ", 1)[0] + " …"

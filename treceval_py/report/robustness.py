@@ -1,0 +1,149 @@
+"""How far the values of a run can be relied on: the order of ties, unjudged documents, and missing queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from treceval_py._types import BoolArray, FloatArray
+from treceval_py.data.ids import first_of
+from treceval_py.errors import TrecevalError
+from treceval_py.judging.judged import JudgedRun
+from treceval_py.judging.locating import missing_queries
+from treceval_py.ranges.assessment import range_of_labels, range_of_ties
+from treceval_py.scoring.evaluation import JudgedOnce
+from treceval_py.scoring.planning import Task
+
+if TYPE_CHECKING:
+    from treceval_py.comparing.comparison import Comparison
+
+__all__ = ["FIRST", "Range", "labels_of", "notes_of", "ties_of", "unjudged_shares"]
+
+FIRST = 10
+"""The ranks whose judged documents are counted: those that most measures weigh most and most readers see."""
+
+
+class Range(NamedTuple):
+    """How far something left open can move the values of a run in a measure.
+
+    Attributes
+    ----------
+    qids : tuple of str, length Q
+        The queries.
+    lowest, highest : (Q,) float arrays
+        The lowest and the highest value of each.
+    touched : (Q,) bool array
+        Whether these differ.
+    """
+
+    qids: tuple[str, ...]
+    lowest: FloatArray
+    highest: FloatArray
+    touched: BoolArray
+
+    def over(self, qids: Sequence[str]) -> tuple[float, float, int] | None:
+        """Return the lowest and highest mean over some queries and how many are touched; None if one is not there."""
+        place = {qid: row for row, qid in enumerate(self.qids)}
+        rows = [place[qid] for qid in qids if qid in place]
+        if len(rows) < len(qids):
+            return None
+        return float(self.lowest[rows].mean()), float(self.highest[rows].mean()), int(self.touched[rows].sum())
+
+
+def ties_of(judging: JudgedOnce, task: Task) -> Range | None:
+    """Return how far the order of documents with equal scores can move a measure; None where that is not known."""
+    try:
+        qids, found = range_of_ties(judging, task)
+    except TrecevalError:  # a measure, or a profile, without such ranges: the page has none
+        return None
+    return Range(qids, found.lowest, found.highest, found.touched)
+
+
+def labels_of(judging: JudgedOnce, task: Task, max_rel: int) -> Range | None:
+    """Return how far labels of unjudged documents can move a measure; None where that is not known."""
+    try:
+        qids, found = range_of_labels(judging, task, max_rel)
+    except TrecevalError:
+        return None
+    return Range(qids, found.lowest, found.highest, found.highest > found.lowest)
+
+
+def unjudged_shares(judged: JudgedRun, ranks: int) -> FloatArray:
+    """Compute the share of unjudged documents at the first ranks: 1 - Judged@k.
+
+    Parameters
+    ----------
+    judged : JudgedRun
+        The run. A document with a negative judgment is not judged.
+    ranks : int
+        How many ranks are looked at; of a shorter list, all.
+
+    Returns
+    -------
+    (Q,) float array
+        In [0, 1]; NaN for a query for which nothing was retrieved.
+    """
+    hits = judged.hits
+    there = np.minimum(judged.num_ret, ranks)
+    count = judged.count(hits.query[(hits.rel >= 0) & (hits.rank <= ranks)])
+    shares: FloatArray = np.where(there > 0, 1 - count / np.maximum(there, 1), np.nan)
+    return shares
+
+
+def notes_of(comparison: Comparison, judged: Iterable[str] | None, runs: Sequence[Iterable[str]] | None) -> list[str]:
+    """Return what a reader must know of missing queries, a sentence or two each.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The comparison.
+    judged : iterable of str or None
+        The judged queries.
+    runs : sequence of iterable of str or None, length S
+        The queries of each run, in the order of the comparison. Without them only queries that were left out are told.
+    """
+    if judged is None or runs is None:
+        return list(_left_out(comparison))
+    by_text: dict[str, list[str]] = {}
+    every = list(judged)
+    for name, qids in zip(comparison.runs, runs, strict=True):
+        missing = missing_queries(every, qids)
+        if missing:
+            by_text.setdefault(_about_missing(missing, len(every), comparison), []).append(name)
+    return [f"{_named(names)}: {text}" for text, names in by_text.items()]
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more runs" if len(names) > 5 else "")
+
+
+def _about_missing(missing: Sequence[str], judged: int, comparison: Comparison) -> str:
+    one = len(missing) == 1
+    lacks = f"{len(missing)} of {judged} judged {'query' if judged == 1 else 'queries'} "
+    lacks += f"{'is' if one else 'are'} missing ({first_of(missing)})"
+    counted: dict[int, list[str]] = {}
+    for each in comparison.measures:
+        counted.setdefault(len(set(missing).intersection(each.qids)), []).append(each.measure)
+    if list(counted) == [0]:
+        text = f"{lacks} and left out for all runs."
+    elif list(counted) == [len(missing)]:
+        text = f"{lacks} and {'counts' if one else 'count'} as if nothing had been retrieved."
+    else:
+        parts = [f"{count or 'none'} for {', '.join(measures)}" for count, measures in counted.items()]
+        text = f"{lacks}. As if nothing had been retrieved count {'; '.join(parts)}; others are left out for all runs."
+    return text
+
+
+def _left_out(comparison: Comparison) -> Iterator[str]:
+    """Tell the queries that some runs lack, where it is not known which runs these are."""
+    by_queries: dict[tuple[str, ...], list[str]] = {}
+    for each in comparison.measures:
+        if each.left_out:
+            by_queries.setdefault(each.left_out, []).append(each.measure)
+    for left_out, measures in by_queries.items():
+        one = len(left_out) == 1
+        are = "1 query is" if one else f"{len(left_out)} queries are"
+        where = "" if len(measures) == len(comparison.measures) else f" of {', '.join(measures)}"
+        yield f"{are} left out{where}, as some runs lack {'it' if one else 'them'} ({first_of(left_out)})."

@@ -1,0 +1,51 @@
+"""How documents add up to the value of a query, in a form that the page's script can follow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treceval_py.measures.facts import Sums
+from treceval_py.measures.probes import parameter, rank_weights, shares
+
+if TYPE_CHECKING:
+    from treceval_py.report.documents import Rankings
+    from treceval_py.scoring.planning import Task
+
+__all__ = ["sum_of"]
+
+EACH = (
+    Sums.EACH, Sums.GAINS, Sums.GAINS_OF_IDEAL, Sums.POWERS,
+    Sums.SHARE_OF_CUTOFF, Sums.SHARE_OF_RELEVANT, Sums.SHARE_OF_BEST,
+)  # fmt: skip
+"""Sums in which a document adds what its grade is worth times the weight of its rank."""
+
+KINDS = {Sums.PRECISIONS: "precisions", Sums.FIRST: "first", Sums.ANY: "first"}
+"""Sums over relevant documents, by what the page calls them."""
+
+
+def sum_of(task: Task, rankings: Rankings) -> dict[str, Any] | None:
+    """Return the sum of a measure as `report_payload` has it; None where documents do not add up to the value."""
+    measure = task.resolved
+    averaged = parameter(measure, "ties") == "average" or parameter(measure, "steps") == "together"
+    if averaged or task.conventions.ranking() != rankings.ranking._replace(tied=False):
+        return None
+    if measure.family.sums in KINDS:
+        level, cutoff = int(parameter(measure, "level", 1)), parameter(measure, "cutoff")
+        if level < 1:
+            return None
+        return {"kind": KINDS[measure.family.sums], "level": level, "cutoff": None if cutoff is None else int(cutoff)}
+    if measure.family.sums not in EACH:
+        return None
+    labels = np.arange(max(rankings.qrels.max_rel, 1) + 1)
+    of = shares(measure, labels)
+    if of.worth[0] or not of.worth.any():  # what is not relevant counts too, or nothing does
+        return None
+    weights = rank_weights(measure, of, rankings.deepest())
+    last = np.flatnonzero(weights)
+    return {
+        "kind": "weights",
+        "gains": [float(f"{gain:.6g}") for gain in of.of(labels).tolist()],
+        "weights": [float(f"{weight:.6g}") for weight in weights[: last[-1] + 1].tolist()] if len(last) else [],
+    }
