@@ -21,7 +21,8 @@ import pytest
 from treceval_py.boards import board as board_module
 from treceval_py.boards import cache as cache_module
 from treceval_py.boards.board import Board, board
-from treceval_py.boards.cache import CACHE_NAME, cache_beside, cache_in
+from treceval_py.boards.cache import CACHE_NAME, cache_in
+from treceval_py.boards.over import board_over
 from treceval_py.boards.show import board_text
 from treceval_py.rendering.tables import Style
 
@@ -177,7 +178,7 @@ def test_a_file_that_is_too_large_is_not_read(home: Path, monkeypatch: pytest.Mo
 
 
 def test_values_beyond_the_range_of_their_measure_are_not_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board_module._Scorer, "bounds", [(0.0, 0.3), (0.0, np.inf)])
+    monkeypatch.setattr(board_module.Scorer, "bounds", [(0.0, 0.3), (0.0, np.inf)])
     few = made()
     assert (few.scored, few.notes) == (10, ())
     text = gzip.decompress((home / "runs" / CACHE_NAME).read_bytes()).split(b"\n")[1]
@@ -247,12 +248,18 @@ def test_a_folder_of_runs_that_is_a_link_has_its_cache_where_the_runs_are(home: 
 
 
 def test_a_link_in_a_folder_of_collections_leads_to_no_cache_outside_of_it(home: Path) -> None:
-    (home / "collections").mkdir()
-    (home / "collections" / "one").symlink_to(home / "runs")
-    (home / "collections" / "two").mkdir()
-    assert cache_beside(["collections/one"], within="collections") is None
-    assert cache_beside(["collections/two"], within="collections") == f"collections/two/{CACHE_NAME}"
-    assert cache_beside(["collections/one"]) == f"collections/one/{CACHE_NAME}"
+    qrels = "".join(f"{qid} 0 {docid} {rel}\n" for qid, row in QRELS.items() for docid, rel in row.items())
+    (home / "runs" / "qrels.txt").write_text(qrels)
+    shutil.copytree(home / "runs", home / "all" / "here")
+    (home / "all" / "there").symlink_to(home / "runs")
+    found = board_over("all", "map", cache=True)
+    assert (home / "all" / "here" / CACHE_NAME).is_file()
+    assert not (home / "runs" / CACHE_NAME).exists()
+    assert "there: its runs are outside of all, so nothing is kept of them." in found.notes
+    (home / "all" / "here" / CACHE_NAME).write_bytes(b"damaged")
+    again = board_over("all", "map", cache=True)
+    assert any("cannot be used" in note for note in again.notes)
+    assert again.runs == found.runs
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")

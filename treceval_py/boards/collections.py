@@ -81,6 +81,8 @@ class Collections(NamedTuple):
         Level for collections without their own.
     notes : tuple of str
         What is passed over.
+    folder : str or None
+        The folder that they were found in; None if they are listed.
     """
 
     collections: tuple[Collection, ...]
@@ -89,6 +91,7 @@ class Collections(NamedTuple):
     profile: str | None = None
     level: int | None = None
     notes: tuple[str, ...] = ()
+    folder: str | None = None
 
 
 # A folder -------------------------------------------------------------------------------------------
@@ -133,7 +136,7 @@ def found_in(folder: str | os.PathLike[str]) -> Collections:
             file=path,
         )
     notes = [*_named(passed, "is no collection", "are no collections"), *_named(inside, "is not used", "are not used")]
-    return Collections(tuple(found), {}, notes=tuple(notes))
+    return Collections(tuple(found), {}, notes=tuple(notes), folder=path)
 
 
 def _collection(folder: str) -> tuple[Collection | None, list[str]]:

@@ -354,10 +354,12 @@ def _scored(
     }
     scoring = replace(scoring, **{name: value for name, value in own.items() if value is not None})  # type: ignore[arg-type]
     judgments = [] if collection.judgments is None else [collection.judgments]
-    place = cache_beside(collection.runs) if cache else None
+    place = cache_beside(collection.runs, meant.folder) if cache else None
     skipped = [*without, *judgments, *([] if place is None else [place])]
     files = run_files(collection.runs, without=skipped)
     notes = [f"{collection.name}: {note}" for note in passed_over(collection.runs, without=skipped)]
+    if cache and place is None and cache_beside(collection.runs) is not None:
+        notes.append(f"{collection.name}: its runs are outside of {meant.folder}, so nothing is kept of them.")
     if all(map(is_saved, files)):
         scored = _saved(files, scoring, by)
         if judgments:
