@@ -102,7 +102,7 @@ def passed_over(
             (name, _why(os.path.join(folder, name)))
             for name in sorted(os.listdir(folder), key=os.fsencode)
             if name not in once
-            and not name.startswith(OURS)
+            and not name.startswith((OURS, f".{OURS}"))  # the latter is half-written, by a board that was killed
             and os.path.realpath(os.path.join(folder, name)) not in known
         ]
         if left:
