@@ -18,7 +18,10 @@ from statsmodels.stats.weightstats import ttost_paired
 
 import treceval_py as te
 from treceval_py.comparing.gathering import USUAL
+from treceval_py.comparing.resampling import randomised_tukey
 from treceval_py.comparing.scores import Scored
+from treceval_py.comparing.simultaneous import simultaneous
+from treceval_py.comparing.variance import tukey
 
 HOME = Path(__file__).parent.parent
 DATA = HOME / "data"
@@ -43,7 +46,7 @@ def test_means_and_values_are_those_of_evaluate() -> None:
 
 @pytest.mark.slow
 def test_p_values_are_those_of_scipy_corrected_by_statsmodels() -> None:
-    found = te.compare(QRELS, RUNS, MEASURES)
+    found = te.compare(QRELS, RUNS, MEASURES, test="t")
     p, ours = [], []
     for measure in MEASURES:
         values = found[measure].values
@@ -78,7 +81,10 @@ def test_every_test_can_be_asked_for() -> None:
     found = te.compare(QRELS, RUNS, "map", tests=["wilcoxon", "sign", "randomisation"], resamples=999)
     values = found["map"].values
     first = found["map"].differences[0]
-    assert list(first.tests) == ["t", "wilcoxon", "sign", "randomisation"]
+    assert list(first.tests) == ["simultaneous", "wilcoxon", "sign", "randomisation"]
+    again = te.compare(QRELS, RUNS, "map", test=("t", "wilcoxon")).measures[0].differences[0]
+    assert list(again.tests) == ["t", "wilcoxon"]
+    assert again.tests["wilcoxon"].p == first.tests["wilcoxon"].p
     wins, losses = int((values[1] > values[0]).sum()), int((values[1] < values[0]).sum())
     assert (first.wins, first.losses, first.ties) == (wins, losses, 30 - wins - losses)
     assert first.tests["sign"].p == pytest.approx(scipy.stats.binomtest(wins, wins + losses).pvalue, rel=1e-9)
@@ -183,7 +189,7 @@ def test_dictionaries_are_numbered_and_a_mapping_names_them() -> None:
 
 def test_runs_with_the_same_values_are_said_to_have_them() -> None:
     found = te.compare(QRELS, {"x": RUNS[0], "y": RUNS[0]}, "map")
-    assert found["map"].differences[0].tests["t"].p == 1
+    assert found["map"].differences[0].tests["simultaneous"].p == 1
     assert found["map"].letters == ("a", "a")
     assert "x and y have the same values in every query." in found.notes
 
@@ -191,7 +197,8 @@ def test_runs_with_the_same_values_are_said_to_have_them() -> None:
 def test_one_query_is_compared_without_tests() -> None:
     qrels, run = {"1": {"a": 1}}, {"1": {"b": 2.0, "a": 1.0}}
     found = te.compare(qrels, [run, {"1": {"a": 1.0}}], "RR")
-    assert np.isnan(found["RR"].differences[0].tests["t"].p)
+    assert np.isnan(found["RR"].differences[0].tests["simultaneous"].p)
+    assert np.isnan(found["RR"].differences[0].needed)
     assert found["RR"].anova is None
     assert found.notes == ("there is one query, so that nothing can be tested.",)
     assert "nan" not in str(found).lower()
@@ -204,7 +211,7 @@ def test_the_same_seed_gives_the_same_p_values_with_one_thread_and_two_and_anoth
             threads=threads, pairs=True,
         )  # fmt: skip
         tests = [each.tests["randomisation"].p for measure in found.measures for each in measure.differences]
-        return tests + [float(x) for measure in found.measures for x in measure.pairs_p.ravel()]  # type: ignore[union-attr]
+        return tests + [float(x) for measure in found.measures for x in measure.together.largest]
 
     assert p(1, 1) == p(1, 2)
     assert p(1, 1) != p(2, 1)
@@ -229,10 +236,25 @@ def test_a_comparison_becomes_a_frame() -> None:
     [
         ({"alpha": 0}, "alpha must lie between 0 and 1, not 0."),
         ({"confidence": 1.5}, "confidence must lie between 0 and 1, not 1.5."),
-        ({"test": "anova"}, "test must be one of t, wilcoxon, sign, randomisation, not 'anova'."),
+        ({"test": "anova"}, "test must be one of simultaneous, t, wilcoxon, sign, randomisation, not 'anova'."),
         ({"correction": "fdr"}, "correction must be one of holm, bonferroni, benjamini-hochberg, none, not 'fdr'."),
-        ({"letters": "hsd"}, "letters must be one of tukey, randomised-tukey, none, not 'hsd'."),
-        ({"interval": "z"}, "interval must be one of t, bca, not 'z'."),
+        (
+            {"correction": "holm"},
+            (
+                "the simultaneous test is already corrected over all pairs of runs. Remove correction, or name another "
+                "test, such as t."
+            ),
+        ),
+        (
+            {"test": ()},
+            "no test decides which differences are marked. There are simultaneous, t, wilcoxon, sign, randomisation.",
+        ),
+        (
+            {"test": ("t", 3)},
+            "test must be a name, or several, not 3. There are simultaneous, t, wilcoxon, sign, randomisation.",
+        ),
+        ({"letters": "hsd"}, "letters must be one of simultaneous, tukey, randomised-tukey, none, not 'hsd'."),
+        ({"interval": "z"}, "interval must be one of simultaneous, t, bca, not 'z'."),
         ({"margin": -1.0}, "margin must be above 0, not -1."),
         ({"margin": float("nan")}, "margin must be above 0, not nan."),
         ({"resamples": 0}, "resamples must be 1 to 100000000, not 0."),
@@ -440,19 +462,21 @@ def test_every_test_is_computed_with_its_seed_and_not_corrected(unusual: tuple[t
     assert other.measures[0].differences[0].tests["randomisation"].p != tests["randomisation"].p
 
 
-def test_letters_follow_alpha() -> None:
+@pytest.mark.parametrize("letters", ["simultaneous", "tukey", "randomised-tukey"])
+def test_letters_follow_alpha(letters: str) -> None:
     values = drawn_results(4, 40)
-    p = te.compare(values).measures[0].pairs_p
-    assert p is not None
+    p = {
+        "simultaneous": lambda table: simultaneous(table, resamples=2000, seed=1).p,
+        "tukey": tukey,
+        "randomised-tukey": lambda table: randomised_tukey(table, resamples=2000, seed=1),
+    }[letters](te.compare(values).measures[0].values)
     between = sorted(set(p[np.triu_indices(4, 1)].tolist()))
     for lower, higher in itertools.pairwise(between):
         alpha = (lower + higher) / 2
-        for groups in ("tukey", "randomised-tukey"):
-            found = te.compare(values, alpha=alpha, letters=groups, resamples=2000).measures[0]
-            assert found.pairs_p is not None
-            for one, other in itertools.combinations(range(4), 2):
-                share = bool(set(found.letters[one]) & set(found.letters[other]))
-                assert share == (found.pairs_p[one, other] > alpha)
+        found = te.compare(values, alpha=alpha, letters=letters, resamples=2000, bootstrap=2000).measures[0]
+        for one, other in itertools.combinations(range(4), 2):
+            share = bool(set(found.letters[one]) & set(found.letters[other]))
+            assert share == (p[one, other] > alpha)
 
 
 @pytest.mark.slow
@@ -460,7 +484,7 @@ def test_letters_follow_alpha() -> None:
     ("name", "theirs"), [("bonferroni", "bonferroni"), ("holm", "holm"), ("benjamini-hochberg", "fdr_bh")]
 )
 def test_each_test_is_corrected_over_the_pairs_of_all_measures(name: str, theirs: str) -> None:
-    found = te.compare(QRELS, RUNS, MEASURES, pairs=True, tests=["sign"], correction=name)
+    found = te.compare(QRELS, RUNS, MEASURES, pairs=True, test="t", tests=["sign"], correction=name)
     for test in ("t", "sign"):
         each = [one.tests[test] for measure in found.measures for one in measure.differences]
         expected = multipletests([one.p for one in each], method=theirs)[1]
@@ -663,7 +687,10 @@ def test_a_test_that_there_is_not_is_refused_with_those_there_are() -> None:
     done = treceval(["compare", QRELS, *RUNS, "--test", "z"])
     assert (done.status, done.err.decode()) == (
         2,
-        "treceval: --test must be one of t, wilcoxon, sign, randomisation or all, not 'z'. See 'treceval compare --help'.\n",
+        (
+            "treceval: --test must be one of simultaneous, t, wilcoxon, sign, randomisation or all, not 'z'. "
+            "See 'treceval compare --help'.\n"
+        ),
     )
 
 

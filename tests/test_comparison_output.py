@@ -134,7 +134,7 @@ class TestTerminal:
             "",
             "Differences from bm25 (baseline)",
             "",
-            "measure   run     difference          95 % interval    p (t)   p (Holm)       d        95 % of d   w/t/l   needed",
+            "measure   run     difference         95 % pointwise    p (t)   p (Holm)       d        95 % of d   w/t/l   needed",
             "─" * 113,
             "map       dense      +0.1000 ▲   [+0.0500, +0.1500]   0.0100     0.0200   +0.50   [+0.12, +0.88]   3/0/1       34",
             "",
@@ -186,7 +186,7 @@ class TestTerminal:
         lines = shown("table", width=78).splitlines()
         # 7 + 3 + 5 for names; 12, 18, 6 and 8 with 3 before each are 56; 5 for d with its 3 do not fit into the other 7
         assert lines[7:15] == [
-            "measure   run     difference          95 % interval    p (t)   p (Holm)",
+            "measure   run     difference         95 % pointwise    p (t)   p (Holm)",
             "─" * 71,
             "map       dense      +0.1000 ▲   [+0.0500, +0.1500]   0.0100     0.0200",
             "",
@@ -213,8 +213,8 @@ class TestTerminal:
 
     def test_sentences_are_wrapped_with_a_hanging_indent(self):
         lines = shown("table", width=80).splitlines()
-        at = lines.index("needed: queries with which a two-sided paired t-test at 0.05 finds this d with")
-        assert lines[at + 1] == "  power 0.8."
+        at = lines.index("needed: queries with which a two-sided paired t-test finds this d with power")
+        assert lines[at + 1] == "  0.8, at 0.05."
 
     def test_many_letters_in_a_row_are_written_as_the_first_and_the_last(self):
         found = comparison(compared(letters=("abcdefg", "a")))
@@ -273,22 +273,23 @@ class TestMarks:
 class TestSentences:
     def test_the_defaults_are_said(self):
         assert sentences(comparison(notes=("two runs are alike",))) == [
+            "dense has the higher map, 0.3500 against 0.2500. The difference is significant (simultaneous test, p ≤ 0.05).",
             "Means over 4 queries, judged by qrels.txt.",
             (
                 "▲▼: mean above or below that of bm25 (baseline), with a significant difference: two-sided paired t-test, "
                 "p ≤ 0.05, Holm's correction over 1 p-value."
             ),
-            "Intervals of differences: 95 %, Student's t.",
+            "Intervals of differences: 95 %, pointwise (each by itself), Student's t.",
             (
                 "Letters: runs that share one do not differ significantly: Tukey's HSD test after a two-way analysis of "
                 "variance at 0.05."
             ),
             (
-                "d: mean of the differences over their standard deviation (Cohen's d_z), with the 95 % interval of the "
-                "noncentral t distribution."
+                "d: mean of the differences over their standard deviation (Cohen's d_z), with the pointwise 95 % interval "
+                "of the noncentral t distribution."
             ),
             "w/t/l: queries in which the run wins, ties and loses.",
-            "needed: queries with which a two-sided paired t-test at 0.05 finds this d with power 0.8.",
+            "needed: queries with which a two-sided paired t-test finds this d with power 0.8, at 0.05.",
             "map, two-way analysis of variance: systems F(1, 3) = 12.35, p = 0.0391; queries F(3, 3) = 45.60, p < 0.0001.",
             "Note: two runs are alike.",
             "map: AP(rel=1)|p:trec_eval-10|#:4|q:fff4dd91|v:0.1.0",
@@ -305,7 +306,10 @@ class TestSentences:
 
     def test_the_bootstrap_says_how_it_is_drawn(self):
         said = methods(comparison(interval="bca", confidence=0.9, bootstrap=2000, seed=7))["interval"]
-        assert said == "Intervals of differences: 90 %, BCa bootstrap, 2,000 resamples, seed 7."
+        assert (
+            said
+            == "Intervals of differences: 90 %, pointwise (each by itself), BCa bootstrap, 2,000 resamples, seed 7."
+        )
 
     @pytest.mark.parametrize(
         ("confidence", "text"),
@@ -319,7 +323,7 @@ class TestSentences:
     )
     def test_a_confidence_has_all_its_digits(self, confidence, text):
         said = methods(comparison(confidence=confidence))["interval"]
-        assert said == f"Intervals of differences: {text}, Student's t."
+        assert said == f"Intervals of differences: {text}, pointwise (each by itself), Student's t."
 
     def test_a_level_has_all_its_digits(self):
         assert "p ≤ 0.9999999, " in methods(comparison(alpha=0.9999999))["test"]
@@ -441,8 +445,7 @@ class TestJson:
         return json.loads(shown("json", found, **layout), parse_constant=refuse)
 
     def test_nothing_is_lost(self):
-        pairs = np.array([[1.0, 0.04], [0.04, 1.0]])
-        found = self.read(comparison(compared(pairs_p=pairs, left_out=("9",)), notes=("a note",), seed=7))
+        found = self.read(comparison(compared(together=together(2, 0.04), left_out=("9",)), notes=("a note",), seed=7))
         assert (found["settings"]["seed"], found["settings"]["margin"], found["baseline"]) == (7, None, "bm25")
         assert found["runs"] == [
             {"name": "bm25", "file": "bm25.txt", "tag": None, "sha256": None},
@@ -459,16 +462,17 @@ class TestJson:
         assert measure["runs"][0] == {
             "name": "bm25", "mean": 0.25, "interval": "t", "low": 0.15, "high": 0.35, "letters": "b", "values": [0.25] * 4,
         }  # fmt: skip
-        assert measure["pairs_p"] == [[1.0, 0.04], [0.04, 1.0]]
+        assert measure["together"] == {"critical": 2.5, "resamples": 99, "p": [[1.0, 0.04], [0.04, 1.0]]}
         assert measure["anova"]["systems_f"] == 12.345
         (row,) = measure["differences"]
         assert (row["run"], row["other"], row["difference"], row["p_t"]) == ("dense", "bm25", 0.1, 0.01)
 
     def test_what_is_no_finite_number_is_null(self):
-        (measure,) = self.read(comparison(compared(anova=None, differences=[difference(p=NAN, needed=INF)])))[
-            "measures"
-        ]
-        assert (measure["anova"], measure["pairs_p"]) == (None, None)
+        untested = together(2, NAN)._replace(largest=np.empty(0))
+        measures = [compared(anova=None, differences=[difference(p=NAN, needed=INF)], together=untested, level=NAN)]
+        (measure,) = self.read(comparison(*measures))["measures"]
+        assert (measure["anova"], measure["together"]["critical"]) == (None, None)
+        assert measure["together"]["p"] == [[1.0, None], [None, 1.0]]
         assert (measure["differences"][0]["p_t"], measure["differences"][0]["needed"]) == (None, None)
 
     def test_bytes_that_are_not_utf_8_are_shown(self):
@@ -490,7 +494,7 @@ class TestMarkdown:
             "",
             "Differences from bm25 (baseline)",
             "",
-            "| measure | run | difference |  | 95 % interval | p (t) | p (Holm) | d | 95 % of d | w/t/l | needed |",
+            "| measure | run | difference |  | 95 % pointwise | p (t) | p (Holm) | d | 95 % of d | w/t/l | needed |",
         ]
 
     def test_names_are_shown_as_they_are_by_a_reader_of_markdown(self):
@@ -590,7 +594,8 @@ class TestLatex:
             r"\begin{table*}",
             r"\centering",
             (
-                r"\caption{Means over 4 queries, judged by qrels.txt. Bold: highest mean. "
+                r"\caption{dense has the higher map, 0.3500 against 0.2500. The difference is significant (simultaneous test, "
+                r"p $\leq$ 0.05). Means over 4 queries, judged by qrels.txt. Bold: highest mean. "
                 r"$^{\bigtriangleup}$$^{\bigtriangledown}$: mean above or below that of bm25 (baseline), with a significant "
                 r"difference: two-sided paired t-test, p $\leq$ 0.05, Holm's correction over 1 p-value. Letters: runs that "
                 r"share one do not differ significantly: Tukey's HSD test after a two-way analysis of variance at 0.05.}\label{tab:comparison}"
@@ -610,7 +615,7 @@ class TestLatex:
     def test_the_table_of_differences_stands_under_the_names_of_measures(self):
         lines = shown("latex").split("\n\n")[1].splitlines()
         assert lines[-7:-2] == [
-            r"Run & \multicolumn{2}{c}{difference} & 95 \% interval & p (Holm) & d & 95 \% of d & w/t/l \\",
+            r"Run & \multicolumn{2}{c}{difference} & 95 \% pointwise & p (Holm) & d & 95 \% of d & w/t/l \\",
             r"\midrule",
             r"\multicolumn{8}{@{}l}{\emph{map}} \\",
             r"dense & +0.1000 & $^{\bigtriangleup}$ & {[}0.0500, 0.1500] & 0.0200 & +0.50 & {[}0.12, 0.88] & 3/0/1 \\",
@@ -618,7 +623,7 @@ class TestLatex:
         ]
 
     def test_without_correction_the_p_value_itself_is_shown(self):
-        assert "& p (t) & d &" in shown("latex", comparison(correction="none"))
+        assert "& $p$ & d &" in shown("latex", comparison(correction="none"))
 
     def test_a_randomised_test_says_its_resamples_and_seed_in_the_caption(self):
         made = compared(differences=[difference(tests=("randomisation",))])
@@ -637,7 +642,7 @@ class TestLatex:
 
     def test_of_several_tests_the_corrected_p_value_names_its_own(self):
         found = comparison(compared(differences=[difference(tests=("t", "sign"))]), tests=("t", "sign"))
-        assert r"95 \% interval & p (t, Holm) & p (sign) & d" in shown("latex", found)
+        assert r"95 \% pointwise & p (t, Holm) & p (sign) & d" in shown("latex", found)
 
     def test_more_runs_than_fit_on_a_page_go_on_in_another_table_of_the_same_number(self):
         assert shown("latex", many_runs(36, "map")).count("\\begin{table*}") == 2

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import gzip
+import hashlib
 import io
 import itertools
 import json
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -154,9 +157,21 @@ def test_cells_without_a_label_are_of_no_group_and_whole_numbers_stay_whole() ->
     assert te.read_query_groups(frame, ["yes"]) == (yes,)
 
 
+def test_labels_break_no_lines(home: Path) -> None:
+    label = "old\nrecip_rank\tall\t1.0\x1b[31m"
+    lines = [{"_id": qid, "metadata": {"s\ne\tt": label}} for qid in QRELS]
+    (home / "queries.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    done = treceval(["qrels", "first", "-m", "recip_rank", "--groups", "queries.jsonl"], folder=home)
+    assert [line.split("\t")[1] for line in done.out.decode().splitlines()] == [
+        "all",
+        "all:s e t=old recip_rank all 1.0\\x1b[31m",
+    ]
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
+        ({"1": 10**400}, "the group of query '1' is a very large number, not a label."),
         ({"1": "a", "2": {"set": "b"}}, "some queries have a label, and others a dictionary of labels."),
         ({"1": ["a"]}, "the group of query '1' is a list, not a label."),
         ({"1": {2: "a"}}, "the name of an attribute is 2, not text."),
@@ -166,7 +181,7 @@ def test_cells_without_a_label_are_of_no_group_and_whole_numbers_stay_whole() ->
         (pd.DataFrame({"qid": ["1", "1"], "set": ["a", "b"]}), "query '1' has two labels of 'set': 'a' and 'b'."),
         ({"1": "a", "2": "b", "3": "c"}, "each of 3 queries has a 'group' of its own, which makes no groups."),
     ],
-    ids=["mixed", "list", "name", "nothing", "number", "frame", "twice", "all differ"],
+    ids=["large", "mixed", "list", "name", "nothing", "number", "frame", "twice", "all differ"],
 )
 def test_objects_that_are_no_groups_are_refused(given: Any, message: str) -> None:
     with pytest.raises(te.DataError) as caught:
@@ -214,6 +229,9 @@ def test_a_group_has_the_averages_of_its_judgments_alone(profile: str) -> None:
 def test_z_scores_are_averaged_by_group() -> None:
     results = te.evaluate(QRELS, FIRST, ["RR"]).standardise({(qid, "RR"): (0.5, 0.25) for qid in QRELS})
     assert results.by_group(SETS)["group"]["old"].mean["RR"] == pytest.approx((2 + 0 - 1) / 3)
+    # A geometric mean is that of exp(z), and z with mean 0 and deviation 1 is the logarithm itself.
+    results = te.evaluate(QRELS, FIRST, ["gm_map"]).standardise({(qid, "gm_map"): (0.0, 1.0) for qid in QRELS})
+    assert results.by_group(SETS)["group"]["old"].mean["gm_map"] == pytest.approx((1 * 0.5 * 0.25) ** (1 / 3))
 
 
 @pytest.fixture
@@ -341,7 +359,7 @@ def compared(**options: Any) -> Any:
 
 
 def test_differences_in_a_group_are_those_of_a_t_test() -> None:
-    found = compared(correction="none").by_group[0]
+    found = compared(test="t", correction="none").by_group[0]
     rows = {each.group: each for each in found.differences}
     # Second minus first: -0.5, 0, 0 for old, -0.75, -0.5, -0.25 for new.
     for label, expected in (("old", [-0.5, 0, 0]), ("new", [-0.75, -0.5, -0.25])):
@@ -385,7 +403,7 @@ def test_the_tables_say_which_family_was_corrected(home: Path) -> None:
     done = treceval(["compare", "qrels", "first", "second", "-m", "RR", "--groups", "groups"], folder=home)
     text = done.out.decode()
     assert "RR by set (number of queries)" in text
-    assert "Bonferroni over 2 p-values in groups" in text
+    assert "Bonferroni over 2 p-values." in text
     assert "Does the difference depend on set?" in text
     assert "Holm over 1 p-value." in text
     assert "Note: groups old, new of set have fewer than 20 queries: in so small a group chance makes " in text
@@ -394,7 +412,15 @@ def test_the_tables_say_which_family_was_corrected(home: Path) -> None:
 def test_json_and_csv_have_groups(home: Path) -> None:
     arguments = ["compare", "qrels", "first", "second", "-m", "RR", "--groups", "groups", "--format"]
     found = json.loads(treceval([*arguments, "json"], folder=home).out)
-    assert found["groups"] == [{"attribute": "set", "file": "groups", "labels": ["old", "new"], "of": SETS}]
+    assert found["groups"] == [
+        {
+            "attribute": "set",
+            "file": "groups",
+            "sha256": hashlib.sha256((home / "groups").read_bytes()).hexdigest(),
+            "labels": ["old", "new"],
+            "of": SETS,
+        }
+    ]
     assert [(each["group"], round(each["difference"], 4)) for each in found["by_group"]] == [
         ("old", -0.1667),
         ("new", -0.5),
@@ -408,6 +434,48 @@ def test_json_and_csv_have_groups(home: Path) -> None:
     rows = list(csv.DictReader(within.splitlines()))
     assert [(row["group"], row["queries"]) for row in rows] == [("old", "3"), ("new", "3")]
     assert float(next(csv.DictReader(between.splitlines()))["p_welch"]) == found["interactions"][0]["p_welch"]
+
+
+def test_tables_and_json_name_files_without_folders(home: Path) -> None:
+    (home / "groups").write_text("1\told\n2\told\n77\tnew\n")
+    for form in ("table", "latex", "json", "html"):
+        arguments = ["compare", "qrels", "first", "second", "-m", "RR", "--groups", f"{home}/groups"]
+        text = treceval([*arguments, "--format", form], folder=home).out.decode()
+        assert str(home) not in text
+        assert "groups (sha256:" in text
+        assert "groups:3: 1 query" in text
+
+
+def test_latex_names_measures_as_papers_do(home: Path) -> None:
+    arguments = ["compare", "qrels", "first", "second", "-m", "map", "-m", "P.2", "--groups", "groups"]
+    text = treceval([*arguments, "--format", "latex"], folder=home).out.decode()
+    assert "Run & MAP, old (3) & MAP, new (3) & P@2, old (3) & P@2, new (3)" in text
+    assert "map" not in text[text.index("Means by") :]
+
+
+def test_people_see_the_runs_they_ask_for(home: Path) -> None:
+    runs = ["first", "second", "third"]
+    (home / "third").write_text((home / "second").read_text().replace("second", "third"))
+    arguments = ["compare", "qrels", *runs, "-m", "RR", "--groups", "groups", "--rows", "2"]
+    text = treceval(arguments, folder=home).out.decode()
+    assert "third" not in text[text.index("RR by set") :]
+
+
+def test_runs_in_another_order_keep_their_groups() -> None:
+    runs = {"low": ranked(4, 4, 4, 2, 2, 4), "high": FIRST, "middle": SECOND}
+    found = te.compare(QRELS, runs, "RR", groups=SETS, baseline="low")
+    again = found.sorted("RR")
+    assert (found.runs, again.runs) == (("low", "high", "middle"), ("high", "middle", "low"))
+    for each in (found, again):
+        (part,) = each.by_group
+        assert [each.runs[one.run] for one in part.differences] == ["high", "middle"] * 2
+        assert {each.runs[one.other] for one in part.interactions} == {"low"}
+        means = dict(zip(each.runs, part.means[:, 0], strict=True))
+        assert means == {"low": 0.25, "high": pytest.approx(1.75 / 3), "middle": pytest.approx(1.25 / 3)}
+        for one in part.differences:
+            assert one.mean == pytest.approx(
+                part.means[one.run][part.labels.index(one.group)] - part.means[one.other][part.labels.index(one.group)]
+            )
 
 
 def test_without_groups_nothing_of_them_is_printed(home: Path) -> None:
@@ -440,6 +508,18 @@ def test_an_explanation_names_welch(home: Path) -> None:
     done = treceval(["compare", "qrels", "first", "second", "--groups", "groups", "--explain"], folder=home)
     assert b"\nwelch: " in done.out
     assert b"\nwelch: " not in treceval(["compare", "qrels", "first", "second", "--explain"], folder=home).out
+
+
+def test_a_report_has_groups(home: Path) -> None:
+    done = treceval(
+        ["report", "qrels", "first", "second", "-m", "RR", "--groups", "groups", "-o", "page.html"], folder=home
+    )
+    assert done.status == 0, done.err
+    page = (home / "page.html").read_text("utf-8")
+    data = re.search('<script[^>]*id="data"[^>]*>([^<]*)</script>', page)
+    assert data is not None
+    groups = json.loads(gzip.decompress(base64.b64decode(data[1])))["groups"]
+    assert groups[0] == {"name": "by set", "sets": [["old", [0, 1, 2]], ["new", [3, 4, 5]]]}
 
 
 # Boards.

@@ -79,7 +79,7 @@ def _table(board: Board, style: Style) -> Table:
         Column("run", [run.name for run in runs], text=True, head=True),
         means[0],
         Column(
-            f"{confidence} pointwise",
+            f"{confidence} interval",
             [_interval(run, digits) for run in runs],
             joint=" to ",
             programs=False,

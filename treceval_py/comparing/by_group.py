@@ -17,9 +17,10 @@ from treceval_py._types import FloatArray
 from treceval_py.comparing.corrections import CORRECTIONS
 from treceval_py.comparing.outcome import Compared, GroupDifference, Grouped, Interaction, Settings
 from treceval_py.comparing.paired import bca_interval, paired_t, settled, t_interval
+from treceval_py.comparing.simultaneous import SIMULTANEOUS
 from treceval_py.data.query_groups import QueryGroups
 
-__all__ = ["Welch", "correction_of", "grouped", "is_simultaneous", "welch_anova"]
+__all__ = ["Corrections", "Welch", "corrections", "grouped", "is_simultaneous", "welch_anova"]
 
 LEAST = 2
 """Queries that a group must have for a difference to be tested in it."""
@@ -44,6 +45,21 @@ class Welch(NamedTuple):
     degrees: int
     error_degrees: FloatArray
     p: FloatArray
+
+
+class Corrections(NamedTuple):
+    """How p-values of groups are corrected.
+
+    Attributes
+    ----------
+    within : str
+        Over the differences within groups. Bonferroni's in place of Holm's, which would find more than intervals show.
+    between : str
+        Over the interactions.
+    """
+
+    within: str
+    between: str
 
 
 def welch_anova(groups: Sequence[FloatArray]) -> Welch:
@@ -100,14 +116,15 @@ def welch_anova(groups: Sequence[FloatArray]) -> Welch:
     return Welch(np.where(same, 0.0, statistic), count - 1, error, np.where(same, 1.0, p))
 
 
-def correction_of(settings: Settings) -> str:
-    """Return the correction of p-values of groups: the simultaneous test over all pairs of runs needs none, they do."""
-    return settings.correction or "holm"
-
-
 def is_simultaneous(settings: Settings) -> bool:
     """Tell whether the intervals within groups hold together: where p-values are corrected for any false finding."""
-    return settings.interval != "bca" and correction_of(settings) in ("holm", "bonferroni")
+    return settings.interval == SIMULTANEOUS and corrections(settings).within == "bonferroni"
+
+
+def corrections(settings: Settings) -> Corrections:
+    """Return how p-values of groups are corrected; the simultaneous test of all queries needs no correction itself."""
+    between = settings.correction or "holm"
+    return Corrections("bonferroni" if between == "holm" else between, between)
 
 
 def grouped(measures: Sequence[Compared], groups: Sequence[QueryGroups], settings: Settings) -> tuple[Grouped, ...]:
@@ -132,9 +149,8 @@ def grouped(measures: Sequence[Compared], groups: Sequence[QueryGroups], setting
     within = [outcome.p for cells in found for outcome in cells.tested.values()]
     between = [cells.welch.p for cells in found]
     count = int(sum(np.isfinite(p).sum() for p in within))
-    correction = correction_of(settings)
-    adjusted = iter(_corrected(within, "bonferroni" if correction == "holm" else correction))
-    interactions = iter(_corrected(between, correction))
+    how = corrections(settings)
+    adjusted, interactions = iter(_corrected(within, how.within)), iter(_corrected(between, how.between))
     return tuple(
         Grouped(
             cells.measure,

@@ -264,9 +264,9 @@ def checked(settings: Settings, threads: int | None = None) -> Settings:
     threads = None if threads is None else _whole("threads", threads)
     for name in settings.tests:
         _one_of("test", name, [*TESTS])
-    settings = _chosen(settings)
     if settings.correction is not None:
         _one_of("correction", settings.correction, [*CORRECTIONS])
+    settings = _chosen(settings)
     _one_of("interval", settings.interval, [*INTERVALS])
     _one_of("letters", settings.letters, [*LETTERS, "none"])
     for name in ("alpha", "confidence", "power"):

@@ -162,7 +162,7 @@ class Comparison(Outcome):
         sort: str | None = None,
         rows: int | None = None,
     ) -> str:
-        """Return LaTeX tables in the style of booktabs, with captions that state the test, and a paragraph for the text.
+        """Return LaTeX tables for booktabs, with captions that state the test, and a paragraph for the text.
 
         Parameters
         ----------

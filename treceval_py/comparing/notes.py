@@ -69,10 +69,13 @@ def about_tests(measures: Sequence[Compared], names: Sequence[str], settings: Se
                 found.append((names[better], compared.measure, names[worse]))
     if not found:
         return []
+    better, measure, worse = found[0]
+    test = f"the {settings.test} test, which is not one of means, speaks for"
+    if len(found) == 1:
+        return [f"{better} has the higher mean of {measure}, and {test} {worse}: it is not marked."]
     some = "; ".join(f"{measure}, {better} and {worse}" for better, measure, worse in found[:3])
-    where = "in 1 comparison" if len(found) == 1 else f"in {len(found)} comparisons"
-    said = f"{where} the {settings.test} test, which is not one of means, speaks for the run with the lower mean"
-    return [f"{said} ({some}{'; …' if len(found) > 3 else ''}): nothing is marked there."]
+    others = "; …" if len(found) > 3 else ""
+    return [f"in {len(found)} comparisons {test} the run with the lower mean: they are not marked ({some}{others})."]
 
 
 def about_resamples(settings: Settings, family: int) -> list[str]:

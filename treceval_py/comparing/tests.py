@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treceval_py.comparing.agreement import kendall_tau, rbo, tau_ap_b
-from treceval_py.comparing.by_group import welch_anova
+from treceval_py.comparing.by_group import corrections, welch_anova
 from treceval_py.comparing.corrections import benjamini_hochberg, bonferroni, holm
 from treceval_py.comparing.paired import (
     bca_interval,
@@ -309,12 +309,11 @@ def explanations(settings: Settings | None = None, *, groups: bool = False) -> s
     """
     known = {**TESTS, **LETTERS, **METHODS}
     return "\n".join(
-        _paragraph(known[name])
-        for name in (known if settings is None else [*_used(settings), *(["welch"] if groups else [])])
+        _paragraph(known[name]) for name in (known if settings is None else _used(settings, groups=groups))
     )
 
 
-def _used(settings: Settings) -> list[str]:
+def _used(settings: Settings, *, groups: bool) -> list[str]:
     """Name the methods that a comparison uses, in the order in which its output has them."""
     used = [
         *settings.tests,
@@ -323,8 +322,9 @@ def _used(settings: Settings) -> list[str]:
         "effect-size",
         None if settings.margin is None else "equivalence",
         "queries-needed",
-        *([settings.letters] if settings.letters in LETTERS else []),
+        settings.letters,
         "anova",
+        *(("t", *corrections(settings), "welch") if groups else ()),
     ]
     return [name for name in dict.fromkeys(used) if name is not None and name != "none"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -33,6 +34,8 @@ class QueryGroups(NamedTuple):
         Where the groups come from, for messages.
     lines : mapping of str to int
         The line of each query, where they come from a file.
+    digest : str
+        The SHA-256 of that file.
 
     Examples
     --------
@@ -48,6 +51,7 @@ class QueryGroups(NamedTuple):
     of: Mapping[str, str]
     name: str = ""
     lines: Mapping[str, int] = MappingProxyType({})
+    digest: str = ""
 
     @classmethod
     def from_labels(
@@ -55,12 +59,15 @@ class QueryGroups(NamedTuple):
     ) -> QueryGroups:
         """Build from the label of each query; an empty one is that of a query in no group.
 
+        Any white space within an attribute or a label becomes one space, as lines of output hold them.
+
         Raises
         ------
         DataError
             No query has a label, or each of three or more queries has a label of its own.
         """
-        of = {qid: label for qid, label in labels.items() if label}
+        attribute = " ".join(attribute.split())
+        of = {qid: written for qid, label in labels.items() if (written := " ".join(label.split()))}
         found = tuple(dict.fromkeys(of.values()))
         if not found:
             raise DataError(
@@ -105,7 +112,8 @@ class QueryGroups(NamedTuple):
         if unknown:
             are = "1 query is" if len(unknown) == 1 else f"{len(unknown)} queries are"
             line = self.lines.get(unknown[0])
-            place = (f"{self.name}:{line}: " if line else f"{self.name}: ") if self.name else ""
+            file = os.path.basename(self.name) or self.name  # notes are passed on, folders are not
+            place = (f"{file}:{line}: " if line else f"{file}: ") if file else ""
             said.append(
                 f"{place}{are} in groups of {self.attribute} and not among the {len(qids)} with values "
                 f"({first_of(unknown)})."

@@ -17,6 +17,7 @@ from treceval_py.data.objects import columns_by_query
 from treceval_py.data.query_groups import ATTRIBUTE, QueryGroups, check_attributes
 from treceval_py.data.table import FORMS, ids_of, is_missing
 from treceval_py.errors import DataError, InputError
+from treceval_py.io.digests import digest_of
 from treceval_py.io.source import name_of, whole
 
 __all__ = ["AnyGroups", "read_query_groups"]
@@ -114,9 +115,11 @@ def _label(cell: Any) -> str | None:
         return ""
     if isinstance(cell, (bool, np.bool_)):
         return str(bool(cell)).lower()
-    if isinstance(cell, (int, float, np.integer, np.floating)):
+    if isinstance(cell, (float, np.floating)):
         # A column of whole numbers with gaps has become one of floats.
-        return str(int(cell)) if float(cell).is_integer() else str(float(cell))
+        return str(int(cell)) if cell.is_integer() else str(float(cell))
+    if isinstance(cell, (int, np.integer)) and abs(int(cell)) < 10**18:
+        return str(int(cell))
     return None
 
 
@@ -124,6 +127,7 @@ def _of_file(given: Any, columns: Sequence[str]) -> tuple[QueryGroups, ...]:
     if isinstance(given, (str, bytes, os.PathLike)):
         given, named = _split(os.fsdecode(given))
         columns = [*columns, *named]
+    digest = digest_of(given)
     name, text = name_of(given), decode(whole(given))
     lines = [(number, line.rstrip("\r")) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     is_json = any(line.lstrip().startswith("{") for _, line in lines[:1])
@@ -131,8 +135,7 @@ def _of_file(given: Any, columns: Sequence[str]) -> tuple[QueryGroups, ...]:
     wanted = _wanted(columns, attributes, name)
     if not rows:
         raise InputError("it has no queries", "Is it the right file?", file=name)
-    found = [_grouped(name, attribute, rows) for attribute in wanted]
-    return tuple(found)
+    return tuple(_grouped(name, attribute, rows)._replace(digest=digest) for attribute in wanted)
 
 
 def _split(path: str) -> tuple[str, list[str]]:

@@ -8,9 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
-from treceval_py.judging.judged import Hits, Tied
+from treceval_py.judging.judged import Hits, JudgedRun, Tied
+from treceval_py.measures.facts import Promotes
+from treceval_py.measures.probes import parameter
+from treceval_py.measures.registry import Measure
 
-__all__ = ["MOST_CELLS", "Groups", "groups_of", "nth_of", "portions"]
+__all__ = ["MOST_CELLS", "Groups", "groups_of", "nth_of", "of_relevant", "portions", "relevant_alone"]
 
 MOST_CELLS = 1 << 20
 """How many numbers are held at once."""
@@ -55,6 +58,28 @@ class Groups(NamedTuple):
         """Count the ranks of each tie that are at most ``limit``. Returns (G,)."""
         ranks: IntArray = np.clip(limit - self.first + 1, 0, self.size)
         return ranks
+
+
+def relevant_alone(measure: Measure) -> bool:
+    """Tell whether a measure looks at relevant documents alone, so that others need no row."""
+    if measure.family.from_outside or measure.family.needs or parameter(measure, "judged_only"):
+        return False
+    if measure.family.promotes not in (Promotes.RELEVANCE, Promotes.GAIN, Promotes.BOTH):
+        return False
+    gains = parameter(measure, "gains") or {}
+    return parameter(measure, "level", 1) >= 1 and not any(label <= 0 and gain for label, gain in gains.items())
+
+
+def of_relevant(judged: JudgedRun) -> JudgedRun:
+    """Return a judged run with rows of relevant documents alone, made once."""
+
+    def make() -> JudgedRun:
+        rows = judged.hits.rel > 0
+        hits, ideal = judged.hits.where(rows), judged.ideal.where(judged.ideal.rel > 0)
+        tied = None if judged.tied is None else judged.tied.where(rows)
+        return JudgedRun(judged.qids, hits, ideal, judged.num_ret, judged.tag, tied)
+
+    return judged.once("relevant", make)
 
 
 def nth_of(query: IntArray) -> IntArray:

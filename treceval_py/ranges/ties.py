@@ -22,7 +22,7 @@ from treceval_py.measures.gains import gain_of
 from treceval_py.measures.probes import parameter, values
 from treceval_py.measures.registry import Measure
 from treceval_py.ranges.expected import expected_values
-from treceval_py.ranges.groups import groups_of
+from treceval_py.ranges.groups import groups_of, of_relevant, relevant_alone
 
 __all__ = ["TieRange", "TiedDocuments", "tie_ranges", "tied_documents"]
 
@@ -184,8 +184,9 @@ def _range(judged: JudgedRun, measure: Measure, depth: int | None) -> TieRange:
     if parameter(measure, "norm") == "retrieved" and (depth is not None or parameter(measure, "cutoff")):
         lowest, highest = _extremes_of_shares(judged, measure, depth)
     else:
-        key = promoted(judged.hits.rel, measure)
-        down, up = (values(measure, _arranged_once(judged, each, depth)) for each in (key, -key))
+        seen = of_relevant(judged) if relevant_alone(measure) else judged
+        key = promoted(seen.hits.rel, measure)
+        down, up = (values(measure, _arranged_once(seen, each, depth)) for each in (key, -key))
         lowest, highest = np.minimum(down, up), np.maximum(down, up)
     touched = highest - lowest > ROUNDING * np.maximum(np.abs(lowest), np.abs(highest))
     expected = lowest.copy()

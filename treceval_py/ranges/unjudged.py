@@ -23,7 +23,7 @@ from treceval_py.measures.gains import gain_of
 from treceval_py.measures.parameters import PARAMETERS
 from treceval_py.measures.probes import has, parameter, rank_weights, shares, values, with_fixed_ideal
 from treceval_py.measures.registry import Measure
-from treceval_py.ranges.groups import nth_of, portions
+from treceval_py.ranges.groups import nth_of, of_relevant, portions, relevant_alone
 
 __all__ = ["UnjudgedRange", "unjudged_ranges"]
 
@@ -105,26 +105,35 @@ class _Case(NamedTuple):
 
     def value(self, labels: IntArray) -> FloatArray:
         """Compute the measure, the unjudged documents having these labels (U,). Returns (Q,)."""
+        bare = relevant_alone(self.measure)
+
+        def make() -> JudgedRun:
+            return (
+                self._labelled(of_relevant(self.judged), labels > 0, labels)
+                if bare
+                else self._labelled(self.judged, slice(None), labels)
+            )
+
         # Other measures have the same labels; but of millions of documents none are kept.
         if len(labels) > MOST_KEPT:
-            return values(self.measure, self._labelled(labels))
-        return values(self.measure, self.judged.once(labels.tobytes(), lambda: self._labelled(labels)))
+            return values(self.measure, make())
+        return values(self.measure, self.judged.once((bare, labels.tobytes()), make))
 
-    def _labelled(self, labels: IntArray) -> JudgedRun:
-        """Return the run with labels (U,) of the unjudged documents."""
-        hits, best = self.judged.hits, self.judged.ideal
-        query = np.concatenate([hits.query, self.query])
-        rank = np.concatenate([hits.rank, self.rank])
+    def _labelled(self, judged: JudgedRun, rows: BoolArray | slice, labels: IntArray) -> JudgedRun:
+        """Return a judged run with some of the unjudged documents, which have labels (U,)."""
+        more = Hits(self.query[rows], self.rank[rows], labels[rows])
+        query = np.concatenate([judged.hits.query, more.query])
+        rank = np.concatenate([judged.hits.rank, more.rank])
         # One key, of which both parts are sorted (or nearly): merging is faster than sorting by two.
         order = np.argsort(query * (int(rank.max(initial=0)) + 1) + rank, kind="stable")
-        found = Hits(query[order], rank[order], np.concatenate([hits.rel, labels])[order])
-        query = np.concatenate([best.query, self.query])
-        rel = np.concatenate([best.rel, labels])
+        found = Hits(query[order], rank[order], np.concatenate([judged.hits.rel, more.rel])[order])
+        query = np.concatenate([judged.ideal.query, more.query])
+        rel = np.concatenate([judged.ideal.rel, more.rel])
         highest = int(rel.max(initial=0))
         order = np.argsort(query * (highest + 1) + highest - rel, kind="stable")
         query, rel = query[order], rel[order]
         ideal = Hits(query, nth_of(query) + 1, rel)
-        return JudgedRun(self.judged.qids, found, ideal, self.judged.num_ret, self.judged.tag)
+        return JudgedRun(judged.qids, found, ideal, judged.num_ret, judged.tag)
 
 
 def unjudged_ranges(judged: JudgedRun, measures: Sequence[Measure], max_rel: int) -> list[UnjudgedRange]:
@@ -411,7 +420,7 @@ def _ratio_of_gains(case: _Case) -> Labellings:
     higher a step, the fewer judged documents have reached it, the more a further one costs, so these numbers fall. From
     a t that is too low this finds labels with a better one, until there is none.
     """
-    judged = case.judged
+    judged = of_relevant(case.judged) if relevant_alone(case.measure) else case.judged
     source = judged.hits if parameter(case.measure, "ideal") == "retrieved" else judged.ideal
     probed = with_fixed_ideal(case.measure)
     of = shares(probed, np.concatenate([case.labels, judged.ideal.rel]))

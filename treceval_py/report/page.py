@@ -65,7 +65,6 @@ def page(payload: Mapping[str, Any]) -> str:
     environment.filters["number"] = _number
     made: str = environment.from_string(_read("template.html")).render(
         report=payload,
-        finding=payload.get("finding") or [payload["title"]],
         order=_order(payload),
         policy=_policy(scripts),
         style=_fonts() + _read("page.css"),

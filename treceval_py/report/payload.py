@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +32,7 @@ from treceval_py.scoring.signatures import concise
 
 if TYPE_CHECKING:
     from treceval_py.comparing.comparison import Comparison
+    from treceval_py.comparing.outcome import Outcome
     from treceval_py.scoring.planning import Task
 
 __all__ = ["payload_of", "report_payload", "write_report"]
@@ -101,8 +104,10 @@ def report_payload(
         The number of the run to compare with at first, or None.
     ``alpha``, ``confidence``, ``power``, ``margin``, ``resamples``, ``seed``
         The settings of the comparison; ``margin`` is None where there is none.
+    ``finding``
+        What came out by the first measure: one sentence or two.
     ``methods``, ``notes``, ``reproduce``
-        Sentences on how all was tested; what was left out or assumed; commands that give the same numbers.
+        Sentences on how the page tests; what was left out or assumed; commands that give the same numbers.
     ``runs``
         S objects: ``name``, ``file``, ``hash``, ``tag`` and ``judged``, the share of judged documents among the first
         10, None where it is not known.
@@ -202,9 +207,11 @@ def payload_of(
 ) -> dict[str, Any]:
     """Return the contents of a report of runs that have been read; parameters and result as of `report_payload`."""
     from treceval_py.comparing.show.figures import measure_payload
-    from treceval_py.comparing.show.sentences import methods, notes
+    from treceval_py.comparing.show.paper import in_paper
+    from treceval_py.comparing.show.sentences import finding, notes
 
     settings = comparison.settings
+    papers = in_paper(_by_page(comparison))
     qids = sorted({qid for each in comparison.measures for qid in each.qids}, key=encode)
     reference = _baseline(comparison, baseline)
     ranked = () if rankings is None else tuple(rankings.runs)
@@ -222,7 +229,8 @@ def payload_of(
         "margin": settings.margin,
         "resamples": settings.resamples,
         "seed": settings.seed,
-        "methods": list(methods(comparison).values()),
+        "finding": finding(papers, papers.measures[0]),
+        "methods": _methods(papers),
         "notes": [*notes(comparison), *_missing(comparison, rankings)],
         "reproduce": _reproduce(comparison, rankings, command),
         "runs": _runs(comparison, rankings),
@@ -232,7 +240,10 @@ def payload_of(
     found: dict[str, Any] = plain(payload)
     found["qids"] = [json_safe(qid) for qid in qids]
     found["R"] = None if rankings is None else _relevant(rankings, qids)
-    found["measures"] = [measure_payload(each, qids) for each in comparison.measures]
+    found["measures"] = [
+        measure_payload(each, qids) | {"label": json_safe(paper.measure)}
+        for each, paper in zip(comparison.measures, papers.measures, strict=True)
+    ]
     for made, each in zip(found["measures"], comparison.measures, strict=True):
         together = getattr(each, "together", None)
         made["crit"] = [] if together is None else together.table(POINTS)
@@ -251,6 +262,33 @@ def payload_of(
         values = np.where(np.array(columns) >= 0, first.values[:, columns], np.nan)
         found |= chosen_documents(rankings, qids, values, best, passages)
     return found
+
+
+def _by_page(comparison: Comparison) -> Comparison:
+    """Return a comparison with the settings of the page, which tests all pairs, whichever marks were asked for."""
+    from treceval_py.comparing.paired import two_sided_t
+    from treceval_py.comparing.simultaneous import SIMULTANEOUS
+
+    alpha, runs = comparison.settings.alpha, len(comparison.runs)
+    settings = comparison.settings._replace(
+        test=SIMULTANEOUS, tests=(SIMULTANEOUS,), interval=SIMULTANEOUS, confidence=1 - alpha
+    )
+    measures = []
+    for each in comparison.measures:
+        queries = len(each.qids)
+        level = two_sided_t(each.together.critical(alpha), queries) if queries > 1 else math.nan
+        measures.append(each._replace(level=level))
+    return replace(comparison, settings=settings, measures=tuple(measures), family=runs * (runs - 1) // 2)
+
+
+def _methods(comparison: Outcome) -> list[str]:
+    """Say how the page's differences, intervals and numbers of queries were computed."""
+    from treceval_py.comparing.show.sentences import methods, procedure
+
+    said = methods(comparison)
+    test = f"Two runs are told apart by the {procedure(comparison)}."
+    effect = "d: mean of the differences over their standard deviation (Cohen's d_z)."
+    return [said["queries"], test, said["interval"], effect, *([said["needed"]] if "needed" in said else [])]
 
 
 def _tasks(comparison: Comparison, qrels: Qrels) -> dict[str, Task]:

@@ -239,7 +239,7 @@ def _group_rows(runs: Sequence[Results], options: Options, names: Sequence[str])
 def _by_group(results: Results, options: Options) -> dict[str, Results]:
     """Return the results of each group of queries by what stands in place of the query: ``all:ATTRIBUTE=LABEL``."""
     return {
-        f"{ALL}:{each.attribute}={label}": part
+        visible(f"{ALL}:{each.attribute}={label}"): part
         for each in options.groups
         for label, part in results.by_group(each)[each.attribute].items()
     }

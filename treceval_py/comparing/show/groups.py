@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treceval_py.comparing.by_group import correction_of, is_simultaneous
+from treceval_py.comparing.by_group import corrections, is_simultaneous
 from treceval_py.comparing.show.sentences import ABOVE, BELOW
 from treceval_py.errors import visible
+from treceval_py.io.digests import base_name, named
 from treceval_py.rendering.envelope import plain
+from treceval_py.rendering.escaping import typeset
 from treceval_py.rendering.numbers import NONE, exactly, number, p_value, percent
 from treceval_py.rendering.tables import DIGITS, Column, Style, Table, records_table
 
@@ -15,19 +19,34 @@ if TYPE_CHECKING:
     from treceval_py.comparing.outcome import GroupDifference, Grouped, Interaction, Outcome
     from treceval_py.data.query_groups import QueryGroups
 
-__all__ = ["group_payload", "group_tables"]
+__all__ = ["group_payload", "group_sentences", "group_tables"]
 
 VALUES = ("mean_run", "mean_other", "difference", "low", "high")
 """The fields that a number of decimals is meant for."""
 
 
-def group_tables(comparison: Outcome, style: Style) -> list[Table]:
-    """Return the tables of groups of queries: three for people for each attribute, and two for programs."""
+def group_tables(comparison: Outcome, paper: Outcome, runs: Sequence[int], style: Style) -> list[Table]:
+    """Return the tables of groups of queries: three for people for each attribute, and two for programs.
+
+    Parameters
+    ----------
+    comparison, paper : Outcome
+        The comparison; and with the names that measures have in LaTeX.
+    runs : sequence of int
+        The runs that people see.
+    style : Style
+        How tables are printed.
+    """
     tables = []
+    shown = _Shown(
+        comparison,
+        runs,
+        {each.measure: named.measure for each, named in zip(comparison.measures, paper.measures, strict=True)},
+    )
     for groups in comparison.groups:
         parts = [each for each in comparison.by_group if each.attribute == groups.attribute]
-        tables += [_means(comparison, groups, parts), _differences(comparison, groups, parts, style)]
-        tables += [_interactions(comparison, groups, parts)] if any(each.interactions for each in parts) else []
+        tables += [_means(shown, groups, parts), _differences(shown, groups, parts, style)]
+        tables += [_interactions(shown, groups, parts)] if any(each.interactions for each in parts) else []
     if comparison.groups:
         for name, rows in (("by_group", _records(comparison)), ("interactions", _interaction_records(comparison))):
             exact = {key for row in rows[:1] for key in row if key not in VALUES}
@@ -38,32 +57,62 @@ def group_tables(comparison: Outcome, style: Style) -> list[Table]:
     return tables
 
 
-def _means(comparison: Outcome, groups: QueryGroups, parts: list[Grouped]) -> Table:
+class _Shown(NamedTuple):
+    """What people see of a comparison: all of it, or some runs; and what LaTeX calls its measures."""
+
+    comparison: Outcome
+    runs: Sequence[int]
+    papers: Mapping[str, str]
+
+    def has(self, one: GroupDifference | Interaction) -> bool:
+        """Tell whether both runs of a difference are seen."""
+        return one.run in self.runs and one.other in self.runs
+
+    def above(self, measures: Sequence[str]) -> dict[int, str]:
+        """Return the rows with which measures begin, and what LaTeX calls these."""
+        starts = [at for at, measure in enumerate(measures) if not at or measures[at - 1] != measure]
+        return {at: self.papers[measures[at]] for at in starts}
+
+
+def _means(shown: _Shown, groups: QueryGroups, parts: list[Grouped]) -> Table:
     """Lay out means: a row for each run, a column for each measure and group."""
-    columns = [Column("run", comparison.runs, text=True, head=True, programs=False, tex="Run")]
+    names = [shown.comparison.runs[run] for run in shown.runs]
+    columns = [Column("run", names, text=True, head=True, programs=False, tex="Run")]
     for each in parts:
         for at, (label, count) in enumerate(zip(each.labels, each.queries, strict=True)):
-            means = each.means[:, at].tolist()
-            best = [run for run, mean in enumerate(means) if mean >= max(means) - EXACT]
-            title = f"{each.measure}, {label}" if len(parts) > 1 else label
-            best = best if len(best) < len(means) else []
-            columns.append(Column(f"{title} ({count})", means, programs=False, best=frozenset(best)))
+            every = each.means[:, at].tolist()
+            means = [every[run] for run in shown.runs]
+            best = [row for row, mean in enumerate(means) if mean >= max(every) - EXACT]
+            best = [] if min(every) >= max(every) - EXACT else best
+            title, tex = (
+                f"{measure}, {label} ({count})" if len(parts) > 1 else f"{label} ({count})"
+                for measure in (each.measure, shown.papers[each.measure])
+            )
+            columns.append(Column(title, means, programs=False, best=frozenset(best), tex=typeset(tex)))
     title = f"{parts[0].measure if len(parts) == 1 else 'Means'} by {groups.attribute} (number of queries)"
     return Table(
         tuple(columns),
         title=title,
-        caption=(f"{title}.", "Bold: highest mean of the group."),
+        notes=_about_file(groups),
+        caption=(f"{title}.", "Bold: highest mean of the group.", *_about_file(groups)),
         best="highest mean of the group",
         label=f"tab:means-{_slug(groups)}",
         tight=True,
     )
 
 
-def _differences(comparison: Outcome, groups: QueryGroups, parts: list[Grouped], style: Style) -> Table:
+def _differences(shown: _Shown, groups: QueryGroups, parts: list[Grouped], style: Style) -> Table:
     """Lay out differences: a row for each measure, pair of runs and group."""
+    comparison = shown.comparison
     digits = DIGITS if style.digits is None else style.digits
-    rows = [(each, pair, one) for each in parts for pair in _pairs(each) for one in each.differences if _is(one, pair)]
-    corrected = correction_of(comparison.settings) != "none"
+    rows = [
+        (each, pair, one)
+        for each in parts
+        for pair in _pairs(each)
+        for one in each.differences
+        if _is(one, pair) and shown.has(one)
+    ]
+    correction = corrections(comparison.settings).within
     found = [one for _, _, one in rows]
     columns = _naming(comparison, [(each.measure, pair) for each, pair, _ in rows])
     naming = len(columns) + 1
@@ -76,10 +125,10 @@ def _differences(comparison: Outcome, groups: QueryGroups, parts: list[Grouped],
         Column(
             "interval", intervals, f"{percent(comparison.settings.confidence)} interval", joint=", ", programs=False
         ),
-        Column("p", [p_value(each.p) for each in found], programs=False, paper=not corrected),
+        Column("p", [p_value(each.p) for each in found], programs=False, paper=correction == "none"),
     ]
-    if corrected:
-        title = f"p ({_correction(comparison)})"
+    if correction != "none":
+        title = f"p ({_name(correction)})"
         columns.append(Column("adjusted", [p_value(each.adjusted) for each in found], title, programs=False))
     starts = {at: "" for at, row in enumerate(rows) if not at or rows[at - 1][:2] != row[:2]}
     title = f"Differences by {groups.attribute}{_from(comparison)}"
@@ -89,6 +138,7 @@ def _differences(comparison: Outcome, groups: QueryGroups, parts: list[Grouped],
         notes=(_about_differences(comparison),),
         caption=(f"{title}.", _about_differences(comparison)),
         breaks=starts,
+        above=dict.fromkeys(starts, "") | shown.above([each.measure for each, _, _ in rows]),
         naming=naming,
         label=f"tab:differences-{_slug(groups)}",
         tight=True,
@@ -96,21 +146,22 @@ def _differences(comparison: Outcome, groups: QueryGroups, parts: list[Grouped],
     )
 
 
-def _interactions(comparison: Outcome, groups: QueryGroups, parts: list[Grouped]) -> Table:
+def _interactions(shown: _Shown, groups: QueryGroups, parts: list[Grouped]) -> Table:
     """Lay out whether differences differ between groups: a row for each measure and pair of runs."""
-    rows = [(each.measure, one) for each in parts for one in each.interactions]
+    comparison = shown.comparison
+    rows = [(each.measure, one) for each in parts for one in each.interactions if shown.has(one)]
     found = [one for _, one in rows]
-    corrected = correction_of(comparison.settings) != "none"
+    correction = corrections(comparison.settings).between
     columns = _naming(comparison, [(measure, (one.run, one.other)) for measure, one in rows])
     naming = len(columns)
     degrees = [NONE if one.p != one.p else f"{one.degrees}, {number(one.error_degrees, 1)}" for one in found]
     columns += [
         Column("f", [one.statistic for one in found], "F", digits=2, programs=False),
         Column("degrees", degrees, "df", joint=", ", programs=False),
-        Column("p", [p_value(one.p) for one in found], programs=False, paper=not corrected),
+        Column("p", [p_value(one.p) for one in found], programs=False, paper=correction == "none"),
     ]
-    if corrected:
-        title = f"p ({_name(correction_of(comparison.settings))})"
+    if correction != "none":
+        title = f"p ({_name(correction)})"
         columns.append(Column("adjusted", [p_value(one.adjusted) for one in found], title, programs=False))
     columns.append(
         Column("depends", [_depends(one, comparison) for one in found], "depends", text=True, programs=False)
@@ -119,6 +170,7 @@ def _interactions(comparison: Outcome, groups: QueryGroups, parts: list[Grouped]
         tuple(columns),
         title=f"Does the difference depend on {groups.attribute}?",
         notes=(_about_interactions(comparison, groups),),
+        above=shown.above([measure for measure, _ in rows]),
         naming=naming,
         label=f"tab:interactions-{_slug(groups)}",
         tight=True,
@@ -132,7 +184,7 @@ EXACT = 1e-12
 def _naming(comparison: Outcome, rows: list[tuple[str, tuple[int, int]]]) -> list[Column]:
     runs = comparison.runs
     columns = [
-        Column("measure", [measure for measure, _ in rows], text=True, programs=False, tex="Measure"),
+        Column("measure", [measure for measure, _ in rows], text=True, programs=False, paper=False),
         Column("run", [runs[run] for _, (run, _) in rows], text=True, head=True, programs=False, tex="Run"),
     ]
     if comparison.baseline is None:
@@ -172,40 +224,50 @@ def _depends(one: Interaction, comparison: Outcome) -> str:
     return NONE if one.p != one.p else "yes" if one.adjusted <= comparison.settings.alpha else "not shown"
 
 
-def _correction(comparison: Outcome) -> str:
-    """Return the correction of p-values in groups; that of Holm would find more than the intervals show."""
-    correction = correction_of(comparison.settings)
-    return _name("bonferroni" if correction == "holm" else correction)
-
-
 def _name(correction: str) -> str:
     return {"benjamini-hochberg": "BH"}.get(correction, correction.capitalize())
 
 
+def _about_file(groups: QueryGroups) -> tuple[str, ...]:
+    """Say where groups come from."""
+    return (f"Groups: {visible(named(groups.name, groups.digest))}.",) if groups.name else ()
+
+
 def _about_differences(comparison: Outcome) -> str:
     settings = comparison.settings
-    count = sum(one.p == one.p for each in comparison.by_group for one in each.differences)
-    over = "p-value" if count == 1 else "p-values"
-    marks = f"{ABOVE}{BELOW}: significant difference in the group, paired t-test, p ≤ {exactly(settings.alpha)}, "
-    marks += (
-        f"{count} {over}, not corrected"
-        if correction_of(settings) == "none"
-        else (f"{_correction(comparison)} over {count} {over} in groups")
-    )
+    p = [one.p for each in comparison.by_group for one in each.differences]
     kind = "simultaneous over the same" if is_simultaneous(settings) else "each by itself (pointwise)"
     how = "BCa bootstrap, " if settings.interval == "bca" else ""
-    return f"{marks}. Intervals: {percent(settings.confidence)}, {how}{kind}."
+    return (
+        f"{ABOVE}{BELOW}: significant difference in the group, paired t-test, p ≤ {exactly(settings.alpha)}, "
+        f"{_over(corrections(settings).within, p)}. Intervals: {percent(settings.confidence)}, {how}{kind}."
+    )
 
 
 def _about_interactions(comparison: Outcome, groups: QueryGroups) -> str:
     settings = comparison.settings
-    count = sum(one.p == one.p for each in comparison.by_group for one in each.interactions)
-    over = "p-value" if count == 1 else "p-values"
-    corrected = "not corrected" if correction_of(settings) == "none" else f"{_name(correction_of(settings))}"
+    p = [one.p for each in comparison.by_group for one in each.interactions]
     return (
         f"Interaction of runs and {visible(groups.attribute)}: Welch's analysis of variance of the paired differences, "
-        f"p ≤ {exactly(settings.alpha)}, {corrected} over {count} {over}."
+        f"p ≤ {exactly(settings.alpha)}, {_over(corrections(settings).between, p)}."
     )
+
+
+def group_sentences(comparison: Outcome) -> list[str]:
+    """Say how runs were compared in groups; nothing if they were not."""
+    about = [
+        sentence
+        for groups in comparison.groups
+        for sentence in (*_about_file(groups), _about_interactions(comparison, groups))
+    ]
+    return [_about_differences(comparison), *about] if about else []
+
+
+def _over(correction: str, p: Sequence[float]) -> str:
+    """Say how p-values were corrected, and how many there are."""
+    count = sum(not math.isnan(each) for each in p)
+    values = "1 p-value" if count == 1 else f"{count} p-values"
+    return f"{values}, not corrected" if correction == "none" else f"{_name(correction)} over {values}"
 
 
 # For programs ------------------------------------------------------------------------------------------
@@ -263,7 +325,13 @@ def group_payload(comparison: Outcome, digits: int | None) -> dict[str, Any]:
         return {}
     return {
         "groups": [
-            {"attribute": each.attribute, "file": each.name, "labels": each.labels, "of": each.of}
+            {
+                "attribute": each.attribute,
+                "file": base_name(each.name),
+                "sha256": each.digest,
+                "labels": each.labels,
+                "of": each.of,
+            }
             for each in comparison.groups
         ],
         "group_means": [

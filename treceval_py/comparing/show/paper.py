@@ -63,7 +63,7 @@ def significance(comparison: Outcome, marks: Sequence[Mapping[int, str]]) -> lis
             elif runs:
                 parts.append(f"{_some(runs)} {'does' if len(runs) == 1 else 'do'} not differ significantly")
         if parts:
-            said.append(f"In {visible(compared.measure)}, {_joined(parts)}.")
+            said.append(f"In {visible(compared.measure)}, {'; '.join(parts)}.")
     return said
 
 
@@ -73,4 +73,4 @@ def _some(runs: Sequence[str]) -> str:
 
 def _joined(parts: Sequence[str]) -> str:
     *others, last = parts
-    return f"{', '.join(others)}{',' if len(others) > 1 else ''} and {last}" if others else last
+    return f"{', '.join(others)} and {last}" if others else last

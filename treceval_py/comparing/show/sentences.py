@@ -280,7 +280,7 @@ def _level(comparison: Outcome) -> str:
     levels = {each.level for each in comparison.measures if not math.isnan(each.level)}
     if settings.test == SIMULTANEOUS:
         return f"at the level whose critical t is that of all pairs ({' to '.join(_ends(levels))})"
-    if settings.correction in (None, "none"):
+    if settings.correction in (None, "none") or comparison.family < 2:
         return f"at {exactly(settings.alpha)}"
     return f"at {_ends(levels)[0]}, which is {exactly(settings.alpha)} over the number of p-values"
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from treceval_py.comparing.show.groups import group_payload, group_tables
+from treceval_py.comparing.show.groups import group_payload, group_sentences, group_tables
 from treceval_py.comparing.show.paper import in_paper, significance
 from treceval_py.comparing.show.sentences import (
     ABOVE,
@@ -61,7 +61,7 @@ def document_of(comparison: Outcome, style: Style) -> Document:
             _means_table(comparison, paper, style),
             _differences_table(comparison, paper, style),
             programs,
-            *group_tables(comparison, style),
+            *group_tables(comparison, paper, _shown(comparison, style), style),
         ),
         lambda asked: made_of(comparison)._replace(payload=_payload(comparison, asked.digits)),
         tuple(significance(paper, _marks(comparison))),
@@ -144,8 +144,15 @@ def _means_table(comparison: Outcome, paper: Outcome, style: Style) -> Table:
     return Table(
         (names, *columns),
         name="means",
-        heading=methods(comparison)["queries"].rstrip("."),
-        caption=(said["queries"], *_about_best(best), *described, *_about_rows(comparison, style), *notes(comparison)),
+        heading=said["queries"].rstrip("."),
+        caption=(
+            said["finding"],
+            said["queries"],
+            *_about_best(best),
+            *described,
+            *_about_rows(comparison, style),
+            *notes(comparison),
+        ),
         label="tab:comparison",
     )
 
@@ -221,10 +228,9 @@ def _differences_table(comparison: Outcome, paper: Outcome, style: Style) -> Tab
             adjusted = [p_value(each.tests[name].adjusted) for each in found]
             columns.append(column("adjusted", _corrected(settings), adjusted))
     intervals = [_interval(each.effect_low, each.effect_high, 2) for each in found]
-    of_d = f"{confidence} of d"
     columns += [
         column("effect", "d", [each.effect for each in found], signed=True, digits=2, spare=1, note=said["effect"]),
-        column("effect_interval", f"d, {confidence} pointwise", intervals, joint=", ", spare=3, tex=typeset(of_d)),
+        column("effect_interval", f"{confidence} of d", intervals, joint=", ", spare=3),
         column(
             "counts",
             "w/t/l",
@@ -352,7 +358,7 @@ def _payload(comparison: Outcome, digits: int | None) -> dict[str, Any]:
         "settings": comparison.settings._asdict(),
         "family": comparison.family,
         "measures": [_measure(comparison, compared, digits) for compared in comparison.measures],
-        "sentences": sentences(comparison),
+        "sentences": [*sentences(comparison), *group_sentences(comparison)],
         **group_payload(comparison, digits),
     }
 
@@ -378,7 +384,7 @@ def _measure(comparison: Outcome, compared: Compared, digits: int | None) -> dic
             {
                 "name": name,
                 "mean": plain(float(compared.means[run]), digits),
-                "interval": "pointwise t",
+                "interval": "t",
                 "low": plain(float(compared.low[run]), digits),
                 "high": plain(float(compared.high[run]), digits),
                 "letters": compared.letters[run],

@@ -20,7 +20,6 @@ from typing import NamedTuple
 from treceval_py.errors import visible
 from treceval_py.rendering.escaping import shown_in_latex, typeset
 from treceval_py.rendering.tables import Column, Document, Style, Table
-from treceval_py.rendering.terminal import panels
 
 __all__ = ["draw", "left_out"]
 
@@ -91,11 +90,11 @@ SETTINGS = ((0, GAP), (1, GAP), (1, 3.0), (2, 3.0), (2, 2.0))
 MOST_FLOATS = 12
 """LaTeX holds back only so many floats until they are printed."""
 
-LONGEST = 9
+LONGEST = 7
 """The width in em of a name that is broken over lines."""
 
-PIECE = 12
-"""So many letters of a name without hyphens and the like stay on one line."""
+PIECE = 12, 9
+"""So many letters of a name without hyphens and the like stay on one line; if they are wide, the second number."""
 
 
 class Typeset(NamedTuple):
@@ -127,12 +126,12 @@ class Typeset(NamedTuple):
     form: str
     lines: int
 
-    def width(self, bold: float) -> float:
-        """Return about how wide it is, in points of letters of ten points, with bold digits so much wider."""
-        regular, best, behind = self.widths
+    @property
+    def heading(self) -> float:
+        """How wide its title is."""
         # Commands, of which there are few in titles, are about as wide as a letter.
-        heading = re.sub(r"\\[a-zA-Z]+(\{\})?", "n", self.column.tex).translate(dict.fromkeys(map(ord, "\\{}$")))
-        return max(_width(heading or self.column.heading), max(regular, best * bold) + behind)
+        title = re.sub(r"\\[a-zA-Z]+(\{\})?", "n", self.column.tex).translate(dict.fromkeys(map(ord, "\\{}$")))
+        return _width(title or self.column.heading)
 
 
 class Layout(NamedTuple):
@@ -145,7 +144,7 @@ class Layout(NamedTuple):
     columns : list of Typeset
         Its columns.
     blocks : list of range
-        The numbers of those that stand side by side, after the naming ones.
+        The numbers of the columns that stand side by side, after the naming ones.
     size : str
         The size of its letters.
     gap : float
@@ -189,10 +188,8 @@ def left_out(document: Document, style: Style) -> list[str]:
         if layout.without:
             wider = "; --columns 2 has more room" if layout.page is PAGES[1] else ""
             *others, last = layout.without
-            names, are = (f"{', '.join(others)} and {last}", "are") if others else (last, "is")
-            said.append(
-                f"the table of {table.name} is cut to fit into {layout.page.words}: {names} {are} left out{wider}."
-            )
+            names = f"{', '.join(others)} and {last}" if others else last
+            said.append(f"the table of {table.name} fits into {layout.page.words} only without {names}{wider}.")
     return said
 
 
@@ -210,31 +207,45 @@ def _bare(table: Table, style: Style) -> list[str]:
 
 def _layout(table: Table, style: Style) -> Layout:
     """Return the largest and fullest setting of a table that fits; one of two columns if none of one column does."""
+    naming = table.naming
     for page in [page for columns, page in PAGES.items() if columns >= style.columns]:
         versions = [*_versions(table, style)]
         for columns, without, unsaid in versions:
-            for number, gap in SETTINGS:
-                if all(sum(_wide(columns, paper, number, gap)) <= _room(paper, gap) for paper in page.papers):
-                    blocks = [range(len(columns) - table.naming)]
-                    return Layout(page, columns, blocks, SIZES[number], gap, tuple(without), frozenset(unsaid))
-        columns, without, unsaid = next(each for each in reversed(versions) if not each[1])
-        if table.tight or len({each.form for each in columns[table.naming :]}) > 1:
+            blocks = [range(naming, len(columns))]
+            if (setting := _setting(columns, naming, blocks, page)) is not None:
+                return Layout(page, columns, blocks, *setting, tuple(without), frozenset(unsaid))
+        columns, *_ = next(each for each in reversed(versions) if not each[1])
+        if table.tight or len({each.form for each in columns[naming:]}) > 1:
             continue
-        number, gap = SETTINGS[-1]
-        divided = []
-        for paper in page.papers:
-            widths = _wide(columns, paper, number, gap)
-            divided.append(panels(widths[table.naming :], _room(paper, gap) - sum(widths[: table.naming])))
-        blocks = max(divided, key=len)
-        return Layout(page, columns, blocks, SIZES[number], gap, (), frozenset())
+        others = len(columns) - naming
+        for count in range(2, others + 1):
+            size = math.ceil(others / count)
+            blocks = [range(at, min(at + size, len(columns))) for at in range(naming, len(columns), size)]
+            if (setting := _setting(columns, naming, blocks, page)) is not None:
+                return Layout(page, columns, blocks, *setting, (), frozenset())
     columns, without, unsaid = versions[-1]
-    blocks, (number, gap) = [range(len(columns) - table.naming)], SETTINGS[-1]
-    return Layout(page, columns, blocks, SIZES[number], gap, tuple(without), frozenset(unsaid))
+    number, gap = SETTINGS[-1]
+    return Layout(page, columns, [range(naming, len(columns))], SIZES[number], gap, tuple(without), frozenset(unsaid))
 
 
-def _wide(columns: Sequence[Typeset], paper: Paper, size: int, gap: float) -> list[float]:
-    """Return how wide columns are in a style, with their gaps."""
-    return [paper.sizes[size] * each.width(paper.bold) + 2 * gap for each in columns]
+def _setting(columns: Sequence[Typeset], naming: int, blocks: Sequence[range], page: Page) -> tuple[str, float] | None:
+    """Return the largest size and gap in which blocks of columns fit below each other, or None."""
+    places = [[each] for each in columns[:naming]]
+    places += [[columns[block[at]] for block in blocks if at < len(block)] for at in range(len(blocks[0]))]
+    for number, gap in SETTINGS:
+        for paper in page.papers:
+            wide = sum(_wide(place, paper.bold) for place in places)
+            if paper.sizes[number] * wide + 2 * gap * len(places) > _room(paper, gap):
+                break
+        else:
+            return SIZES[number], gap
+    return None
+
+
+def _wide(place: Sequence[Typeset], bold: float) -> float:
+    """Return about how wide columns that are below each other are, in points of letters of ten points."""
+    numbers = max(max(regular, best * bold) for regular, best, _ in (each.widths for each in place))
+    return max(*(each.heading for each in place), numbers + max(each.widths[2] for each in place))
 
 
 def _room(paper: Paper, gap: float) -> float:
@@ -266,14 +277,14 @@ def _float(table: Table, style: Style) -> list[str]:
     """Return a table under its caption; of many rows as several, under one number."""
     layout = _layout(table, style)
     naming, columns = table.naming, layout.columns
-    shown = [[*columns[:naming], *(columns[naming + at] for at in block)] for block in layout.blocks]
+    shown = [[*columns[:naming], *(columns[at] for at in block)] for block in layout.blocks]
     form = "".join(each.form for each in max(shown, key=len))
     if layout.gap < GAP:
         form = f"@{{}}{form}@{{}}"
     said = [line for line in table.caption or (table.title, *table.sentences()) if line and line not in layout.unsaid]
     setting = [layout.size] if layout.size else []
     setting += [f"\\setlength{{\\tabcolsep}}{{{layout.gap:g}pt}}"] if layout.gap < GAP else []
-    setting += ["\\sisetup{table-number-alignment=center, retain-explicit-plus}"] if style.siunitx else []
+    setting += ["\\sisetup{detect-weight=true, retain-explicit-plus=true}"] if style.siunitx else []
     lines: list[str] = []
     environment, most = layout.page.environment, layout.page.most
     tall = max(each.lines for each in columns)
@@ -321,14 +332,16 @@ def _floats(bodies: Sequence[Sequence[str]], most: int, tall: int) -> Iterator[l
 def _breakable(text: str) -> str:
     """Return text as TeX, whose long words may be broken."""
     return " ".join(
-        "\\allowbreak{}".join(map(typeset, _pieces(word))) if len(word) > 2 * PIECE else typeset(word)
+        "\\allowbreak{}".join(map(typeset, _pieces(word))) if len(word) > 2 * PIECE[0] else typeset(word)
         for word in text.split(" ")
     )
 
 
 def _pieces(name: str) -> list[str]:
     """Return a name in pieces that stay on one line: ends of words, or a few letters."""
-    return re.findall(rf"[^-_./:+@ ]{{1,{PIECE}}}[-_./:+@ ]*|[-_./:+@ ]+", shown_in_latex(visible(name)))
+    usual, wide = (re.compile(rf"[^-_./:+@ ]{{1,{most}}}[-_./:+@ ]*|[-_./:+@ ]+") for most in PIECE)
+    pieces = usual.findall(shown_in_latex(visible(name)))
+    return [part for each in pieces for part in ([each] if _width(each) <= 10 * LONGEST else wide.findall(each))]
 
 
 def _body(table: Table, columns: Sequence[Typeset]) -> list[str]:
@@ -400,7 +413,9 @@ def _typeset(column: Column, style: Style, *, broken: bool = False) -> Typeset:
         marked = [*zip(column.marks or [""] * len(cells), column.letters or [""] * len(cells), strict=True)]
         title = f"\\multicolumn{{2}}{{c}}{{{title}}}"
         cells = [f"{cell} & {_behind(*each)}" for cell, each in zip(cells, marked, strict=True)]
-        beside = max((8.5 * len(mark) + 4.2 * len(letters) for mark, letters in marked), default=0.0)
+        beside = max(
+            (7.7 * len(mark) + 1.7 * bool(mark and more) + 4.6 * len(more) for mark, more in marked), default=0.0
+        )
         form += "@{}l"
     elif table_format:
         title = f"{{{title}}}"
@@ -451,7 +466,7 @@ _WIDTHS: dict[str, float] = {
     letter: width
     for letters, width in (
         (".,:;!|[]'`ijl", 2.8), ("f ", 3.3), ("()rt", 3.9), ("sI", 4.0), ("cez", 4.5), ("0123456789agov/", 5.0),
-        ("kxyJ_", 5.3), ("bdhnpquS?", 5.6), ("LFZ", 6.5), ("EPB", 7.0), ("wCTRGV", 7.5), ("ADHNUXYK@&OQ+-−<>", 7.8),
+        ("kxyJ", 5.3), ("bdhnpquS?", 5.6), ("LFZ", 6.5), ("EPB", 7.0), ("wCTRV", 7.5), ("ADGHNUXYK@&OQ_+-−<>", 7.9),
         ("m%#", 8.4), ("MW", 10.3),
     )
     for letter in letters

@@ -85,22 +85,29 @@ function ramp(names, low, high, steps = 96) {
 /* Cells on a canvas with a drawing above them. `paint(cell)` calls cell(x, y, width, height, colour) for each; the picture
    for saving has them as rectangles. */
 function cells(place, {width, height, label, paint, above}) {
-  const sharp = Math.min(3, Math.max(1, window.devicePixelRatio || 1) * (T.printing ? 2 : 1));
-  const canvas = T.h("canvas", {width: Math.round(width * sharp), height: Math.round(height * sharp), style: `width:${width}px;height:${height}px`, "aria-hidden": "true"});
-  const context = canvas.getContext("2d");
-  context.scale(sharp, sharp);
-  paint((x, y, w, h, colour, opacity = 1) => {
-    context.globalAlpha = opacity;
-    context.fillStyle = colour;
-    context.fillRect(x, y, w, h);
-  });
   const svg = drawing(width, height, label, above);
-  place.append(T.h("div", {class: "cells", style: `width:${width}px`}, canvas, svg));
-  const picture = () => {
-    const copy = svg.cloneNode(true);
+  const drawn = () => {
     const group = T.s("g", {});
     paint((x, y, w, h, fill, opacity = 1) => group.append(T.s("rect", {x, y, width: w, height: h, fill, opacity})));
-    copy.prepend(group);
+    return group;
+  };
+  const box = place.appendChild(T.h("div", {class: "cells", style: `width:${width}px`}, svg));
+  if (T.printing && !T.many()) svg.prepend(drawn()); // on paper, sharp at any size
+  else {
+    const sharp = Math.min(3, Math.max(1, window.devicePixelRatio || 1));
+    const canvas = T.h("canvas", {width: Math.round(width * sharp), height: Math.round(height * sharp), "aria-hidden": "true"});
+    const context = canvas.getContext("2d");
+    context.scale(canvas.width / width, canvas.height / height);
+    paint((x, y, w, h, colour, opacity = 1) => {
+      context.globalAlpha = opacity;
+      context.fillStyle = colour;
+      context.fillRect(x, y, w, h);
+    });
+    box.prepend(canvas);
+  }
+  const picture = () => {
+    const copy = svg.cloneNode(true);
+    copy.prepend(drawn());
     return copy;
   };
   return {svg, picture};

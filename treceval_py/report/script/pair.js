@@ -352,12 +352,3 @@ T.view({
     }
   },
 });
-
-T.view({
-  id: "critical",
-  needs: [],
-  render(root) {
-    const found = T.data.measures.map(({label}, m) => [label, T.critical(T.data.alpha, m)]).filter(([, t]) => Number.isFinite(t));
-    if (found.length) root.textContent = `Critical |t|: ${found.map(([label, t]) => `${label} ${T.fmt.value(t, 3)}`).join(", ")}.`;
-  },
-});

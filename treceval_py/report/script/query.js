@@ -47,7 +47,8 @@ T.changes = (m, run, ref, q) => {
     ...document, from: theirs[i], to: mine[i],
     ...(additive ? {before: before[i].adds, now: now[i].adds, change: now[i].adds - before[i].adds} : {}),
   }));
-  return {additive, rows, sum: additive ? d3.sum(rows, (row) => row.change) : null};
+  // The changes sum to it: what a document adds is a part of the value.
+  return {additive, rows, sum: additive ? T.values(m)[run][q] - T.values(m)[ref][q] : null};
 };
 
 /* Which run the place of a document helps: 1 the run looked at, −1 the reference, 0 neither. */

@@ -1,0 +1,308 @@
+"""A comparison for a paper: LaTeX that fits, the names of measures, the order and choice of runs."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from command import treceval
+
+import treceval_py as te
+from treceval_py.comparing.comparison import Comparison
+from treceval_py.measures import parse_measures
+from treceval_py.measures.registry import FAMILIES, declare
+from treceval_py.rendering import left_out, render
+from treceval_py.rendering.envelope import Made
+from treceval_py.rendering.tables import Column, Document, Style, Table
+
+ROOT = Path(__file__).parent.parent
+QRELS, BM25, JACCARD, MINILM = "data/qrels.tsv", *(f"data/runs/{name}.txt" for name in ("bm25", "jaccard", "minilm"))
+
+NAMES = (
+    "bm25", "bm25+rm3", "splade-v3", "bge-small-en-v1.5", "MonoT5_3B", "minilm", "ColBERTv2", "rrf(bm25,minilm)",
+    "e5-base", "contriever", "tasb", "ance", "docT5query", "SPLADE++ED", "unicoil", "bge-reranker-v2-m3", "RankZephyr7B",
+)  # fmt: skip
+
+
+def compared(count: int, measures: list[str], **options: bool) -> Comparison:
+    """Return a comparison of runs of which the later ones find relevant documents less and less often."""
+    draw = random.Random(7)
+    qrels = {str(qid): {f"d{number}": 1 for number in range(5)} for qid in range(30)}
+    runs = {}
+    for place, name in enumerate(NAMES[:count]):
+        runs[name] = {
+            qid: {
+                f"{'d' if draw.random() < 0.9 - place / 25 else 'x'}{number}": 1 / (1 + number) + draw.random()
+                for number in range(20)
+            }
+            for qid in qrels
+        }
+    return te.compare(qrels, runs, measures, **options)
+
+
+FOUR = ["map", "nDCG@10", "recip_rank", "P.10"]
+
+TIMES = (
+    r"\DeclareFontFamily{T1}{like}{}\DeclareFontShape{T1}{like}{m}{n}{<->ecrm1000}{}"
+    r"\DeclareFontShape{T1}{like}{b}{n}{<->ecrm1000}{}\DeclareFontShape{T1}{like}{bx}{n}{<->ecrm1000}{}"
+    r"\renewcommand{\rmdefault}{like}"
+)
+"""A font whose bold digits are as wide as others, as those of Times are; its letters are wider than those of Times."""
+
+STYLES = {
+    "article": r"\documentclass{article}\usepackage[T1]{fontenc}",
+    "article in two columns": r"\documentclass[twocolumn]{article}\usepackage[T1]{fontenc}",
+    # acmart, sigconf: 241.14749 pt, with letters of 9 points; ACL: 219.08614 pt, with Times of 11 points.
+    "sigconf": r"\documentclass[twocolumn]{article}\usepackage[T1]{fontenc}"
+    r"\textwidth506.295pt\columnsep24.0pt\oddsidemargin-40pt",
+    "ACL": r"\documentclass[11pt,twocolumn]{article}\usepackage[T1]{fontenc}"
+    rf"\textwidth455.24411pt\columnsep17.07182pt\oddsidemargin-10pt{TIMES}",
+}
+"""The widths of columns of the usual styles, which may not be installed."""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not on the path")
+@pytest.mark.parametrize("style", STYLES)
+def test_no_box_is_overfull(tmp_path: Path, style: str) -> None:
+    found = [compared(17, FOUR), compared(8, FOUR), compared(2, ["map"]), compared(4, FOUR, pairs=True)]
+    found.append(compared(3, [f"nDCG@{cutoff}" for cutoff in range(1, 13)]))
+    bodies = [each.to_latex(columns=columns) for each in found for columns in (1, 2)]
+    text = rf"{STYLES[style]}\usepackage{{booktabs}}\begin{{document}}" + "\n\\clearpage\n".join(bodies)
+    (tmp_path / "paper.tex").write_text(text + "\n\\end{document}\n", "utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-draftmode", "paper.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=300, check=False)
+    log = (tmp_path / "paper.log").read_text("latin-1")
+    assert done.returncode == 0, log[-2000:]
+    assert re.findall(r"Overfull \\hbox.*|.*too large.*|.*Undefined.*", log) == []
+
+
+def test_a_table_is_cut_only_where_it_must_be_and_says_so() -> None:
+    found = compared(17, FOUR)
+    wide, narrow = (found.to_latex(columns=columns) for columns in (2, 1))
+    assert [text.count("\nRun & \\multicolumn{2}{c}{MAP}") for text in (wide, narrow)] == [1, 1]
+    assert "\\begin{table*}" in wide
+    assert "Letters: runs that share one" in wide
+    assert "Letters:" not in narrow
+    assert (
+        "\n% the table of means fits into one column of text only without the letters of groups; "
+        "--columns 2 has more room.\n" in narrow
+    )
+
+
+def test_letters_stay_where_nothing_else_tells_runs_apart() -> None:
+    text = compared(17, FOUR, pairs=True).to_latex()
+    assert "Letters: runs that share one" in text
+    assert text.count("\\textsuperscript{") >= 17 * 4
+
+
+def test_what_is_cut_is_said_on_standard_error() -> None:
+    arguments = ["compare", QRELS, BM25, JACCARD, MINILM, "-m", "map", "--format", "latex"]
+    done = treceval(arguments, folder=ROOT)
+    (line,) = [line for line in done.err.decode().splitlines() if "column" in line]
+    assert line.startswith("note: the table of differences fits into one column of text only without ")
+    assert line.endswith("; --columns 2 has more room.")
+    assert b"only without" not in treceval([*arguments, "--columns", "2"], folder=ROOT).err
+
+
+def test_a_table_that_fits_into_no_column_is_as_wide_as_a_page() -> None:
+    columns = (Column("name", ["x"], text=True), *(Column(f"value {number}", [0.5]) for number in range(8)))
+    document = Document("x", [Table(columns, "rows", "Rows", label="tab:x", tight=True)], lambda _: Made())
+    assert "\\begin{table*}" in render(document, "latex", Style())
+    assert left_out(document, "latex", Style()) == [
+        "the table of rows does not fit into one column of text, and is as wide as a page."
+    ]
+    assert left_out(document, "table", Style()) == []
+
+
+def test_a_long_name_is_broken_between_its_words() -> None:
+    name = "sentence-transformers/msmarco-distilbert-base-tas-b"
+    columns = Column("run", [name], text=True, head=True), *(Column(str(each), [0.5]) for each in range(3))
+    text = render(Document("x", [Table(columns, label="tab:x")], lambda _: Made()), "latex", Style())
+    (row,) = [line for line in text.splitlines() if line.startswith("\\parbox")]
+    assert re.sub(r"\\allowbreak\{\}", "", row).split("strut ")[1].split("\\strut")[0] == name
+    assert "msmarco-\\allowbreak{}distilbert-" in row
+
+
+@pytest.mark.parametrize(
+    ("asked", "written"),
+    [
+        ("map", "MAP"),  # Buckley and Voorhees, Evaluating Evaluation Measure Stability, SIGIR 2000
+        ("ndcg_cut_10", "nDCG@10"),
+        ("recip_rank", "MRR"),
+        ("RR@10", "MRR@10"),  # the MS MARCO leaderboard
+        ("P_10", "P@10"),
+        ("recall.1000", "R@1000"),
+        ("AP(rel=2)@100", "MAP(rel=2)@100"),
+        ("Rprec", "R-Prec"),
+        ("bpref", "bpref"),
+        ("infAP", "infAP"),
+        ("alpha_nDCG@20", "α-nDCG@20"),  # Clarke et al., SIGIR 2008
+        ("ERR_IA@20", "ERR-IA@20"),
+        ("success.5", "Success@5"),
+    ],
+)
+def test_a_measure_has_the_name_that_papers_use(asked: str, written: str) -> None:
+    assert [each.paper for each in parse_measures(asked)] == [written]
+
+
+def test_every_measure_has_a_name_for_papers() -> None:
+    assert [name for name, family in FAMILIES.items() if not family.paper] == []
+
+
+def test_a_measure_of_ones_own_declares_its_name_for_papers() -> None:
+    def found(run: te.JudgedRun) -> object:
+        """Return what is found."""
+        return run.num_ret
+
+    for paper in ("", "Found-it"):
+        declare(found, "paper_test_found", notation=["FoundIt"], paper=paper, replace=True)  # type: ignore[arg-type]
+        try:
+            assert parse_measures("FoundIt")[0].paper == (paper or "FoundIt")
+        finally:
+            del FAMILIES["paper_test_found"]
+
+
+def test_names_of_papers_are_those_of_latex_alone() -> None:
+    found = compared(3, ["map", "RBP(p=0.8)", "alpha_nDCG@5"][:2])
+    assert "\\multicolumn{2}{c}{MAP}" in found.to_latex()
+    assert "\\multicolumn{2}{c}{map}" in found.to_latex(raw_names=True)
+    for name in ("table", "markdown", "html", "csv", "json"):
+        assert "MAP" not in found.to_text(name)
+
+
+def test_measures_with_one_name_for_papers_keep_their_own() -> None:
+    text = compared(3, ["rbp_binary", "rbp_graded", "map"]).to_latex(columns=2)
+    titles = next(line for line in text.splitlines() if line.startswith("Run &"))
+    assert re.findall(r"c\}\{(.*?)\}", titles) == ["RBP", "gRBP", "MAP"]
+    text = compared(3, ["rbp", "rbp_binary"]).to_latex(columns=2)
+    titles = next(line for line in text.splitlines() if line.startswith("Run &"))
+    assert len(set(re.findall(r"c\}\{(.*?)\}", titles))) == 2
+
+
+def rows_of(text: str) -> list[str]:
+    """Return the names of the runs in the table of means."""
+    lines = text.split("\n\n")[0].splitlines()
+    return [line.split(" ")[0] for line in lines[2:]]
+
+
+def test_people_see_the_highest_first_and_programs_the_given_order() -> None:
+    files = [QRELS, BM25, JACCARD, MINILM, "-m", "map"]
+    assert rows_of(treceval(["compare", *files], folder=ROOT).out.decode()) == ["minilm", "bm25", "jaccard"]
+    csv = treceval(["compare", *files, "--format", "csv"], folder=ROOT).out.decode().splitlines()
+    assert [line.split(",")[1] for line in csv[1:]] == ["jaccard", "minilm"]
+
+
+@pytest.mark.parametrize(
+    ("by", "names"),
+    [
+        ("given", ["bm25", "jaccard", "minilm"]),
+        ("name", ["bm25", "jaccard", "minilm"]),
+        ("P.10", ["minilm", "bm25", "jaccard"]),
+    ],
+)
+def test_runs_are_sorted_as_asked(by: str, names: list[str]) -> None:
+    files = ["compare", QRELS, BM25, JACCARD, MINILM, "-m", "map", "-m", "P.10", "--sort", by]
+    assert rows_of(treceval(files, folder=ROOT).out.decode()) == names
+    found = json.loads(treceval([*files, "--format", "json"], folder=ROOT).out)
+    assert [each["name"] for each in found["runs"]] == names
+    assert [each["name"] for each in found["measures"][0]["runs"]] == names
+    assert found["baseline"] == "bm25"
+
+
+def test_a_measure_that_is_not_compared_sorts_nothing() -> None:
+    done = treceval(["compare", QRELS, BM25, MINILM, "-m", "map", "--sort", "bpref"], folder=ROOT)
+    assert done.status == 2
+    assert b"measure 'bpref' is not among these. There are map." in done.err
+
+
+def test_an_order_changes_no_number() -> None:
+    found = compared(5, ["map", "P.10"])
+    other = found.sorted("name")
+    assert other.runs == tuple(sorted(NAMES[:5]))
+    assert found.sorted("given") is found
+    for one, two in zip(found.measures, other.measures, strict=True):
+        for run, name in enumerate(found.runs):
+            place = other.number_of(name)
+            assert one.means[run] == two.means[place]
+            assert one.letters[run] == two.letters[place]
+            assert one.values[run].tolist() == two.values[place].tolist()
+            assert [one.together.p[run, found.number_of(each)] for each in other.runs] == two.together.p[place].tolist()
+        assert {found.runs[run] for run in one.best} == {other.runs[run] for run in two.best}
+        assert {(found.runs[each.run], each.mean) for each in one.differences} == {
+            (other.runs[each.run], each.mean) for each in two.differences
+        }
+
+
+def test_a_choice_of_rows_is_said_and_keeps_the_baseline() -> None:
+    found = compared(17, ["map"])
+    baseline = found.runs[found.baseline or 0]
+    lowest = found.sorted("map").runs[-1]
+    again = found.sorted("given")
+    text = again.to_text("table", rows=3, sort="map")
+    assert lowest not in text.split("needed:")[0].replace(baseline, "")
+    assert "Shown: 3 of 17 runs; everything is computed from all of them." in text
+    assert "over 136 pairs" in text
+    assert "Shown: 3 of 17 runs" in found.to_latex(rows=3).split("\\label")[0]
+    assert len(rows_of(found.to_text("table", rows=3))) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--columns", "2"], "--columns needs --format latex."),
+        (["--siunitx", "--format", "html"], "--siunitx needs --format latex."),
+        (["--raw-names", "--format", "csv"], "--raw-names needs --format latex."),
+        (["--rows", "3", "--format", "json"], "--rows needs a format for people; json has all runs."),
+        (["--sort", "map", "--per-query"], "--sort does not go with --per-query and --agreement."),
+    ],
+)
+def test_an_option_that_would_change_nothing_is_refused(options: list[str], message: str) -> None:
+    done = treceval(["compare", QRELS, BM25, MINILM, *options], folder=ROOT)
+    assert done.status == 2
+    assert message in done.err.decode()
+
+
+def test_the_second_best_of_three_is_underlined() -> None:
+    text = treceval(
+        ["compare", QRELS, BM25, JACCARD, MINILM, "-m", "map", "--format", "latex"], folder=ROOT
+    ).out.decode()
+    assert re.findall(r"\\underline\{(.*?)\}", text) == ["0.6358"]
+    assert "Bold: highest mean; underlined: second highest." in text
+    text = treceval(["compare", QRELS, BM25, MINILM, "-m", "map", "--format", "latex"], folder=ROOT).out.decode()
+    assert "underline" not in text
+
+
+def test_siunitx_gets_numbers_as_it_reads_them() -> None:
+    column = Column("value", [0.5, -12.25, math.nan, 1.0], best=frozenset({3}), second=frozenset({0}), signed=True)
+    table = Table((Column("run", ["a", "b", "c", "d"], text=True), column), label="tab:x")
+    text = render(Document("x", [table], lambda _: Made()), "latex", Style(siunitx=True))
+    assert "% \\usepackage{siunitx}" in text
+    assert "\\begin{tabular}{lS[table-format=+2.4]}" in text
+    assert [line.split(" & ")[1] for line in text.splitlines() if re.match("[abcd] &", line)] == [
+        "{\\underline{+0.5000}} \\\\", "-12.2500 \\\\", "{--} \\\\", "\\bfseries +1.0000 \\\\",
+    ]  # fmt: skip
+
+
+def test_a_paragraph_says_which_runs_differ_significantly() -> None:
+    text = treceval(
+        ["compare", QRELS, BM25, JACCARD, MINILM, "-m", "map", "--format", "latex"], folder=ROOT
+    ).out.decode()
+    paragraph = text.split("\n\n")[-1]
+    assert paragraph.startswith("{\\sloppy minilm has the highest MAP, 0.8490.")
+    assert "We compare each run with bm25: simultaneous test of all pairs of runs" in paragraph
+    assert "In MAP, minilm is significantly better; jaccard is significantly worse.\\par}" in paragraph
+
+
+@pytest.mark.parametrize("name", ["table", "markdown", "latex", "html", "csv", "tsv", "json"])
+@pytest.mark.parametrize("digits", [None, 1, 4])
+def test_nothing_is_minus_zero(name: str, digits: int | None) -> None:
+    table = Table((Column("run", ["a"], text=True), Column("x", [-1e-9]), Column("y", [-1e-9], signed=True)))
+    text = render(Document("x", [table], lambda _: Made()), name, Style(digits=digits))
+    assert not re.search(r"[-−]0(\.0*)?(?![.\de])", text.replace("&#8722;", "−").replace("$-$", "-"))
