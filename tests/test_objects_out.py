@@ -271,6 +271,7 @@ def _objects(folder: Path) -> dict[str, Any]:
     te.write_qrels(qrels, folder / "qrels")
     return {
         "Board": te.board(folder / "qrels", [folder / "run"]),
+        "CollectionsBoard": te.board_over({LONG: {LONG: dict.fromkeys(ids, 0.5), "b": dict.fromkeys(ids, 0.25)}}, LONG),
         "Comparison": te.compare(runs={LONG: results, "other": results}),
         "Conventions": te.Conventions(),
         "Evaluator": te.Evaluator(qrels, te.Scoring(names)),
