@@ -59,7 +59,7 @@ def compared(measure="map", means=(0.25, 0.35), letters=("b", "a"), differences=
     means = np.array(means)
     made = Compared(
         measure, MADE, ("1", "2", "3", "4"), np.repeat(means[:, None], 4, axis=1), means, means - 0.1, means + 0.1,
-        (int(means.argmax()),), letters, ANOVA, together(len(means)), 0.05, (difference(),) if differences is None else tuple(differences), (),
+        (int(means.argmax()),), letters, ANOVA, together(len(means)), (difference(),) if differences is None else tuple(differences), (), 0.05,
     )  # fmt: skip
     return made._replace(**changes)
 
@@ -468,11 +468,9 @@ class TestJson:
         assert (row["run"], row["other"], row["difference"], row["p_t"]) == ("dense", "bm25", 0.1, 0.01)
 
     def test_what_is_no_finite_number_is_null(self):
-        untested = together(2, NAN)._replace(largest=np.empty(0))
-        measures = [compared(anova=None, differences=[difference(p=NAN, needed=INF)], together=untested, level=NAN)]
-        (measure,) = self.read(comparison(*measures))["measures"]
-        assert (measure["anova"], measure["together"]["critical"]) == (None, None)
-        assert measure["together"]["p"] == [[1.0, None], [None, 1.0]]
+        untested = compared(anova=None, differences=[difference(p=NAN, needed=INF)], together=None, level=NAN)
+        (measure,) = self.read(comparison(untested))["measures"]
+        assert (measure["anova"], measure["together"]) == (None, None)
         assert (measure["differences"][0]["p_t"], measure["differences"][0]["needed"]) == (None, None)
 
     def test_bytes_that_are_not_utf_8_are_shown(self):

@@ -31,7 +31,7 @@ from treceval_py.scoring.conventions import Conventions
 # Runs here lack queries, so that there is something to tell.
 pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
 
-USUAL = Settings()
+USUAL = Settings(test="t", tests=("t",))
 ROBUST = Path("../shared/data/robust03")
 
 QRELS = Qrels({"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1, "d": 0}, "3": {"z": 1}})

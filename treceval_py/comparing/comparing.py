@@ -402,7 +402,7 @@ def _compared(
     rows = _differences(values, which, together, level, settings, threads)
     return Compared(
         each.measure, each.signature, each.qids, values, means, low, high, best, grouped, two_way_anova(values),
-        together, level, tuple(rows), each.left_out,
+        together if values.shape[1] > 1 else None, tuple(rows), each.left_out, level,
     )  # fmt: skip
 
 

@@ -69,11 +69,10 @@ def about_tests(measures: Sequence[Compared], names: Sequence[str], settings: Se
                 found.append((names[better], compared.measure, names[worse]))
     if not found:
         return []
-    better, measure, worse = found[0]
     test = f"the {settings.test} test, which is not one of means, speaks for"
     if len(found) == 1:
-        return [f"{better} has the higher mean of {measure}, and {test} {worse}: it is not marked."]
-    some = "; ".join(f"{measure}, {better} and {worse}" for better, measure, worse in found[:3])
+        return [f"{found[0][0]} has the higher mean of {found[0][1]}, and {test} {found[0][2]}: it is not marked."]
+    some = "; ".join(f"{measure}, {higher} and {lower}" for higher, measure, lower in found[:3])
     others = "; …" if len(found) > 3 else ""
     return [f"in {len(found)} comparisons {test} the run with the lower mean: they are not marked ({some}{others})."]
 

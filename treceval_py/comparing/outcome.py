@@ -162,16 +162,16 @@ class Compared(NamedTuple):
         Groups of runs: two runs that share a letter do not differ significantly. Empty texts without groups.
     anova : Anova or None
         Two-way analysis of variance, of queries and systems; None of one query.
-    together : Simultaneous
-        The simultaneous test of all pairs of runs, whichever test decides the marks.
-    level : float
-        The level of a two-sided paired t-test that marks a difference as readily as this comparison does. Of the
-        simultaneous test, the level whose critical |t| is that of all pairs; of corrected tests, alpha over the number
-        of p-values, at which a difference is marked whatever the others are. NaN of one query.
+    together : Simultaneous or None
+        The simultaneous test of all pairs of runs, whichever test decides the marks; None of one query.
     differences : tuple of Difference
         The requested differences: from the baseline, or of each pair of runs.
     left_out : tuple of str
         Queries that some runs have and some have not.
+    level : float
+        The level of a two-sided paired t-test that marks a difference as readily as this comparison does. Of the
+        simultaneous test, the level whose critical |t| is that of all pairs; of corrected tests, alpha over the number
+        of p-values, at which a difference is marked whatever the others are. NaN of one query.
     """
 
     measure: str
@@ -184,10 +184,10 @@ class Compared(NamedTuple):
     best: tuple[int, ...]
     letters: tuple[str, ...]
     anova: Anova | None
-    together: Simultaneous
-    level: float
+    together: Simultaneous | None
     differences: tuple[Difference, ...]
     left_out: tuple[str, ...]
+    level: float = float("nan")
 
     def in_order(self, runs: Sequence[int]) -> Compared:
         """Return the measure with the runs of these numbers, in this order."""
@@ -201,7 +201,7 @@ class Compared(NamedTuple):
             high=self.high[order],
             best=tuple(sorted(place[run] for run in self.best)),
             letters=tuple(self.letters[run] for run in order),
-            together=self.together.in_order(order),
+            together=None if self.together is None else self.together.in_order(order),
             differences=tuple(sorted(moved, key=lambda each: (min(each.run, each.other), max(each.run, each.other)))),
         )
 

@@ -275,8 +275,8 @@ def _by_page(comparison: Comparison) -> Comparison:
     )
     measures = []
     for each in comparison.measures:
-        queries = len(each.qids)
-        level = two_sided_t(each.together.critical(alpha), queries) if queries > 1 else math.nan
+        together = each.together
+        level = math.nan if together is None else two_sided_t(together.critical(alpha), len(each.qids))
         measures.append(each._replace(level=level))
     return replace(comparison, settings=settings, measures=tuple(measures), family=runs * (runs - 1) // 2)
 

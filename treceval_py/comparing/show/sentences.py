@@ -123,7 +123,7 @@ def finding(comparison: Outcome, compared: Compared) -> list[str]:
         first = f"{names[best[0]]} has the higher {measure}, {value} against {number(means[lower], DIGITS)}"
     else:
         first = f"{_listed([names[run] for run in best])} {_has(best)} the highest {measure}, {value}"
-    if len(compared.qids) < 2:
+    if compared.together is None:
         return [f"{first}; one query is too few for a test."]
     alpha = comparison.settings.alpha
     # Of several that are the highest, each has to be apart.
@@ -247,8 +247,8 @@ def _significant(alpha: float) -> str:
 
 def _bootstrapped(comparison: Outcome) -> str:
     """Return how many resamples the simultaneous test has, which are fewer than asked for of very many runs."""
-    counts = {len(compared.together.largest) for compared in comparison.measures} - {0} or {0}
-    return f"{_drawn(max(counts), 'resample')}, seed {comparison.settings.seed}"
+    counts = [len(each.together.largest) for each in comparison.measures if each.together is not None]
+    return f"{_drawn(max(counts, default=0), 'resample')}, seed {comparison.settings.seed}"
 
 
 def _by_measure(comparison: Outcome) -> str:
@@ -266,7 +266,7 @@ def _interval(comparison: Outcome) -> str:
     criticals = [
         (each.measure, each.together.critical(1 - settings.confidence))
         for each in comparison.measures
-        if len(each.together.largest)
+        if each.together is not None
     ]
     values = ", ".join(f"{number(value, 2)} ({visible(measure)})" for measure, value in criticals)
     drawn = "" if settings.test == SIMULTANEOUS else f", {_title(SIMULTANEOUS)} ({_bootstrapped(comparison)})"

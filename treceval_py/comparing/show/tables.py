@@ -374,7 +374,9 @@ def _measure(comparison: Outcome, compared: Compared, digits: int | None) -> dic
         "left_out": compared.left_out,
         "best": [runs[run] for run in compared.best],
         "anova": compared.anova,
-        "together": {
+        "together": None
+        if compared.together is None
+        else {
             "critical": compared.together.critical(comparison.settings.alpha),
             "resamples": len(compared.together.largest),
             "p": compared.together.p.tolist(),
