@@ -121,6 +121,18 @@ def test_a_table_that_fits_into_no_column_is_as_wide_as_a_page() -> None:
     assert left_out(document, "table", Style()) == []
 
 
+def test_a_board_in_latex_has_the_names_of_papers_and_says_what_it_lacks() -> None:
+    arguments = ["board", QRELS, "data/runs", "--no-cache", "-m", "map", "-m", "nDCG@10", "--format", "latex"]
+    done = treceval(arguments, folder=ROOT)
+    assert b"& MAP & " in done.out
+    assert b"Ranked by MAP;" in done.out
+    assert b"note: the table of runs " in done.err
+    assert b"\\begin{table*}" in treceval([*arguments, "--columns", "2"], folder=ROOT).out
+    refused = treceval(["board", QRELS, "data/runs", "--columns", "2"], folder=ROOT)
+    assert refused.status == 2
+    assert b"--columns needs --format latex." in refused.err
+
+
 def test_a_long_name_is_broken_between_its_words() -> None:
     name = "sentence-transformers/msmarco-distilbert-base-tas-b"
     columns = Column("run", [name], text=True, head=True), *(Column(str(each), [0.5]) for each in range(3))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from treceval_py.boards.board import Board, BoardRun
 from treceval_py.boards.columns import highest, named_errors, rank_interval, ranks_for_programs
 from treceval_py.boards.show_over import document_over
+from treceval_py.comparing.show.paper import paper_name
 from treceval_py.comparing.show.sentences import noted, shortened
 from treceval_py.comparing.simultaneous import SIMULTANEOUS
 from treceval_py.comparing.tests import LETTERS
@@ -16,6 +17,7 @@ from treceval_py.errors import visible
 from treceval_py.io.digests import named
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain
+from treceval_py.rendering.escaping import typeset
 from treceval_py.rendering.numbers import exactly, number, percent
 from treceval_py.rendering.plots import Plot, means_plot
 from treceval_py.rendering.tables import DIGITS, Cell, Column, Document, Style, Table, records_table
@@ -68,7 +70,8 @@ def _table(board: Board, style: Style) -> Table:
     runs = board.runs
     digits = DIGITS if style.digits is None else style.digits
     confidence = percent(board.settings.confidence)
-    means = [_means(board, at) for at in range(len(board.measures))]
+    papers = tuple(map(paper_name, board.measures, board.signatures))
+    means = [_means(board, at, papers[at]) for at in range(len(board.measures))]
     warnings = ["; ".join(run.warnings) for run in runs]
     tested = any(run.letters for run in runs)
     known = any(not math.isnan(run.judged) for run in runs)
@@ -104,6 +107,7 @@ def _table(board: Board, style: Style) -> Table:
         heading=f"Runs ranked by {board.measures[0]}",
         notes=tuple(sentences(board)),
         made=_signatures(board),
+        caption=(*(["Bold: highest mean."] if len(runs) > 1 else []), *sentences(board._replace(measures=papers))),
         best="highest mean" if len(runs) > 1 else "",
         naming=3 if ranked.people else 2,
         label="tab:board",
@@ -111,9 +115,10 @@ def _table(board: Board, style: Style) -> Table:
     )
 
 
-def _means(board: Board, at: int) -> Column:
+def _means(board: Board, at: int, paper: str) -> Column:
+    """Return the column of a measure; `paper` is its name in LaTeX."""
     values = [run.means[at] for run in board.runs]
-    return Column(board.measures[at], values, best=highest(values))
+    return Column(board.measures[at], values, best=highest(values), tex=typeset(paper))
 
 
 def _group_tables(board: Board) -> list[Table]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from treceval_py.cli.options import (
+    columns_option,
     decimal,
     digits_option,
     flag,
@@ -20,7 +21,7 @@ from treceval_py.cli.options import (
 )
 from treceval_py.cli.printing import check_targets, note, put, say, style_for
 from treceval_py.cli.progress import counting
-from treceval_py.rendering import text_of
+from treceval_py.rendering import left_out, render, show_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,6 +76,7 @@ off the board; the exit status is then 1.
 )
 @click.option("--cache", metavar="FILE", help="Cache results in FILE [in the runs' folder, if they share one].")
 @flag("--no-cache", help="Score all runs, and use no cache.")
+@columns_option
 @format_option()
 @digits_option
 @output_option
@@ -95,11 +97,14 @@ def board(
     by: str | None,
     cache: str | None,
     no_cache: bool,
+    columns: str | None,
     output_format: str,
     digits: int | None,
     output: str | None,
 ) -> None:
     """Make a board: hash, score what is new, order, print."""
+    if columns is not None and output_format != "latex":
+        raise click.UsageError("--columns needs --format latex.")
     _check_together(qrels, runs, scoring, resample, groups, cache, common=common, no_cache=no_cache)
     statistics: dict[str, Any] = {"by": by, "alpha": alpha, "confidence": confidence}
     statistics |= {"resamples": resamples, "seed": seed}
@@ -126,7 +131,10 @@ def board(
             )
     if not found.runs:  # a good board of another day is not replaced by an empty one
         _say_errors(ctx, found)
-    put(text_of(found, output_format, style_for(output, digits)), output, styled=output_format == "table")
+    style = style_for(output, digits)._replace(columns=int(columns or 1))
+    document = show_of(found).document_of(found, style)
+    put(render(document, output_format, style), output, styled=output_format == "table")
+    note(*left_out(document, output_format, style))
     if output_format in ("csv", "tsv"):
         note(*found.notes)
     if found.errors:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from treceval_py.cli.options import (
+    columns_option,
     digits_option,
     flag,
     format_option,
@@ -193,11 +194,7 @@ def runs_of(found: Gathered) -> list[Run] | None:
     help="Order of the runs: a measure (highest first), name or given [the first measure; given in csv, tsv, json].",
 )
 @number("--rows", help="Show N runs and the baseline in tables for people; tests stay those of all runs.", least=1)
-@click.option(
-    "--columns",
-    type=click.Choice(["1", "2"]),
-    help="With --format latex: width of the tables, 1 (table) or 2 columns of text (table*, or a page) [1].",
-)
+@columns_option
 @flag("--siunitx", help="With --format latex: align numbers by the package siunitx.")
 @flag("--raw-names", help="With --format latex: name measures as you do, not as papers do (MAP, nDCG@10).")
 @format_option()

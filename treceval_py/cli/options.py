@@ -24,6 +24,7 @@ __all__ = [
     "READING_OPTIONS",
     "SCORING_OPTIONS",
     "Callback",
+    "columns_option",
     "decimal",
     "digits_option",
     "flag",
@@ -109,6 +110,13 @@ groups_option = click.option(
     help="Also show each group of queries: lines of qid<TAB>label, or a column of a queries file. Repeatable.",
 )
 """The option for groups of queries."""
+
+columns_option = click.option(
+    "--columns",
+    type=click.Choice(["1", "2"]),
+    help="With --format latex: width of the tables, 1 (table) or 2 columns of text (table*, or a page) [1].",
+)
+"""The option for the width of tables in LaTeX."""
 
 digits_option = number("--digits", most=MOST_DIGITS, help="Decimals of values [4; all in csv, tsv and json].")
 """The option for the number of decimals."""

@@ -11,9 +11,10 @@ from treceval_py.errors import MeasureError, visible
 from treceval_py.measures import parse_measures
 
 if TYPE_CHECKING:
-    from treceval_py.comparing.outcome import Compared, Outcome
+    from treceval_py.comparing.outcome import Outcome
+    from treceval_py.scoring.signatures import Signature
 
-__all__ = ["in_paper", "significance"]
+__all__ = ["in_paper", "paper_name", "significance"]
 
 MOST_NAMES = 5
 """More runs than these are counted, not named."""
@@ -21,7 +22,7 @@ MOST_NAMES = 5
 
 def in_paper(comparison: Outcome) -> Outcome:
     """Return a comparison with measures named as papers write them; as they were asked for if two would be the same."""
-    papers = [_paper_name(compared) for compared in comparison.measures]
+    papers = [paper_name(compared.measure, compared.signature) for compared in comparison.measures]
     measures = tuple(
         compared._replace(measure=paper) if papers.count(paper) == 1 else compared
         for compared, paper in zip(comparison.measures, papers, strict=True)
@@ -29,14 +30,14 @@ def in_paper(comparison: Outcome) -> Outcome:
     return replace(comparison, measures=measures)
 
 
-def _paper_name(compared: Compared) -> str:
+def paper_name(measure: str, signature: Signature | None) -> str:
+    """Return the name of a measure as papers write it; the name itself if it is not known what it is."""
     try:
-        found = parse_measures(compared.measure)
+        found = parse_measures(measure)
     except MeasureError:  # of another program's results, or of a profile
-        return compared.measure
-    signature = compared.signature
+        return measure
     known = len(found) == 1 and (signature is None or signature.measure.family is found[0].family)
-    return found[0].paper if known else compared.measure
+    return found[0].paper if known else measure
 
 
 def significance(comparison: Outcome, marks: Sequence[Mapping[int, str]]) -> list[str]:
