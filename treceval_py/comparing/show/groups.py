@@ -123,7 +123,11 @@ def _differences(shown: _Shown, groups: QueryGroups, parts: list[Grouped], style
         Column("queries", [each.queries for each in found], programs=False),
         Column("difference", [each.mean for each in found], signed=True, marks=marks, apart=True, programs=False),
         Column(
-            "interval", intervals, f"{percent(comparison.settings.confidence)} interval", joint=", ", programs=False
+            "interval",
+            intervals,
+            f"{percent(comparison.settings.confidence)} {_kind(comparison)}",
+            joint=", ",
+            programs=False,
         ),
         Column("p", [p_value(each.p) for each in found], programs=False, paper=correction == "none"),
     ]
@@ -220,6 +224,10 @@ def _interval(one: GroupDifference, digits: int) -> str:
     return f"[{number(one.low, digits, signed=True)}, {number(one.high, digits, signed=True)}]"
 
 
+def _kind(comparison: Outcome) -> str:
+    return "simultaneous" if is_simultaneous(comparison.settings) else "pointwise"
+
+
 def _depends(one: Interaction, comparison: Outcome) -> str:
     return NONE if one.p != one.p else "yes" if one.adjusted <= comparison.settings.alpha else "not shown"
 
@@ -236,7 +244,7 @@ def _about_file(groups: QueryGroups) -> tuple[str, ...]:
 def _about_differences(comparison: Outcome) -> str:
     settings = comparison.settings
     p = [one.p for each in comparison.by_group for one in each.differences]
-    kind = "simultaneous over the same" if is_simultaneous(settings) else "each by itself (pointwise)"
+    kind = "simultaneous over the same" if is_simultaneous(settings) else "pointwise, each by itself"
     how = "BCa bootstrap, " if settings.interval == "bca" else ""
     return (
         f"{ABOVE}{BELOW}: significant difference in the group, paired t-test, p ≤ {exactly(settings.alpha)}, "
@@ -288,7 +296,7 @@ def _records(comparison: Outcome) -> list[dict[str, Any]]:
             "difference": one.mean,
             "low": one.low,
             "high": one.high,
-            "interval": "simultaneous" if is_simultaneous(comparison.settings) else "pointwise",
+            "interval": _kind(comparison),
             "confidence": comparison.settings.confidence,
             "statistic_t": one.statistic,
             "p_t": one.p,
