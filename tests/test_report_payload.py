@@ -21,6 +21,7 @@ from treceval_py.comparing.comparison import Comparison
 from treceval_py.comparing.outcome import Compared, Difference, Settings
 from treceval_py.comparing.outcome import Tested as Found  # pytest takes names that begin with Test for tests
 from treceval_py.comparing.show import sentences
+from treceval_py.comparing.simultaneous import simultaneous
 from treceval_py.errors import DataError, EvaluationError, OutputError
 from treceval_py.report import report_payload, write_report
 from treceval_py.report.curves import Curves, basis_of, curves_of
@@ -41,7 +42,7 @@ WHOLE = Run({"1": {"a": 1.0}, "2": {"a": 1.0}, "3": {"z": 1.0}})
 
 KEYS = {
     "v", "title", "version", "command", "judgments", "baseline", "alpha", "confidence", "power", "margin", "resamples",
-    "seed", "methods", "notes", "reproduce", "runs", "qids", "texts", "R", "measures", "groups", "pr", "rd", "overlap",
+    "seed", "finding", "methods", "notes", "reproduce", "runs", "qids", "texts", "R", "measures", "groups", "pr", "rd", "overlap",
     "K", "docs", "passages",
 }  # fmt: skip
 
@@ -70,8 +71,8 @@ def measured(
     means = matrix.mean(axis=1)
     letters = tuple("ab"[: len(matrix)])
     return Compared(
-        name, signature, qids, matrix, means, means - 0.1, means + 0.1, (int(means.argmax()),), letters, None, None,
-        tuple(differences), left_out,
+        name, signature, qids, matrix, means, means - 0.1, means + 0.1, (int(means.argmax()),), letters, None,
+        simultaneous(matrix, resamples=99, seed=1), 0.05, tuple(differences), left_out,
     )  # fmt: skip
 
 
@@ -133,14 +134,41 @@ def test_a_payload_says_what_was_compared_and_how_it_was_made() -> None:
     ]  # fmt: skip
 
 
-def test_no_path_is_in_a_payload() -> None:
-    made = comparison(measured(signature=signature(ONE)), files=("/home/me/one.txt", "runs/two.txt"))
-    object.__setattr__(made, "judgments_name", "/home/me/qrels.txt")
-    found = report_payload(made, qrels=QRELS, runs=[ONE, TWO])
-    assert [run["file"] for run in found["runs"]] == ["one.txt", "two.txt"]
-    assert found["judgments"]["name"] == "qrels.txt"
-    assert "/home/me" not in json.dumps(found)
-    assert "runs/" not in json.dumps(found)
+def test_no_path_is_in_a_payload_but_names_and_hashes(tmp_path: Path) -> None:
+    import hashlib
+
+    (tmp_path / "runs").mkdir()
+    files = {
+        tmp_path / "qrels.txt": "1 0 a 1\n2 0 b 1\n",
+        tmp_path / "runs" / "one.txt": "1 Q0 a 1 2 x\n2 Q0 b 1 1 x\n",
+    }
+    files[tmp_path / "runs" / "two.txt"] = "1 Q0 b 1 2 y\n2 Q0 b 1 1 y\n"
+    for path, text in files.items():
+        path.write_text(text)
+    hashes = [hashlib.sha256(text.encode()).hexdigest()[:8] for text in files.values()]
+    qrels, *runs = map(str, files)
+    found = report_payload(te.compare(qrels, runs, "map", resamples=99), qrels=qrels, runs=runs)
+    assert (found["judgments"]["name"], found["judgments"]["hash"]) == ("qrels.txt", hashes[0])
+    assert [(run["file"], run["hash"]) for run in found["runs"]] == [("one.txt", hashes[1]), ("two.txt", hashes[2])]
+    assert found["reproduce"][0].endswith(" qrels.txt one.txt two.txt")
+    assert str(tmp_path) not in json.dumps(found)
+
+
+def test_critical_values_are_those_of_the_test_of_all_pairs_and_have_the_level_of_the_comparison() -> None:
+    drawn = np.random.default_rng(4).random((3, 40))
+    runs = {
+        name: {str(q): {"a": float(v), "b": 0.5} for q, v in enumerate(row)}
+        for name, row in zip("abc", drawn, strict=True)
+    }
+    qrels = {str(q): {"a": 1, "b": 0} for q in range(40)}
+    made = te.compare(qrels, runs, "recip_rank", alpha=0.07, bootstrap=999)
+    (found,) = report_payload(made, qrels=qrels, runs=runs)["measures"]
+    largest = np.sort(made["recip_rank"].together.largest)
+    levels = dict(map(tuple, found["crit"]))
+    assert list(levels) == sorted(levels, reverse=True)
+    # Of 999 resamples, 49 and 69 may have a larger |t|: (49 + 1) / 1000 = 0.05.
+    assert levels[0.05] == pytest.approx(largest[-50], rel=1e-5)
+    assert levels[0.07] == pytest.approx(largest[-70], rel=1e-5)
 
 
 def test_tags_are_empty_where_only_results_were_saved() -> None:
@@ -650,6 +678,15 @@ def test_ranges_are_of_the_mean_over_all_orders_and_all_labels() -> None:
     assert found["ties"] == [[0.75, 1.0, 1], [0.75, 0.75, 0]]
     # trec_eval puts x first: were it relevant, RR would be 1; all documents of the other run are judged.
     assert found["unj"] == [[0.75, 1.0], [0.75, 0.75]]
+
+
+def test_ranges_over_labels_are_left_out_of_many_runs_and_a_note_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("documents", "payload"):
+        monkeypatch.setattr(f"treceval_py.report.{module}.MANY", 1)
+    made = te.compare(QRELS, [ONE, TWO], "map")
+    found = report_payload(made, qrels=QRELS, runs=[ONE, TWO])
+    assert (found["measures"][0]["unj"], len(found["measures"][0]["ties"])) == (None, 2)
+    assert found["notes"][-1] == "Ranges over labels of unjudged documents are computed for up to 1 runs."
 
 
 def test_there_are_no_ranges_of_a_measure_without_them() -> None:

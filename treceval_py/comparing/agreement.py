@@ -335,25 +335,27 @@ def rbo_of_lists(lists: IntArray, p: float) -> FloatArray:
     ranks[np.nonzero(there)[0], number] = np.nonzero(there)[1]
     weight = p ** np.arange(1, depth + 1) / np.arange(1, depth + 1)
     summed = np.concatenate([[0.0], np.cumsum(weight)])  # of the first d depths, d = 0..L
-    before = np.append(
-        summed[:-1], 0.0
-    )  # by the rank, from 0, at which both lists have a thing; L: one of them has not
+    # By the rank, from 0, at which both lists have a thing; the last one is of a thing that one of them has not.
+    before = np.append(summed[:-1], 0.0)
+    worth = np.append((1 - p) / p * (summed[depth] - summed[:-1]) + p**depth / depth, 0.0)
     going_on = np.concatenate([[0.0], np.cumsum(p ** np.arange(1, depth + 1))])
     places = np.arange(depth, dtype=kind)
+    whole = bool((lengths == depth).all())
     found = np.eye(runs)
     for one in range(runs - 1):
         size = int(lengths[one])
-        met = ranks[one + 1 :, coded[one, :size]]
+        met = np.maximum(ranks[one + 1 :, coded[one, :size]], places[:size])
+        if whole:  # each thing in both lists counts from its depth on
+            found[one, one + 1 :] = worth[met].sum(axis=1)
+            continue
         shared = (met < depth).sum(axis=1)
-        met = np.where(met < depth, np.maximum(met, places[:size]), met)
         missed = before[met].sum(axis=1)
         short, long = np.minimum(lengths[one + 1 :], size), np.maximum(lengths[one + 1 :], size)
-        early = shared if (short == long).all() else (met < short[:, None]).sum(axis=1)
-        rate = early / short
+        rate = (met < short[:, None]).sum(axis=1) / short
         # The sum over depths of things shared so far / depth, and of those that the shorter list would go on to share.
         total = shared * summed[long] - missed
         total += rate * (going_on[long] - going_on[short] - short * (summed[long] - summed[short]))
-        found[one, one + 1 :] = (1 - p) / p * total + ((shared - early) / long + rate) * p**long
+        found[one, one + 1 :] = (1 - p) / p * total + ((shared - rate * short) / long + rate) * p**long
     return np.maximum(found, found.T)
 
 

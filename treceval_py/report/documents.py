@@ -48,6 +48,9 @@ OF_A_RUN, HARDEST, SPREAD = 50, 10, 50
 LISTS = 20
 """Runs with lists where room is shorter still: the best ones, and the one that others are compared with."""
 
+MANY = 40
+"""Runs up to which ranges over labels of unjudged documents are computed, which take longer than all else."""
+
 SAMPLE = 40
 """Queries whose documents are written out to know how much room the others need."""
 
@@ -176,10 +179,13 @@ class Rankings:
                 codes.update(zip(new, range(len(codes), len(codes) + len(new)), strict=True))
                 numbers = list(map(codes.get, ids))
             firsts[row, ranks] = numbers
-            relevant[[self.starts[row] + codes[docid] for docid in found]] = places
+            relevant[self.starts[row] + np.array([codes[docid] for docid in found], dtype=np.int64)] = places
         qrels, tasks = self.qrels, self.tasks.items()
         ties = {name: moved for name, task in tasks if (moved := ties_of(judging, task)) is not None}
-        labels = {name: moved for name, task in tasks if (moved := labels_of(judging, task, qrels.max_rel)) is not None}
+        labels = {}
+        if len(self.runs) < MANY:
+            moved_by = ((name, labels_of(judging, task, qrels.max_rel)) for name, task in tasks)
+            labels = {name: moved for name, moved in moved_by if moved is not None}
         self.runs.append(Ranked(run.name, run.tag, judged, firsts, relevant, ties, labels, frozenset(run.qids)))
 
     def _arranged(self, run: Run) -> tuple[JudgedRun, Iterator[_List]]:
@@ -188,19 +194,23 @@ class Rankings:
         return judged, self._lists(judged, table, order)
 
     def _lists(self, judged: JudgedRun, table: Run, order: IntArray) -> Iterator[_List]:
-        buffer, cuts = table.docids.buffer, table.docids.offsets
+        numbers = np.array([-1 if (number := table.row_of(qid)) is None else number for qid in self.qids])
+        starts = np.where(numbers >= 0, table.offsets[numbers], 0)
+        lengths = np.where(numbers >= 0, table.offsets[numbers + 1] - starts, 0)
+        sizes = np.minimum(lengths, np.where(self.deep, self.first, min(self.first, SHOWN)))
         hits = judged.hits.where(judged.hits.rel > 0)
+        # The places of all documents at once: first those at the first ranks, then relevant ones.
+        ends = np.cumsum(sizes)
+        first = np.arange(int(sizes.sum())) + np.repeat(starts - ends + sizes, sizes)
+        rows = order[np.concatenate([first, starts[hits.query] + hits.rank - 1])]
+        buffer, cuts = table.docids.buffer, table.docids.offsets
+        ids = [buffer[a:b] for a, b in zip(cuts[rows].tolist(), cuts[rows + 1].tolist(), strict=True)]
+        found, ids = ids[len(first) :], ids[: len(first)]
         bounds = np.searchsorted(hits.query, np.arange(len(self.qids) + 1)).tolist()
-        for row, qid in enumerate(self.qids):
-            number = table.row_of(qid)
-            if number is None:
-                continue
-            start, stop = table.span(number)
-            first = order[start : min(stop, start + self._kept_of(row))]
-            ranks = hits.rank[bounds[row] : bounds[row + 1]]
-            rows = np.concatenate([first, order[start + ranks - 1]])
-            ids = [buffer[a:b] for a, b in zip(cuts[rows].tolist(), cuts[rows + 1].tolist(), strict=True)]
-            yield _List(row, ids[: len(first)], slice(len(first)), ids[len(first) :], ranks)
+        ends, sizes = ends.tolist(), sizes.tolist()
+        for row in np.flatnonzero(numbers >= 0).tolist():
+            end, size, begin, stop = ends[row], sizes[row], bounds[row], bounds[row + 1]
+            yield _List(row, ids[end - size : end], slice(size), found[begin:stop], hits.rank[begin:stop])
 
     def _listed(self, judging: JudgedOnce) -> tuple[JudgedRun, Iterator[_List]]:
         """Judge a run and find the documents of its lists, by whatever ranks they have."""

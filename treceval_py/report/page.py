@@ -106,7 +106,7 @@ def _packed(payload: Mapping[str, Any]) -> str:
     """Return the data for the script, compressed, as letters that cannot end an element."""
     text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # No time in the header: the same data give the same page. A lone surrogate becomes a question mark.
-    return b64encode(gzip.compress(text.encode("utf-8", "replace"), mtime=0)).decode()
+    return b64encode(gzip.compress(text.encode("utf-8", "replace"), 6, mtime=0)).decode()
 
 
 def _order(payload: Mapping[str, Any]) -> list[int]:

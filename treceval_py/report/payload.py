@@ -22,7 +22,7 @@ from treceval_py.io.target import written_whole
 from treceval_py.io.texts import Rows
 from treceval_py.rendering.envelope import json_safe, plain
 from treceval_py.report.curves import basis_of, curves_of
-from treceval_py.report.documents import Passages, Rankings, chosen_documents
+from treceval_py.report.documents import MANY, Passages, Rankings, chosen_documents
 from treceval_py.report.overlap import overlap_of
 from treceval_py.report.robustness import FIRST, Range, notes_of, unjudged_shares
 from treceval_py.report.sums import sum_of
@@ -32,7 +32,7 @@ from treceval_py.scoring.signatures import concise
 
 if TYPE_CHECKING:
     from treceval_py.comparing.comparison import Comparison
-    from treceval_py.comparing.outcome import Outcome
+    from treceval_py.comparing.outcome import Compared, Outcome
     from treceval_py.scoring.planning import Task
 
 __all__ = ["payload_of", "report_payload", "write_report"]
@@ -103,7 +103,7 @@ def report_payload(
     ``baseline``
         The number of the run to compare with at first, or None.
     ``alpha``, ``confidence``, ``power``, ``margin``, ``resamples``, ``seed``
-        The settings of the comparison; ``margin`` is None where there is none.
+        The settings of the comparison, and how many resamples its test of all pairs has; ``margin`` can be None.
     ``finding``
         What came out by the first measure: one sentence or two.
     ``methods``, ``notes``, ``reproduce``
@@ -135,7 +135,8 @@ def report_payload(
             (S,) of ``[lowest, highest, touched]``: the mean over all orders of documents with equal scores, and in how
             many queries they matter; None where that is not known.
         ``unj``
-            (S,) of ``[lowest, highest]``: the mean over all labels of unjudged documents; None likewise.
+            (S,) of ``[lowest, highest]``: the mean over all labels of unjudged documents; None likewise, and of more
+            than 40 runs.
         ``sum``
             How documents add up to the value of a query, or None where they do not. ``kind`` is ``"weights"``: each
             adds ``gains[grade] * weights[rank - 1]``, and nothing beyond; ``"precisions"``: each of grade ``level`` or
@@ -227,14 +228,14 @@ def payload_of(
         "confidence": settings.confidence,
         "power": settings.power,
         "margin": settings.margin,
-        "resamples": settings.resamples,
+        "resamples": max(len(each.together.largest) for each in comparison.measures),
         "seed": settings.seed,
         "finding": finding(papers, papers.measures[0]),
         "methods": _methods(papers),
         "notes": [*notes(comparison), *_missing(comparison, rankings)],
         "reproduce": _reproduce(comparison, rankings, command),
         "runs": _runs(comparison, rankings),
-        "texts": {qid: text for qid, text in (texts or {}).items() if qid in set(qids)},
+        "texts": {qid: texts[qid] for qid in qids if texts is not None and qid in texts},
         "K": 0,
     }
     found: dict[str, Any] = plain(payload)
@@ -245,8 +246,7 @@ def payload_of(
         for each, paper in zip(comparison.measures, papers.measures, strict=True)
     ]
     for made, each in zip(found["measures"], comparison.measures, strict=True):
-        together = getattr(each, "together", None)
-        made["crit"] = [] if together is None else together.table(POINTS)
+        made["crit"] = _critical(comparison, each)
         made["ties"] = _ranges([run.ties.get(each.measure) for run in ranked], each.qids, 3)
         made["unj"] = _ranges([run.unjudged.get(each.measure) for run in ranked], each.qids, 2)
         task = tasks.get(each.measure)
@@ -258,8 +258,9 @@ def payload_of(
     if rankings is not None:
         first = comparison.measures[0]
         best = int(first.means.argmax()) if reference is None else reference
-        columns = [first.qids.index(qid) if qid in set(first.qids) else -1 for qid in qids]
-        values = np.where(np.array(columns) >= 0, first.values[:, columns], np.nan)
+        place = {qid: number for number, qid in enumerate(first.qids)}
+        columns = np.array([place.get(qid, -1) for qid in qids])
+        values = np.where(columns >= 0, first.values[:, columns], np.nan)
         found |= chosen_documents(rankings, qids, values, best, passages)
     return found
 
@@ -357,18 +358,17 @@ def _baseline(comparison: Comparison, wanted: str | int | None) -> int | None:
 def _missing(comparison: Comparison, rankings: Rankings | None) -> list[str]:
     if rankings is None:
         return notes_of(comparison, None, None)
-    return notes_of(comparison, rankings.qids, [run.qids for run in rankings.runs])
-
-
-def _base(name: str) -> str:
-    return os.path.basename(name) or name
+    said = notes_of(comparison, rankings.qids, [run.qids for run in rankings.runs])
+    if len(rankings.runs) > MANY:
+        said.append(f"Ranges over labels of unjudged documents are computed for up to {MANY} runs.")
+    return said
 
 
 def _judgments(comparison: Comparison, rankings: Rankings | None) -> dict[str, Any] | None:
     if not comparison.judgments_name:
         return None
     return {
-        "name": _base(comparison.judgments_name),
+        "name": comparison.judgments_name,
         "hash": comparison.judgments_hash,
         "n": None if rankings is None else len(rankings.qrels.rels),
     }
@@ -387,6 +387,15 @@ def _runs(comparison: Comparison, rankings: Rankings | None) -> list[dict[str, A
             there = ~np.isnan(shares)
             each |= {"tag": run.tag, "judged": round(float(shares[there].mean()), 4) if there.any() else None}
     return found
+
+
+def _critical(comparison: Comparison, compared: Compared) -> list[list[float]]:
+    """Return the table of p-values with their |t|, the comparison's own level among them."""
+    table = compared.together.table(POINTS)
+    alpha = comparison.settings.alpha
+    if table and table[-1][0] < alpha and alpha not in {p for p, _ in table}:
+        table = sorted([*table, [alpha, compared.together.critical(alpha)]], reverse=True)
+    return [[float(f"{p:.6g}"), float(f"{t:.6g}")] for p, t in table]
 
 
 def _relevant(rankings: Rankings, qids: Sequence[str]) -> list[int]:
@@ -472,7 +481,6 @@ def _reproduce(comparison: Comparison, rankings: Rankings | None, command: str) 
         return commands
     if any(each.left_out for each in comparison.measures):
         return commands
-    files = [_base(file) for file in files]
     by_measure = {concise(each.measure).notation: each for each in signatures}  # one may have been asked for twice
     # The short form of a profile of somebody's own could not be read back.
     written = [each.short if each.profile in PROFILES else each.long for each in by_measure.values()]

@@ -16,6 +16,7 @@ import inspect
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from treceval_py.data.groups import JudgmentGroups
@@ -287,4 +288,10 @@ def _hash(lines: Iterable[bytes]) -> str:
 
 def fingerprint_of_queries(qids: Iterable[str]) -> str:
     """Return a hash of query ids."""
+    return _fingerprint_of_queries(tuple(qids))
+
+
+@lru_cache(maxsize=16)
+def _fingerprint_of_queries(qids: tuple[str, ...]) -> str:
+    # Many runs have the same queries.
     return _hash([encode(qid) + b"\n" for qid in sorted(qids, key=encode)])

@@ -59,7 +59,6 @@ def measure_payload(compared: Compared, qids: Sequence[str]) -> dict[str, Any]:
         **plain(
             {
                 "name": compared.measure,
-                "label": compared.measure if measure is None else measure.notation,
                 "long": "" if measure is None else measure.family.title,
                 "sig": None if signature is None else signature.short,
                 "siglong": None if signature is None else signature.long,
