@@ -22,7 +22,6 @@ from treceval_py.comparing.show.sentences import (
 )
 from treceval_py.comparing.simultaneous import SIMULTANEOUS
 from treceval_py.errors import visible
-from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.escaping import typeset
 from treceval_py.rendering.numbers import NONE, number, p_value, percent
@@ -31,7 +30,7 @@ from treceval_py.rendering.tables import DIGITS, Column, Document, Style, Table,
 if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Compared, Difference, Outcome, Settings
 
-__all__ = ["differences_html", "document_of", "made_of", "mark_of", "records"]
+__all__ = ["document_of", "made_of", "mark_of", "records"]
 
 EXACT = 1e-12
 """Means closer than this are equal."""
@@ -78,15 +77,6 @@ def _about_rows(comparison: Outcome, style: Style) -> list[str]:
     """Say that not all runs are shown."""
     shown, runs = len(_shown(comparison, style)), len(comparison.runs)
     return [] if shown == runs else [f"Shown: {shown} of {runs} runs; everything is computed from all of them."]
-
-
-def differences_html(comparison: Outcome) -> str:
-    """Return the differences and what they mean as HTML, for a page that has the means in a table of its own."""
-    style = Style()
-    table = _differences_table(comparison, comparison, style)._replace(best="")
-    # Over which queries the means are is said beside them.
-    document = Document("comparison", (table._replace(notes=table.notes[1:]),), lambda _: Made())
-    return render(document, "html", Style())
 
 
 def mark_of(comparison: Outcome, difference: Difference) -> str:

@@ -31,7 +31,7 @@ function apart(m, best) {
   const told = order.length - best.length - untold.length;
   if (order.length === 2) {
     const pair = T.pair(m, best[0], order[1]);
-    return [`${untold.length ? "The two cannot be told apart" : "The difference is significant"} (simultaneous test, p ≤ ${alpha}). ` +
+    return [`${untold.length ? "The two cannot be told apart" : "The difference is significant"} (simultaneous test, p\u00a0≤\u00a0${alpha}). ` +
       `The mean difference is ${T.fmt.signed(pair.difference)}, with a ${T.confidence()} interval from ${T.fmt.signed(pair.low)} to ${T.fmt.signed(pair.high)}.`];
   }
   const pairs = (order.length * (order.length - 1)) / 2;
@@ -40,7 +40,7 @@ function apart(m, best) {
   const said = !told ? [`${it} cannot be told apart from any other run`]
     : !untold.length ? [`${it} ${better}`]
       : [`${it} cannot be told apart from `, ...named(untold), `; ${it.toLowerCase()} ${better}`];
-  return [...said, ` (simultaneous test of ${T.fmt.count(pairs)} pairs of runs, p ≤ ${alpha}).`];
+  return [...said, ` (simultaneous test of ${T.fmt.count(pairs)} pairs of runs, p\u00a0≤\u00a0${alpha}).`];
 }
 
 /* What a reference other than the best run adds. */
