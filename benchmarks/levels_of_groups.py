@@ -73,7 +73,8 @@ def rejections(values: Any, members: Sequence[Any], sizes: Sequence[int], rng: R
             columns.append([rng.choice(pool, size) for pool, size in zip(pools, sizes, strict=True)])
         groups = [np.column_stack(group) for group in zip(*columns, strict=True)]
         found += [(test(groups, rng) <= ALPHA).sum() for test in TESTS]
-    return (found / NULLS).tolist()
+    shares: list[float] = (found / NULLS).tolist()
+    return shares
 
 
 def main(qrels: str, file: str, *runs: str) -> None:
