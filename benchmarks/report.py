@@ -75,8 +75,8 @@ def made(folder: Path, count: int) -> tuple[Path, list[Path]]:
     luck = {qid: [source.gauss(0, 1) for _ in pool] for qid, pool in pools.items()}
     with open(qrels, "w", encoding="ascii") as file:
         for qid in queries:
-            rows = zip(pools[qid][:1000], grades[qid], strict=False)
-            file.writelines(f"{qid} 0 {docid} {grade}\n" for docid, grade in rows)
+            judged = zip(pools[qid][:1000], grades[qid], strict=False)
+            file.writelines(f"{qid} 0 {docid} {grade}\n" for docid, grade in judged)
     for number, run in enumerate(runs):
         skill = 0.5 + number / count
         with open(run, "w", encoding="ascii") as file:

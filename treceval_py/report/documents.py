@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.data.ids import decode, encode
@@ -55,6 +56,8 @@ SAMPLE = 40
 """Queries whose documents are written out to know how much room the others need."""
 
 
+ShortArray: TypeAlias = npt.NDArray[np.int32]
+
 Passages: TypeAlias = "Mapping[str, str] | Rows"
 """Texts of documents by their ids, or where they can be read."""
 
@@ -81,8 +84,8 @@ class Ranked(NamedTuple):
     name: str
     tag: str
     judged: JudgedRun
-    firsts: IntArray
-    relevant: IntArray
+    firsts: ShortArray
+    relevant: ShortArray
     ties: dict[str, Range]
     unjudged: dict[str, Range]
     qids: frozenset[str]

@@ -375,7 +375,7 @@ def _judgments(comparison: Comparison, rankings: Rankings | None) -> dict[str, A
 
 
 def _runs(comparison: Comparison, rankings: Rankings | None) -> list[dict[str, Any]]:
-    found = [
+    found: list[dict[str, Any]] = [
         {"name": name, "file": file, "hash": digest, "tag": "", "judged": None}
         for name, file, digest in zip(comparison.runs, comparison.files, comparison.hashes, strict=True)
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -92,7 +92,7 @@ def unjudged_shares(judged: JudgedRun, ranks: int) -> FloatArray:
     return shares
 
 
-def notes_of(comparison: Comparison, judged: Iterable[str] | None, runs: Sequence[Iterable[str]] | None) -> list[str]:
+def notes_of(comparison: Comparison, judged: Iterable[str] | None, runs: Sequence[Collection[str]] | None) -> list[str]:
     """Return what a reader must know of missing queries, a sentence or two each.
 
     Parameters
@@ -109,7 +109,7 @@ def notes_of(comparison: Comparison, judged: Iterable[str] | None, runs: Sequenc
     by_text: dict[str, list[str]] = {}
     every = list(judged)
     for name, qids in zip(comparison.runs, runs, strict=True):
-        missing = missing_queries(every, qids)
+        missing = missing_queries(every, tuple(qids))
         if missing:
             by_text.setdefault(_about_missing(missing, len(every), comparison), []).append(name)
     return [f"{_named(names)}: {text}" for text, names in by_text.items()]

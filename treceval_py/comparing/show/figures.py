@@ -30,7 +30,7 @@ def plot_of(comparison: Outcome, plot: str, measure: str | None, runs: tuple[int
         raise MeasureError(f"unknown plot {plot!r}", f"Choose one of {', '.join(PLOTS)}.")
     base = comparison.baseline or 0
     qids = sorted({qid for each in comparison.measures for qid in each.qids}, key=encode)
-    payload = {
+    payload: dict[str, Any] = {
         "qids": qids,
         "texts": {},
         "runs": [{"name": name} for name in comparison.runs],
