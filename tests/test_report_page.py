@@ -172,7 +172,7 @@ class Opened:
         """What the page shows as chosen: measure, reference, run, query."""
         return {
             "m": self.text("#measures [aria-pressed=true]"),
-            "ref": self.text(".numbers ~ * .is-ref, #two .says .is-ref"),
+            "ref": self.text("#two .says .is-ref"),
             "run": self.text("#two .says .is-run"),
             "q": self.text("#queries [aria-selected=true] b"),
         }
@@ -778,6 +778,9 @@ def test_each_figure_is_saved_as_svg_that_needs_nothing_else(opened: Open, sampl
         assert ground is not None
         assert ground.get("fill") == ("rgb(253, 252, 250)" if scheme == "light" else "rgb(22, 22, 24)")
         fonts = {font for each in root.iter(f"{SVG}text") if (font := each.get("font-family")) is not None}
+        # A name with a digit of its own is a font only in quotes; others are made to fit where it is missing.
+        assert '"Source Sans 3", Helvetica, Arial, sans-serif' in fonts, figure
+        assert all(each.get("textLength") for each in root.iter(f"{SVG}text") if "".join(each.itertext())), figure
         assert all("Helvetica" in font or "Georgia" in font or "Menlo" in font for font in fonts), figure
 
 
@@ -925,6 +928,15 @@ def test_many_queries_are_hexagons_an_outline_and_a_list_of_the_largest_differen
     query = int(target.get_attribute("data-q") or "")
     target.dispatch_event("click")
     assert shown.text(".asked h3").startswith(f"Query q{query + 1} ")
+    # A column of the heat map has 12 of the queries; they are listed until another word is sought, or Esc.
+    cells = shown.tab.locator("#heat .cells canvas")
+    cells.scroll_into_view_if_needed()
+    box = cells.bounding_box()
+    assert box is not None
+    shown.tab.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert shown.text(".queries .note").startswith("12 queries of one column")
+    shown.press("Escape")
+    assert shown.text(".queries .note").startswith("3,000 queries")
 
 
 @browser_test

@@ -18,7 +18,7 @@ const colour = (name) => {
 };
 /* The font of an element, and fonts that other programs have instead. */
 function family(style) {
-  const first = style.fontFamily.split(",")[0].trim().replaceAll('"', "");
+  const first = style.fontFamily.split(",")[0].trim();
   const others = /serif/i.test(first) ? "Georgia, serif" : /mono/i.test(first) ? "Menlo, Consolas, monospace" : "Helvetica, Arial, sans-serif";
   return `${first}, ${others}`;
 }
@@ -26,6 +26,12 @@ const measuring = document.createElement("canvas").getContext("2d");
 function textWidth(text, font) {
   measuring.font = font;
   return measuring.measureText(text).width;
+}
+
+function fit(text, width) {
+  if (!width) return;
+  text.setAttribute("textLength", width.toFixed(1));
+  text.setAttribute("lengthAdjust", "spacingAndGlyphs");
 }
 
 // A picture of what is drawn --------------------------------------------------------------------------
@@ -48,6 +54,8 @@ function standalone(drawn) {
       else made.setAttribute(name, value);
     }
     if (text) made.setAttribute("font-family", family(style));
+    // Other fonts are made to fit where this one is not installed.
+    if (element.localName === "text" && element.textContent) fit(made, element.getComputedTextLength());
   });
   gone.forEach((made) => made.remove());
   return copy;
@@ -72,9 +80,14 @@ function copied(element, into, origin) {
   const ground = style.backgroundColor;
   if (!/^rgba\(.*, 0\)$|^transparent$/.test(ground))
     into.append(T.s("rect", {...at, width: box.width, height: box.height, rx: parseFloat(style.borderRadius) || null, fill: ground}));
+  const framed = parseFloat(style.borderLeftWidth);
+  if (framed) {
+    const dashes = style.borderLeftStyle === "dashed" ? "3 2" : null;
+    into.append(T.s("rect", {...at, width: box.width, height: box.height, rx: parseFloat(style.borderRadius) || null, fill: "none", stroke: style.borderLeftColor, "stroke-width": framed, "stroke-dasharray": dashes}));
+  }
   for (const [name, y] of [["Top", at.y], ["Bottom", at.y + box.height]]) {
     const width = parseFloat(style[`border${name}Width`]);
-    if (width) into.append(T.s("line", {x1: at.x, x2: at.x + box.width, y1: y, y2: y, stroke: style[`border${name}Color`], "stroke-width": width}));
+    if (width && !framed) into.append(T.s("line", {x1: at.x, x2: at.x + box.width, y1: y, y2: y, stroke: style[`border${name}Color`], "stroke-width": width}));
   }
   for (const child of element.childNodes)
     if (child.nodeType === Node.TEXT_NODE) lines(child, style, into, origin);
@@ -91,17 +104,22 @@ function lines(node, style, into, origin) {
     const box = range.getBoundingClientRect();
     const last = found.at(-1);
     if (!box.width) continue;
-    if (last && Math.abs(last.box.top - box.top) < 2) last.words.push(word);
-    else found.push({box, words: [word]});
+    if (last && Math.abs(last.box.top - box.top) < 2) {
+      last.words.push(word);
+      last.right = box.right;
+    } else found.push({box, right: box.right, words: [word]});
   }
   const font = `${style.fontWeight} ${style.fontSize} ${family(style)}`;
   measuring.font = font;
   const {fontBoundingBoxAscent: above, fontBoundingBoxDescent: below} = measuring.measureText("x");
-  for (const {box, words} of found)
-    into.append(T.s("text", {
+  for (const {box, right, words} of found) {
+    const made = T.s("text", {
       x: box.left - origin.left, y: box.top - origin.top + (box.height * above) / (above + below), fill: style.color,
       "font-size": style.fontSize, "font-weight": style.fontWeight, "font-family": family(style),
-    }, words.join(" ")));
+    }, words.join(" "));
+    fit(made, right - box.left);
+    into.append(made);
+  }
 }
 
 /* Text in lines of a width in pixels. */
@@ -138,7 +156,11 @@ T.picture = (element) => {
   const feet = broken(origins(), width, `400 ${ORIGIN}px ${sans}`);
   const top = AROUND + heads.length * (TITLE + 5) + 8;
   const all = {width: width + 2 * AROUND, height: top + height + 16 + feet.length * (ORIGIN + 4) + AROUND};
-  const line = (text, y, size, weight, fill) => T.s("text", {x: AROUND, y, "font-family": sans, "font-size": size, "font-weight": weight, fill}, text);
+  const line = (text, y, size, weight, fill) => {
+    const made = T.s("text", {x: AROUND, y, "font-family": sans, "font-size": size, "font-weight": weight, fill}, text);
+    fit(made, textWidth(text, `${weight} ${size}px ${sans}`));
+    return made;
+  };
   inner.setAttribute("transform", `translate(${AROUND} ${top})`);
   return T.s("svg", {xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${all.width} ${all.height}`, ...all},
     T.s("title", {}, heads.join(" ")),

@@ -53,7 +53,10 @@ const ACTS = {
   3: () => go("one"),
   t: () => T.theme(),
   "?": () => help(),
-  Escape: () => T.set({group: "", pins: []}),
+  Escape: () => {
+    T.onQueries(null);
+    T.set({group: "", pins: []});
+  },
 };
 
 function help() {

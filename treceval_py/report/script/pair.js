@@ -120,8 +120,9 @@ const side = (d) => (d > 0 ? "c-run" : d < 0 ? "c-ref" : "c-none");
 const shade = ({q, d}) => `${side(d)}${faded(q) ? " faded" : ""}`;
 const textOf = (q) => T.data.texts?.[T.data.qids[q]] ?? "";
 T.textOf = textOf;
+const beginning = (text, length) => ([...text].length > length ? `${[...text].slice(0, length - 1).join("")}…` : text);
 T.hintOf = ({q, x, y, d}) => [
-  T.h("b", {}, T.data.qids[q]), textOf(q) && ` ${T.fmt.short(textOf(q), 120)}`, T.h("br"),
+  T.h("b", {}, T.data.qids[q]), textOf(q) && ` ${beginning(textOf(q), 120)}`, T.h("br"),
   `${T.name(T.state.run)} ${T.fmt.value(y)}, ${T.name(T.state.ref)} ${T.fmt.value(x)}: ${T.fmt.signed(d)}`,
 ];
 

@@ -51,7 +51,7 @@ T.changes = (m, run, ref, q) => {
   return {additive, rows, sum: additive ? T.values(m)[run][q] - T.values(m)[ref][q] : null};
 };
 
-/* Which run the place of a document helps: 1 the run looked at, −1 the reference, 0 neither. */
+/* The run to which a document adds more, or which ranks it higher: 1 the run looked at, −1 the reference, 0 neither. */
 function helps(row, additive) {
   if (additive) return Math.abs(row.change) < SAME ? 0 : Math.sign(row.change);
   const [from, to] = [row.from || Infinity, row.to || Infinity];
@@ -98,11 +98,12 @@ function heading(root, {m, run, ref, q}) {
 // List of queries -------------------------------------------------------------------------------------
 
 let sought = "";
+let only = null; // queries of a column of the heat map, until something else is sought
 
-/* The queries of the list: of the chosen group, with the words that are sought in id or text. */
+/* The queries of the list: of the chosen group or column, with the words that are sought in id or text. */
 function listed({m, run, ref, q}) {
   const word = sought.trim().toLowerCase();
-  const among = T.differences(m, run, ref).filter((each) => T.group()?.has(each.q) ?? true);
+  const among = T.differences(m, run, ref).filter((each) => (only ?? T.group())?.has(each.q) ?? true);
   const matching = among.filter((each) => `${T.data.qids[each.q]} ${T.textOf(each.q)}`.toLowerCase().includes(word));
   if (matching.length <= LISTED) return {among, matching, shown: matching};
   const far = new Set(d3.sort(matching, (each) => -Math.abs(each.d)).slice(0, LISTED).map((each) => each.q));
@@ -113,7 +114,7 @@ function counted({among, matching, shown}, {ref, group}) {
   const [set, part] = group.split(".");
   return [
     sought.trim() ? `${T.fmt.count(matching.length)} of ${plural(among.length, "query", "queries")}` : plural(among.length, "query", "queries"),
-    group && ` (${T.data.groups[set].sets[part][0]})`,
+    only ? " of one column" : group && ` (${T.data.groups[set].sets[part][0]})`,
     shown.length < matching.length && `, the ${LISTED} largest differences`, `, best for ${T.name(ref)} first`,
   ].filter(Boolean).join("");
 }
@@ -122,7 +123,7 @@ function makeList(root) {
   const search = T.h("input", {id: "find", type: "search", class: "field", placeholder: "Find a query", "aria-label": "Find a query", autocomplete: "off"});
   const list = T.h("ol", {id: "queries", role: "listbox", tabindex: 0, "aria-label": "Queries in order of difference"});
   search.addEventListener("input", () => {
-    sought = search.value;
+    [sought, only] = [search.value, null];
     drawList(root, T.state);
   });
   search.addEventListener("keydown", (event) => {
@@ -149,13 +150,20 @@ function makeList(root) {
   return T.h("div", {class: "queries"}, search, T.h("p", {class: "note", role: "status"}), list);
 }
 
+/* List these queries alone, or all again. */
+T.onQueries = (queries) => {
+  [sought, only] = ["", queries && new Set(queries)];
+  T.get("#find").value = "";
+  drawList(T.get("#one"), T.state);
+};
+
 let drawnList = null;
 function drawList(root, state) {
   const {m, run, ref, q, group} = state;
   const list = T.get("#queries", root);
   const found = listed(state);
   // Choosing another query of the same list moves the mark only.
-  const key = [m, run, ref, group, sought, found.shown.length].join("\n");
+  const key = [m, run, ref, group, sought, found.shown.length, only?.size].join("\n");
   if (drawnList !== key || !found.shown.every((each, i) => list.children[i]?.dataset.q === String(each.q))) {
     drawnList = key;
     const most = d3.max(T.differences(m, run, ref), (each) => Math.abs(each.d)) || 1;
@@ -199,7 +207,7 @@ function rankings(place, {m, run, ref, q}) {
   const highest = highestGrade(found);
   const wide = T.width(place, 500, 660);
   const margin = additive ? 58 : 4;
-  const column = Math.min(200, (wide - 2 * margin) * 0.37);
+  const column = Math.min(230, (wide - 2 * margin) * (Object.keys(T.data.passages ?? {}).length ? 0.4 : 0.37));
   const left = [margin, wide - margin - column];
   const y = (rank) => 28 + rank * ROW;
   const foot = y(Math.max(1, cut));
@@ -294,8 +302,15 @@ function scrollable(place, label) {
     else place.removeAttribute(name);
 }
 
-/* As much of a text as is about so wide, in pixels, in letters of figures. */
-const fitted = (text, wide) => T.fmt.short(text, Math.max(4, Math.floor(wide / 6)));
+const measuring = document.createElement("canvas").getContext("2d");
+/* The beginning of a text that is so wide, in pixels, in letters of figures. */
+function fitted(text, wide) {
+  measuring.font = `12px ${T.css("--sans")}`;
+  if (measuring.measureText(text).width <= wide) return text;
+  const letters = [...text.slice(0, 80)];
+  const widths = letters.map((_, n) => measuring.measureText(`${letters.slice(0, n).join("").trimEnd()}…`).width);
+  return `${letters.slice(0, Math.max(1, d3.bisectRight(widths, wide) - 1)).join("").trimEnd()}…`;
+}
 
 function listing({run, ref, q}) {
   const found = T.documents(q);
@@ -455,8 +470,8 @@ function figures(root, state) {
   }
   const cut = d3.max([ref, run], (each) => found.top(each)?.length ?? 0);
   const note = [
-    "Lines join the same document, in the colour of the run that its place helps: ", T.inColour(run), " or ", T.inColour(ref), ". ",
-    changes?.additive ? "Bars: what it adds to the value. " : `${label} is not a sum over documents here. `, "After an arrow: its rank further down.",
+    `Lines join the same document, in the colour of the run ${changes?.additive ? "to which it adds more" : "that ranks it higher"}: `, T.inColour(run), " or ", T.inColour(ref), ". ",
+    changes?.additive ? "Bars: what it adds. " : `${label} is not a sum over documents here. `, "After an arrow: its rank further down.",
   ];
   return [
     [lists, "rankings", `The first ${cut} documents`, note, rankings, listing],
@@ -474,6 +489,7 @@ T.view({
   needs: ["m", "ref", "run", "q", "group", "pins", "size"],
   render(root) {
     const {state} = T;
+    const {m, run, ref} = state;
     if (!T.get(".one", root)) {
       const columns = [makeList(root), T.h("div", {class: "lists"}, T.h("p", {class: "note without"})), T.h("div", {class: "beside-lists"})];
       root.append(T.h("div", {class: "asked"}), T.h("div", {class: "one"}, columns));
@@ -484,8 +500,10 @@ T.view({
     }
     heading(root, state);
     drawList(root, state);
-    if (told !== null && told !== state.q) T.announce(T.get(".asked", root).textContent);
-    told = state.q;
+    // What else was chosen announces itself.
+    const same = told && told.m === m && told.run === run && told.ref === ref;
+    if (same && told.q !== state.q) T.announce(T.get(".asked", root).textContent);
+    told = {m, run, ref, q: state.q};
     T.get(".without", root).textContent = T.documents(state.q) ? "" : without();
     const shown = figures(root, state);
     for (const each of T.all("figure", root)) each.hidden = !shown.some(([, id]) => id === each.id);
