@@ -270,6 +270,7 @@ def _objects(folder: Path) -> dict[str, Any]:
     te.write_run(run, folder / "run")
     te.write_qrels(qrels, folder / "qrels")
     return {
+        "Agreement": te.agree({LONG: qrels, "other": qrels, **{str(n): qrels for n in range(9)}}, bootstrap=1),
         "Board": te.board(folder / "qrels", [folder / "run"]),
         "CollectionsBoard": te.board_over({LONG: {LONG: dict.fromkeys(ids, 0.5), "b": dict.fromkeys(ids, 0.25)}}, LONG),
         "Comparison": te.compare(runs={LONG: results, "other": results}),
