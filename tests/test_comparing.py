@@ -739,3 +739,17 @@ def test_what_was_printed_into_the_folder_is_printed_again(form: str, tmp_path: 
             done = treceval(arguments)
             assert done.status == 0, done.err
         (tmp_path / "made").unlink()
+
+
+def test_what_is_the_same_for_several_runs_is_noted_once(tmp_path: Path) -> None:
+    qrels = tmp_path / "qrels"
+    qrels.write_text("1 0 a 1\n2 0 a 1\n3 0 a 1\n")
+    runs = [tmp_path / name for name in ("x", "y", "z")]
+    for run in runs:
+        run.write_text(
+            "".join(f"{qid} Q0 a 1 1 {run.name}\n" for qid in ("1", "2", "3")[: 3 if run.name == "z" else 2])
+        )
+    done = treceval(["compare", str(qrels), *map(str, runs), "-m", "RR"])
+    assert done.err.decode().splitlines()[0] == (
+        f"note: 2 runs ({runs[0]}, {runs[1]}): 1 judged query is missing (3), and left out; -c counts it."
+    )

@@ -26,7 +26,7 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError
 from treceval_py.rendering import left_out, render
 from treceval_py.rendering.tables import Document, Style
-from treceval_py.scoring.show import about
+from treceval_py.scoring.show import about_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -268,9 +268,7 @@ def compare(
             text += "\n" + _explanations(compared)
     put(text, output, styled=output_format == "table")
     # Only now, so that output that cannot be written has one line to say so.
-    for results in found.results:
-        if results is not None:
-            note(*about(results))
+    note(*about_runs(results for results in found.results if results is not None))
     if per_query is not None or agreement is not None or output_format in ("csv", "tsv"):
         note(*compared.notes)
     note(*cut)

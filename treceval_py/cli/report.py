@@ -14,7 +14,7 @@ from treceval_py.cli.printing import check_targets, note
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError
 from treceval_py.io.digests import without_folders
-from treceval_py.scoring.show import about
+from treceval_py.scoring.show import about_runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,9 +153,7 @@ def report(
     for file, raw in drawn:
         with written_whole(file) as stream:
             stream.write(raw)
-    for results in found.results:
-        if results is not None:
-            note(*about(results))
+    note(*about_runs(results for results in found.results if results is not None))
     for line in compared.notes:
         note(line)
 

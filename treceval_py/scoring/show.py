@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treceval_py.data.ids import encode, first_of
@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from treceval_py.rendering.style import Style
     from treceval_py.rendering.tables import Cell, Document, Table
 
-__all__ = ["RESULT_FORMATS", "Options", "about", "about_groups", "common_signatures", "document_of", "results_text"]
+__all__ = [
+    "RESULT_FORMATS",
+    "Options",
+    "about",
+    "about_groups",
+    "about_runs",
+    "common_signatures",
+    "document_of",
+    "results_text",
+]
 
 RESULT_FORMATS = ("trec", *FORMATS, "coursework")
 """The formats of results: those of all tables, and two of lines."""
@@ -373,6 +382,20 @@ def about_groups(runs: Sequence[Results], options: Options) -> list[str]:
     """Say which queries and groups do not fit together."""
     qids = sorted(set().union(*runs), key=encode)
     return [note for each in options.groups for note in each.notes(qids)]
+
+
+def about_runs(several: Iterable[Results]) -> list[str]:
+    """Say what was left out, replaced or assumed of several runs, once for all runs of which the same is said."""
+    runs: dict[str, list[str]] = {}
+    for results in several:
+        for said in about(results):
+            named = said.startswith(f"{results.run_name}: ")
+            runs.setdefault(said.removeprefix(f"{results.run_name}: "), []).extend([results.run_name] * named)
+    notes = []
+    for said, names in runs.items():
+        who = f"{len(names)} runs ({first_of(names)})" if len(names) > 1 else "".join(names)
+        notes.append(f"{who}: {said}" if who else said)
+    return notes
 
 
 def about(results: Results, counting: str = "-c") -> list[str]:
