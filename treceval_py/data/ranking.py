@@ -243,7 +243,8 @@ def _order_ties(run: Run, order: IntArray, tie: BoolArray, *, later_first: bool)
     # All at once, as a run can have tens of thousands of pairs with equal scores.
     buffer, cuts = run.docids.buffer, run.docids.offsets
     ids = [buffer[a:b] for a, b in zip(cuts[rows].tolist(), cuts[rows + 1].tolist(), strict=True)]
-    start, moved = 0, []
+    start = 0
+    moved: list[int] = []
     for size in sizes:
         if size == 2:
             one, other = (start, start + 1) if later_first else (start + 1, start)

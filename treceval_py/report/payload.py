@@ -228,7 +228,7 @@ def payload_of(
         "confidence": settings.confidence,
         "power": settings.power,
         "margin": settings.margin,
-        "resamples": max(len(each.together.largest) for each in comparison.measures),
+        "resamples": max(0 if each.together is None else len(each.together.largest) for each in comparison.measures),
         "seed": settings.seed,
         "finding": finding(papers, papers.measures[0]),
         "methods": _methods(papers),
@@ -391,6 +391,8 @@ def _runs(comparison: Comparison, rankings: Rankings | None) -> list[dict[str, A
 
 def _critical(comparison: Comparison, compared: Compared) -> list[list[float]]:
     """Return the table of p-values with their |t|, the comparison's own level among them."""
+    if compared.together is None:  # one query
+        return []
     table = compared.together.table(POINTS)
     alpha = comparison.settings.alpha
     if table and table[-1][0] < alpha and alpha not in {p for p, _ in table}:
