@@ -109,6 +109,7 @@ def test_queries_are_told_apart() -> None:
     assert (second.qid, second.same, second.kappa, second.bias) == ("2", 0.5, 0.0, 0.5)
 
 
+@pytest.mark.slow
 def test_intervals_are_percentiles_over_resampled_queries() -> None:
     sklearn = pytest.importorskip("sklearn.metrics", reason="scikit-learn is the other implementation")
     generator = np.random.default_rng(5)

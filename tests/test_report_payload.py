@@ -72,7 +72,7 @@ def measured(
     letters = tuple("ab"[: len(matrix)])
     return Compared(
         name, signature, qids, matrix, means, means - 0.1, means + 0.1, (int(means.argmax()),), letters, None,
-        simultaneous(matrix, resamples=99, seed=1), 0.05, tuple(differences), left_out,
+        simultaneous(matrix, resamples=99, seed=1), tuple(differences), left_out, 0.05,
     )  # fmt: skip
 
 
