@@ -12,6 +12,7 @@ the randomised Tukey test, which is made in one trial of ten, 0.015.
 from __future__ import annotations
 
 import argparse
+import functools
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -120,12 +121,15 @@ def errors(values: np.ndarray, resamples: int, generator: np.random.Generator) -
     df = (runs - 1) * (queries - 1)
     span = np.ptp(values.mean(axis=1))
     q = span / np.sqrt(np.square(error).sum() / df / queries)
-    yield (
-        "Tukey",
-        bool(q > stats.studentized_range.isf(ALPHA, runs, df))
-        if runs > 2
-        else bool(q > 2**0.5 * stats.t.isf(ALPHA / 2, df)),
-    )
+    yield "Tukey", bool(q > critical_range(runs, df))
+
+
+@functools.cache
+def critical_range(runs: int, df: int) -> float:
+    """Return the critical value of the studentised range."""
+    if runs == 2:
+        return float(2**0.5 * stats.t.isf(ALPHA / 2, df))
+    return float(stats.studentized_range.isf(ALPHA, runs, df))
 
 
 def randomised_tukey(values: np.ndarray, resamples: int, generator: np.random.Generator) -> bool:
