@@ -356,11 +356,10 @@ def _read(path: Path) -> str:
 
 
 def _style() -> str:
-    """Return the style of reports with their colours, and what only this page has."""
+    """Return the style of the page, with its colours."""
     parts = [
         f":root {{ {_colours('light')} }}",
         f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_colours('dark')} }} }}",
-        _read(FOLDER.parent / "report" / "page.css"),
         _read(FOLDER / "overview.css"),
     ]
     return "\n".join(parts)
