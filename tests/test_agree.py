@@ -266,3 +266,25 @@ def test_the_command_refuses_one_file_of_judgments(files: list[str]) -> None:
     done = CliRunner().invoke(command, [files[0], files[0]])
     assert done.exit_code == 2
     assert "is given twice" in done.stderr
+    alias = Path(files[0]).parent / "." / "alias.qrels"
+    alias.symlink_to(files[0])
+    for same in (str(alias), f"{Path(files[0]).parent}/./anna.qrels"):
+        done = CliRunner().invoke(command, [files[0], same])
+        assert (done.exit_code, "is given twice" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--common"], "--common needs runs."),
+        (["-m", "map"], "--measure needs runs."),
+        (["--alpha", "0.1"], "--alpha needs runs."),
+        (["--bootstrap", "1"], "1 is not 100 or more."),
+    ],
+)
+def test_the_command_refuses_options_that_would_change_nothing(
+    files: list[str], options: list[str], message: str
+) -> None:
+    done = CliRunner().invoke(command, [*files, *options])
+    assert done.exit_code == 2
+    assert message in done.stderr

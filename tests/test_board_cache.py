@@ -140,7 +140,7 @@ def test_a_poisoned_cache_is_ignored_with_a_note(home: Path, poison: str) -> Non
     path.write_bytes(POISONS[poison](whole))
     found = made()
     assert found.scored == 10
-    assert found.notes[0].startswith(f"the cache runs/{CACHE_NAME} cannot be used (")
+    assert found.notes[0].startswith(f"the cache {CACHE_NAME} cannot be used (")
     assert printed(found) == printed(first)
     assert path.read_bytes() == whole
 
@@ -162,7 +162,7 @@ def test_a_bomb_is_not_unpacked(home: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (home / "runs" / CACHE_NAME).write_bytes(bomb)
     found = made()
     assert found.notes[0] == (
-        f"the cache runs/{CACHE_NAME} cannot be used (the file has more than 1,048,576 bytes) and is made again."
+        f"the cache {CACHE_NAME} cannot be used (the file has more than 1,048,576 bytes) and is made again."
     )
     assert 0 < len(read) < 20  # all would be some hundred pieces of 32 KiB or more
     assert made().scored == 0
@@ -174,7 +174,7 @@ def test_a_file_that_is_too_large_is_not_read(home: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(cache_module, "LONGEST", size - 1)
     found = made()
     assert f"(the file has more than {size - 1:,} bytes)" in found.notes[0]
-    assert found.notes[1].startswith(f"what was computed is not kept: runs/{CACHE_NAME} would have more than ")
+    assert found.notes[1].startswith(f"what was computed is not kept: {CACHE_NAME} would have more than ")
 
 
 def test_values_beyond_the_range_of_their_measure_are_not_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,14 +201,14 @@ def test_a_link_is_not_followed(home: Path) -> None:
     (home / "thesis.txt").write_text("mine\n")
     (home / "runs" / CACHE_NAME).symlink_to(home / "thesis.txt")
     found = made()
-    assert found.notes == (f"runs/{CACHE_NAME} is a link, so that nothing is kept in it.",)
+    assert found.notes == (f"{CACHE_NAME} is a link, so that nothing is kept in it.",)
     assert (home / "thesis.txt").read_text() == "mine\n"
     assert (home / "runs" / CACHE_NAME).is_symlink()
 
 
 def test_a_link_to_nothing_makes_nothing(home: Path) -> None:
     (home / "runs" / CACHE_NAME).symlink_to(home / "nothing")
-    assert made().notes == (f"runs/{CACHE_NAME} is a link, so that nothing is kept in it.",)
+    assert made().notes == (f"{CACHE_NAME} is a link, so that nothing is kept in it.",)
     assert not (home / "nothing").exists()
 
 
@@ -228,7 +228,7 @@ def test_a_link_that_comes_while_runs_are_scored_is_not_followed(home: Path) -> 
     link = home / "runs" / CACHE_NAME
     found = made(after=lambda: link.is_symlink() or link.symlink_to(home / "thesis.txt"))
     assert found.notes == (
-        f"what was computed is not kept: runs/{CACHE_NAME}: this is a link, or not a regular file. Remove it.",
+        f"what was computed is not kept: {CACHE_NAME}: this is a link, or not a regular file. Remove it.",
     )
     assert (home / "thesis.txt").read_text() == "mine\n"
 
@@ -265,7 +265,7 @@ def test_a_link_in_a_folder_of_collections_leads_to_no_cache_outside_of_it(home:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_a_pipe_is_not_waited_for(home: Path) -> None:
     os.mkfifo(home / "runs" / CACHE_NAME)
-    assert made().notes == (f"runs/{CACHE_NAME} is no regular file, so that nothing is kept in it.",)
+    assert made().notes == (f"{CACHE_NAME} is no regular file, so that nothing is kept in it.",)
 
 
 # going on

@@ -102,6 +102,14 @@ def test_equal_means_share_a_rank_and_an_interval() -> None:
     found = board_over({"x": {"b": rows, "a": rows}, "y": {"a": rows, "b": rows}})
     assert [(run.rank, run.name, run.ranks) for run in found.runs] == [(1, "a", (1, 2)), (1, "b", (1, 2))]
     assert found.runs[0].like_next is True
+    assert "●" not in text_of(found, "table")
+
+
+def test_collections_that_all_say_the_same_tell_runs_apart_for_sure() -> None:
+    same = {"a": {"1": 0.5, "2": 0.7}, "b": {"1": 0.2, "2": 0.1}}
+    found = board_over({"x": same, "y": same}, resampled="collections")
+    assert [(run.name, run.ranks, run.like_next) for run in found.runs] == [("a", (1, 1), False), ("b", (2, 2), None)]
+    assert "nan" not in text_of(found, "table")
 
 
 def test_clearly_different_runs_are_told_apart_and_close_ones_are_not() -> None:
@@ -312,6 +320,10 @@ def test_options_come_before_what_a_file_says_for_all_and_after_its_collections(
     [
         ("[[collection]]\nname = 'x'\n", "collection 1: it lacks name or runs."),
         ("[[collection]]\nname = 'x'\nruns = 3\n", "collection 1: runs is 3; it must be text, or a list of texts."),
+        (
+            '[[collection]]\nname = "x"\nruns = "y\\u0000"\n',
+            r"collection 1: runs is 'y\x00'; it must be text, or a list",
+        ),
         ("[[collection]]\nname = 'x'\nruns = 'y'\nfolder = 'z'\n", "collection 1: unknown key 'folder'."),
         ("[[collection]]\nname = 'x'\nruns = 'y'\nweight = 0\n", "collection 1: weight is 0; it must be above 0."),
         (

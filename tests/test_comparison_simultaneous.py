@@ -182,6 +182,8 @@ def test_the_finding_names_ties_for_the_best_and_two_runs_and_equal_ones() -> No
     ]
     equal = compared({"one": ranks, "two": ranks, "three": ranks})
     assert finding(equal, equal["RR"]) == ["All three runs have the same RR, 0.7500."]
+    both = compared({"one": ranks, "two": ranks})
+    assert finding(both, both["RR"]) == ["Both runs have the same RR, 0.7500."]
 
 
 @robust

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -318,6 +319,9 @@ def test_saved_results_of_other_queries_are_refused() -> None:
         ({"margin": "much"}, "a margin must be a number, not 'much'."),
         ({"margin": math.nan}, "a margin must be a number, not nan."),
         ({"floors": {"RR": "high"}}, "the floor of RR must be a number, not 'high'."),
+        ({"floors": [0.2]}, 'floors must be a mapping of measures to means. Give them as {"map": 0.3}.'),
+        ({"margin": True}, "a margin must be a number, not True."),
+        ({"margin": 10**400}, "a margin must be a number, not a very large number."),
         ({"alpha": 0.5}, "alpha must be above 0 and below 0.5, not 0.5."),
         ({"power": 1}, "power must be above 0 and below 1, not 1."),
     ],
@@ -337,6 +341,12 @@ def test_a_margin_of_a_measure_with_large_values_is_questioned() -> None:
     found = te.gate(QRELS, ranks(3), ranks(3), ["num_ret", "RR"])
     assert found.notes == ("num_ret may be above 1: is a margin of 0.01 meant?",)
     assert te.gate(QRELS, ranks(3), ranks(3), "num_ret", margin=1).notes == ()
+
+
+def test_a_margin_that_lets_a_candidate_without_any_result_pass_is_questioned() -> None:
+    (note,) = te.gate(QRELS, ranks(1, 2), ranks(1, 2), "RR", margin=5).notes
+    assert re.fullmatch(r"the baseline's mean of RR, 0\.\d{4}, is not above the margin of 5, so that .* meant\?", note)
+    assert te.gate(QRELS, ranks(1, 2), ranks(1, 2), "RR", margin="5%").notes == ()
 
 
 def test_what_cannot_be_told_comes_with_the_queries_that_would_do() -> None:

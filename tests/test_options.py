@@ -211,7 +211,7 @@ FORMS = {
     ),
     "gate": Form("gate qrels r0 r2 --margin 100 --format json", in_gate, of_means, usual={"complete": True}),
     "board": Form("board qrels r0 r1 r2 --no-cache --format json", in_board, of_means, usual={"complete": True}),
-    "agree": Form("agree qrels again r0 r1 r2 --bootstrap 1 --format json", in_orders, of_common),
+    "agree": Form("agree qrels again r0 r1 r2 --bootstrap 100 --format json", in_orders, of_common),
     "explain": Form("explain qrels r0 --against trec_eval-9", in_walks, of_first, 4),
     "explain --query": Form("explain qrels r0 --query 1", in_arithmetic, of_query, 6),
     "report": Form("report qrels r0 r1 r2 --letters none -o page.html", in_payload, of_common),

@@ -272,6 +272,7 @@ def test_a_choice_of_rows_is_said_and_keeps_the_baseline() -> None:
         (["--siunitx", "--format", "html"], "--siunitx needs --format latex."),
         (["--raw-names", "--format", "csv"], "--raw-names needs --format latex."),
         (["--rows", "3", "--format", "json"], "--rows needs a format for people; json has all runs."),
+        (["--rows", "1", "--pairs"], "--rows 1 leaves no pair of runs; --pairs needs two rows or more."),
         (["--sort", "map", "--per-query"], "--sort does not go with --per-query and --agreement."),
     ],
 )

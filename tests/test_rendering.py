@@ -56,7 +56,7 @@ COMMANDS = {
     ],
     "board": [[QRELS, *RUNS, *FEW, "--no-cache"], [QRELS, *RUNS, *FEW, "--no-cache", *GROUPS]],
     "gate": [[QRELS, RUNS[0], RUNS[2], *FEW], [QRELS, RUNS[0], RUNS[2], "--margin", "map=5%", "--floor", "P.5=0.1"]],
-    "agree": [[QRELS, OTHER, "-q", "--bootstrap", "50"], [QRELS, OTHER, *RUNS, *FEW, "--bootstrap", "50"]],
+    "agree": [[QRELS, OTHER, "-q", "--bootstrap", "100"], [QRELS, OTHER, *RUNS, *FEW, "--bootstrap", "100"]],
     "check": [["--qrels", QRELS, RUNS[1]]],
     "measures": [[]],
     "profiles": [[]],

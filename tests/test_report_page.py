@@ -329,7 +329,10 @@ def test_any_two_runs_have_their_numbers(opened: Open, sample: Path, comparison:
 
 @browser_test
 @needs_browser
-@pytest.mark.parametrize("runs", [("bm25", "minilm"), SAMPLE, ("minilm", "bm25", "minilm"), ("bm25", "bm25", "bm25")])
+@pytest.mark.parametrize(
+    "runs",
+    [("bm25", "minilm"), SAMPLE, ("minilm", "bm25", "minilm"), ("bm25", "bm25", "bm25"), ("bm25", "bm25")],
+)
 def test_the_page_and_the_command_say_the_same_of_what_came_out(
     opened: Open, tmp_path: Path, runs: tuple[str, ...]
 ) -> None:
@@ -347,6 +350,9 @@ def test_the_page_and_the_command_say_the_same_of_what_came_out(
         assert shown.text("#finding") == first
         # The page has the interval of two runs, too.
         assert shown.text("#apart").split(" The mean difference is ")[0] == " ".join(rest)
+        if len(set(runs)) == 1:  # nothing is finer than another, and no run has the least
+            assert "ruler" not in shown.text("body")
+            assert "least in" not in shown.text("body")
 
 
 @browser_test

@@ -574,7 +574,7 @@ def known_runs(
     cached = Cached({}, {})
     if path is not None:
         cached = read_cache(path, scorer.key, scorer.bounds)
-        notes += [cached.note] if cached.note else []
+        notes += [cached.note.replace(path, base_name(path))] if cached.note else []
     kept = cached.entries
     digests = list(in_order(iter(files), _digest, workers))
     wanted = {digest: file for file, digest in zip(files, digests, strict=True) if isinstance(digest, str)}
@@ -639,7 +639,7 @@ class _Keeper:
         files = {digest: self._now.get(digest) or self._others[digest] for digest in entries}
         if self.failure or files == self._written:
             return
-        self.failure = write_cache(self._path, self._key, entries, files)
+        self.failure = write_cache(self._path, self._key, entries, files).replace(self._path, base_name(self._path))
         self._written = files
         done = time.monotonic()
         self.due = math.inf if self.failure else done + max(EVERY, (done - begun) / SHARE)

@@ -294,6 +294,11 @@ def _listed(path: str, entry: dict[str, Any], number: int) -> Collection:
     )
 
 
+def _is_text(value: object) -> bool:
+    """Tell whether a value is text that may name a file: not empty, and without a zero byte."""
+    return isinstance(value, str) and bool(value) and "\0" not in value
+
+
 class _Keys:
     """The keys of a table of the file, read with checks."""
 
@@ -310,7 +315,7 @@ class _Keys:
     def text(self, key: str) -> str | None:
         """Return a text; None if it is not there."""
         value = self.values.get(key)
-        if value is not None and (not isinstance(value, str) or not value):
+        if value is not None and not _is_text(value):
             raise self.refusal(f"{key} is {shown(value)}; it must be text", "")
         return value
 
@@ -320,7 +325,7 @@ class _Keys:
         several = [value] if isinstance(value, str) else value
         if several is None:
             return None
-        if not isinstance(several, list) or not several or not all(isinstance(each, str) and each for each in several):
+        if not isinstance(several, list) or not several or not all(map(_is_text, several)):
             raise self.refusal(f"{key} is {shown(value)}; it must be text, or a list of texts", "")
         return tuple(several)
 

@@ -35,12 +35,11 @@ def ranks_for_programs(ranks: Sequence[tuple[int, int] | None]) -> tuple[Column,
 
 
 def highest(values: Sequence[float]) -> frozenset[int]:
-    """Return the rows with the highest value; none if there is only one value. NaN is none."""
+    """Return the rows with the highest value; none if all values are equal, or there is only one. NaN is none."""
     known = [value for value in values if not math.isnan(value)]
     most = max(known, default=0.0)
-    if len(known) < 2:
-        return frozenset()
-    return frozenset(row for row, value in enumerate(values) if value >= most - EXACT * max(1.0, abs(most)))
+    rows = frozenset(row for row, value in enumerate(values) if value >= most - EXACT * max(1.0, abs(most)))
+    return rows if len(rows) < len(known) else frozenset()
 
 
 def named_errors(errors: Sequence[Unscored]) -> list[tuple[str, str]]:

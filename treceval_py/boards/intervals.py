@@ -231,13 +231,13 @@ def separated(means: FloatArray, errors: FloatArray, alpha: float = 0.05) -> Sep
         is all pairs, not the neighbours alone.
     """
     runs = len(means)
-    if runs < 2 or not errors.any():
+    if runs < 2:
         return Separation(np.zeros((runs, runs), dtype=bool), float("nan"))
     covariance = errors.T @ errors / len(errors)
     variances = np.diagonal(covariance)
     variance = variances[:, None] + variances[None, :] - 2 * covariance
     # Copies of a run differ by rounding errors only.
-    usable = variance > EXACT * variances.max()
+    usable = variance > EXACT * variances.max()  # none where nothing was drawn that differs: each difference is sure
     deviation = np.sqrt(np.where(usable, variance, np.inf))
     largest = np.empty(len(errors))
     step = max(1, AT_ONCE // (runs * runs))

@@ -359,7 +359,8 @@ def _scored(
     files = run_files(collection.runs, without=skipped)
     notes = [f"{collection.name}: {note}" for note in passed_over(collection.runs, without=skipped)]
     if cache and place is None and cache_beside(collection.runs) is not None:
-        notes.append(f"{collection.name}: its runs are outside of {meant.folder}, so nothing is kept of them.")
+        folder = os.path.basename(os.path.abspath(meant.folder or os.curdir))
+        notes.append(f"{collection.name}: its runs are outside of {folder}, so nothing is kept of them.")
     if all(map(is_saved, files)):
         scored = _saved(files, scoring, by)
         if judgments:

@@ -101,14 +101,15 @@ def _table(board: Board, style: Style) -> Table:
         Column("tag", [run.tag for run in runs], text=True, people=False),
         *ranks_for_programs([run.ranks for run in runs]),
     )
+    marked = any(column.best for column in columns)
     return Table(
         columns,
         "runs",
         heading=f"Runs ranked by {board.measures[0]}",
         notes=tuple(sentences(board)),
         made=_signatures(board),
-        caption=(*(["Bold: highest mean."] if len(runs) > 1 else []), *sentences(board._replace(measures=papers))),
-        best="highest mean" if len(runs) > 1 else "",
+        caption=(*(["Bold: highest mean."] if marked else []), *sentences(board._replace(measures=papers))),
+        best="highest mean" if marked else "",
         naming=3 if ranked.people else 2,
         label="tab:board",
         tight=True,

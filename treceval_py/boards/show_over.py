@@ -66,7 +66,7 @@ def _table(board: CollectionsBoard) -> Table:
         heading=f"Runs ranked by their mean {board.measures[0]} over {len(board.collections)} collections",
         notes=tuple(_sentences(board)),
         made=_signatures(board),
-        best="highest mean" if len(runs) > 1 else "",
+        best="highest mean" if any(column.best for column in columns) else "",
         naming=3 if tested else 2,
         label="tab:collections",
         tight=True,

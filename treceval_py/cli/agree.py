@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from treceval_py.cli.options import decimal, digits_option, flag, format_option, number, output_option, scoring_options
 from treceval_py.cli.printing import check_targets, note, put, style_for
@@ -38,7 +39,7 @@ treceval agree anna.qrels ben.qrels -q --format csv -o agreement.csv
 @flag("-q", "--per-query", "by_query", help="Show each query, too.")
 @decimal("--alpha", default=0.05, help="Significance level of the tests between runs [0.05].")
 @decimal("--confidence", default=0.95, help="Confidence level of the intervals [0.95].")
-@number("--bootstrap", default=2000, least=1, help="Resamples of the bootstrap [2000].")
+@number("--bootstrap", default=2000, least=100, help="Resamples of the bootstrap [2000].")
 @number("--seed", default=1, help="Random seed [1].")
 @format_option()
 @digits_option
@@ -71,6 +72,8 @@ def agree(
     if len(judgments) < 2:
         what = "is one file" if judgments else "are no files"
         raise click.UsageError(f"There {what} of judgments, but agreement needs two or more.")
+    if not given:
+        _check_needless(scoring, common=common)
     check_targets([output], files)
     found = agreeing(
         _each_once(judgments),
@@ -90,9 +93,21 @@ def agree(
         note(*found.notes)
 
 
+def _check_needless(scoring: Scoring, *, common: bool) -> None:
+    """Refuse options that would change nothing where there are no runs."""
+    alpha = click.get_current_context().get_parameter_source("alpha") is ParameterSource.COMMANDLINE
+    given = {"--measure": bool(scoring.measures), "--common": common, "--alpha": alpha}
+    for option in (option for option, is_given in given.items() if is_given):
+        raise click.UsageError(f"{option} needs runs.")
+
+
 def _each_once(files: Sequence[str]) -> Sequence[str]:
+    """Refuse a file that is given twice, by whatever path: a judge who agrees with himself says nothing."""
+    import os
+
+    places = [os.path.realpath(file) for file in files]
     for at, file in enumerate(files):
-        if file in files[:at]:
+        if places[at] in places[:at]:
             raise click.UsageError(f"{file} is given twice; remove one.")
     return files
 

@@ -238,6 +238,8 @@ def compare(
         output_format,
         tables=per_query is None and agreement is None,
     )
+    if pairs and rows == 1:
+        raise click.UsageError("--rows 1 leaves no pair of runs; --pairs needs two rows or more.")
     if explain and not files:
         put(_explanations(None), output)
         return

@@ -385,6 +385,8 @@ def gate_settings(margin: Any, floors: Mapping[str, Any] | None, alpha: float, p
         One is out of range.
     """
     margins = {"": margin} if margin is not None and not isinstance(margin, Mapping) else margin or {}
+    if floors is not None and not isinstance(floors, Mapping):
+        raise MeasureError("floors must be a mapping of measures to means", 'Give them as {"map": 0.3}.')
     read = {str(name): read_margin(each) for name, each in margins.items()}
     return GateSettings(
         read.pop("", None),
@@ -416,8 +418,8 @@ def read_margin(given: object) -> Margin:
 
 def _number(name: str, given: Any) -> float:
     try:
-        value = float(given)
-    except (TypeError, ValueError):
+        value = math.nan if isinstance(given, bool) else float(given)
+    except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not math.isfinite(value):
         raise MeasureError(f"{name} must be a number, not {shown(given)}")
@@ -499,7 +501,13 @@ def _about_margins(columns: Sequence[Aligned], limits: Sequence[Margin | None]) 
         for column, limit in zip(columns, limits, strict=True)
         if limit == default and np.abs(column.values).max() > 1 + SAME
     ]
-    return [f"{', '.join(large)} may be above 1: is a margin of {default} meant?"] if large else []
+    said = [f"{', '.join(large)} may be above 1: is a margin of {default} meant?"] if large else []
+    for column, limit in zip(columns, limits, strict=True):
+        mean = float(column.values[0].mean())
+        if limit is not None and not limit.relative and 0 < mean <= limit.size:
+            about = f"the baseline's mean of {column.measure}, {mean:.4f}, is not above the margin of {limit}"
+            said.append(f"{about}, so that a candidate without any result may pass: is a smaller one meant?")
+    return said
 
 
 def decide(

@@ -117,7 +117,8 @@ def finding(comparison: Outcome, compared: Compared) -> list[str]:
     means, best = compared.means.tolist(), list(compared.best)
     value = number(means[best[0]], DIGITS)
     if len(best) == len(names):
-        return [f"All {_word(len(names))} runs have the same {measure}, {value}."]
+        every = "Both" if len(names) == 2 else f"All {_word(len(names))}"
+        return [f"{every} runs have the same {measure}, {value}."]
     if len(names) == 2:
         (lower,) = {0, 1} - set(best)
         first = f"{names[best[0]]} has the higher {measure}, {value} against {number(means[lower], DIGITS)}"

@@ -14,7 +14,7 @@ function finding(m) {
   const value = T.fmt.value(means[order[0]]);
   const best = order.filter((each) => means[each] === means[order[0]]);
   if (means[order[0]] == null) return [[`${label} has no value.`], []];
-  if (best.length === order.length) return [[`All ${T.fmt.word(order.length)} runs have the same ${label}, ${value}.`], []];
+  if (best.length === order.length) return [[`${order.length === 2 ? "Both" : `All ${T.fmt.word(order.length)}`} runs have the same ${label}, ${value}.`], []];
   const first = order.length === 2
     ? [run(best[0]), ` has the higher ${label}, ${value} against ${T.fmt.value(means[order[1]])}.`]
     : [...named(best), ` ${best.length === 1 ? "has" : "have"} the highest ${label}, ${value}.`];
@@ -81,7 +81,7 @@ function facts(m) {
     said.push(["Do other measures agree?", [all === 2 ? "Higher " : "Highest ", ...leaders.flatMap((each, i) => (i ? ["; ", ...each] : each)), "."]]);
   }
   const resolution = T.resolution(m);
-  if (!Number.isNaN(resolution))
+  if (resolution >= 0.0005)
     said.push(["How fine is the ruler?", [
       `With these ${T.fmt.plural(T.queries(m).length, "query", "queries")}, ${all === 2 ? "the two" : "two of these"} runs are told apart when they differ by about `,
       {strong: T.fmt.value(resolution, 3)}, ` ${label} (half the width of ${all === 2 ? "the" : "a typical simultaneous"} ${T.confidence()} interval).`]]);
@@ -95,7 +95,9 @@ function reliance(label, ties) {
   const judged = T.data.runs.map((each) => each.judged);
   if (judged.every((each) => each != null)) {
     const least = d3.minIndex(judged);
-    said.push("Of the first ten documents ", {strong: T.fmt.percent(d3.median(judged))}, ` are judged${judged.length > 2 ? " in the median run" : " on average"}; least in `, run(least), ` (${T.fmt.percent(judged[least])}). `);
+    said.push("Of the first ten documents ", {strong: T.fmt.percent(d3.median(judged))}, ` are judged${judged.length > 2 ? " in the median run" : " on average"}`);
+    if (judged[least] < d3.max(judged)) said.push("; least in ", run(least), ` (${T.fmt.percent(judged[least])})`);
+    said.push(". ");
   }
   if (ties) {
     const reach = ties.map(([low, high]) => high - low);
