@@ -646,7 +646,7 @@ def test_a_folder_of_saved_results_needs_no_judgments(tmp_path: Path) -> None:
         treceval(["-q", "-m", "map", "--format", "json", "-o", str(tmp_path / f"{Path(run).stem}.json"), QRELS, run])
     done = treceval(["compare", str(tmp_path)])
     assert (done.status, done.err) == (0, b"")
-    assert done.out.startswith(b"run ")
+    assert done.out.split(b"\n\n")[1].startswith(b"run ")
 
 
 def test_a_pipe_is_read_once(tmp_path: Path) -> None:

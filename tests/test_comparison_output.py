@@ -126,7 +126,10 @@ class TestNumbers:
 class TestTerminal:
     def test_means_differences_and_what_they_mean(self):
         precision = compared("P_10", (0.5, 0.25), ("a", "a"), [difference(mean=-0.25, adjusted=0.06)])
+        result, *others = sentences(comparison(compared(), precision))
         assert shown("table", comparison(compared(), precision)).splitlines() == [
+            result,
+            "",
             "run                    map           P_10",
             "─────────────────────────────────────────────",
             "bm25 (baseline)     0.2500   b   ● 0.5000   a",
@@ -141,17 +144,17 @@ class TestTerminal:
             "P_10      dense      -0.2500     [-0.3000, -0.2000]   0.0100     0.0600   +0.50   [+0.12, +0.88]   3/0/1       34",
             "",
             "●: highest mean.",
-            *sentences(comparison(compared(), precision)),
+            *others,
         ]
 
     def test_of_each_two_runs_both_are_named_and_means_have_no_marks(self):
         lines = shown("table", comparison(baseline=None)).splitlines()
-        assert lines[2:6] == ["bm25      0.2500 b", "dense   ● 0.3500 a", "", "Differences of each two runs"]
-        assert lines[9].startswith("map       dense   bm25       +0.1000 ▲")
+        assert lines[4:8] == ["bm25      0.2500 b", "dense   ● 0.3500 a", "", "Differences of all pairs of runs"]
+        assert lines[11].startswith("map       dense   bm25       +0.1000 ▲")
 
     def test_without_letters_and_marks_no_space_is_left_for_them(self):
         found = comparison(compared(letters=("", ""), differences=[difference(adjusted=0.5)]), letters="none")
-        assert shown("table", found).splitlines()[:4] == [
+        assert shown("table", found).splitlines()[2:6] == [
             "run                    map",
             "──────────────────────────",
             "bm25 (baseline)     0.2500",
@@ -161,7 +164,7 @@ class TestTerminal:
     def test_equal_means_are_all_best(self):
         means = compared(means=(0.35, 0.25, 0.35), letters=("a",) * 3, best=(0, 2), differences=[])
         lines = shown("table", comparison(means, runs=("a", "b", "c"))).splitlines()
-        assert [line.count("●") for line in lines[2:5]] == [1, 0, 1]
+        assert [line.count("●") for line in lines[4:7]] == [1, 0, 1]
 
     def test_no_mean_is_best_where_all_are_equal(self):
         found = comparison(compared(means=(0.25, 0.25), letters=("a", "a"), best=(0, 1)))
@@ -170,7 +173,7 @@ class TestTerminal:
             assert not any(sign in text for sign in ("●", "**0.", "<b>", "textbf", "highest mean"))
 
     def test_the_best_mean_is_bold_where_styles_may_be_used(self):
-        assert shown("table", colour=True).splitlines()[3] == "dense             \x1b[1m● 0.3500 ▲ a\x1b[0m"
+        assert shown("table", colour=True).splitlines()[5] == "dense             \x1b[1m● 0.3500 ▲ a\x1b[0m"
         assert "\x1b" not in shown("table")
 
     def test_means_wider_than_the_terminal_are_cut_into_blocks_of_measures(self):
@@ -185,7 +188,7 @@ class TestTerminal:
     def test_differences_wider_than_the_terminal_are_cut_into_blocks_that_begin_with_names(self):
         lines = shown("table", width=78).splitlines()
         # 7 + 3 + 5 for names; 12, 18, 6 and 8 with 3 before each are 56; 5 for d with its 3 do not fit into the other 7
-        assert lines[7:15] == [
+        assert lines[10:18] == [
             "measure   run     difference         95 % pointwise    p (t)   p (Holm)",
             "─" * 71,
             "map       dense      +0.1000 ▲   [+0.0500, +0.1500]   0.0100     0.0200",
@@ -218,11 +221,11 @@ class TestTerminal:
 
     def test_many_letters_in_a_row_are_written_as_the_first_and_the_last(self):
         found = comparison(compared(letters=("abcdefg", "a")))
-        assert shown("table", found).splitlines()[2] == "bm25 (baseline)     0.2500   a–g"
+        assert shown("table", found).splitlines()[4] == "bm25 (baseline)     0.2500   a–g"
 
     def test_a_large_number_of_queries_is_not_written_out(self):
         needs = [difference(needed=needed) for needed in (21336669.0, 10001.0, 10000.0, INF)]
-        lines = shown("table", comparison(compared(differences=needs))).splitlines()[9:13]
+        lines = shown("table", comparison(compared(differences=needs))).splitlines()[11:15]
         assert [line.split()[-1] for line in lines] == [">10,000", ">10,000", "10000", "∞"]
 
     def test_corrected_p_values_stand_behind_those_of_their_test_and_name_it(self):
@@ -233,12 +236,12 @@ class TestTerminal:
         nothing = difference(
             p=NAN, adjusted=NAN, low=NAN, high=NAN, effect=NAN, effect_low=NAN, effect_high=NAN, needed=NAN
         )
-        row = shown("table", comparison(compared(differences=[nothing]))).splitlines()[9]
+        row = shown("table", comparison(compared(differences=[nothing]))).splitlines()[11]
         assert row.split() == ["map", "dense", "+0.1000", "–", "–", "–", "–", "–", "3/0/1", "–"]
 
     def test_an_infinite_effect_and_need_are_shown(self):
         found = comparison(compared(differences=[difference(effect=-INF, needed=INF)]))
-        assert {"-∞", "∞"} <= set(shown("table", found).splitlines()[9].split())
+        assert {"-∞", "∞"} <= set(shown("table", found).splitlines()[11].split())
 
     def test_control_characters_of_names_are_visible(self):
         text = shown("table", hostile())
@@ -260,14 +263,14 @@ class TestMarks:
     )
     def test_a_difference_is_marked_up_to_alpha_after_correction(self, mean, adjusted, mark):
         found = comparison(compared(differences=[difference(mean=mean, p=0.001, adjusted=adjusted)]))
-        cells = shown("table", found).splitlines()[3]
+        cells = shown("table", found).splitlines()[5]
         assert [sign for sign in "▲▼" if sign in cells] == ([mark] if mark else [])
 
     def test_the_test_of_the_settings_decides(self):
         tests = {"sign": Outcome(1.0, 0.01, 0.01), "t": Outcome(1.0, 0.5, 0.5)}
         found = compared(differences=[difference()._replace(tests=tests)])
-        assert "▲" in shown("table", comparison(found, test="sign", tests=("sign", "t"))).splitlines()[3]
-        assert "▲" not in shown("table", comparison(found, test="t", tests=("t", "sign"))).splitlines()[3]
+        assert "▲" in shown("table", comparison(found, test="sign", tests=("sign", "t"))).splitlines()[5]
+        assert "▲" not in shown("table", comparison(found, test="t", tests=("t", "sign"))).splitlines()[5]
 
 
 class TestSentences:
@@ -360,7 +363,7 @@ class TestSentences:
             "p (equal): the difference lies within ±0.01, two one-sided paired t-tests, not corrected."
         )
         assert "p (equal)" in shown("table", found)
-        assert "0.2500" in shown("table", found).splitlines()[9]
+        assert "0.2500" in shown("table", found).splitlines()[11]
 
     def test_measures_over_different_queries_are_told_apart(self):
         found = comparison(compared(), compared("P_10"), compared("iprec", qids=("1",)), judgments="")
@@ -484,7 +487,9 @@ class TestJson:
 
 class TestMarkdown:
     def test_the_best_mean_is_bold_and_letters_are_raised(self):
-        assert shown("markdown").splitlines()[:8] == [
+        assert shown("markdown").splitlines()[:10] == [
+            sentences(comparison())[0],
+            "",
             "| run | map |",
             "| :-- | --: |",
             "| bm25 (baseline) | 0.2500 <sup>b</sup> |",
@@ -500,8 +505,8 @@ class TestMarkdown:
         tokens = markdown_it.MarkdownIt("commonmark").enable("table").parse(shown("markdown", hostile()))
         text = ["".join(part.content for part in token.children or []) for token in tokens if token.type == "inline"]
         names = [*HOSTILE[:5], "x\\x1b[31mred\\r\\n", *HOSTILE[6:-1], "\\x80"]
-        # a row has two cells, and two titles stand above
-        assert text[2 : 2 + 2 * len(names) : 2] == [f"{names[0]} (baseline)", *names[1:]]
+        # a row has two cells, and above are the result and two titles
+        assert text[3 : 3 + 2 * len(names) : 2] == [f"{names[0]} (baseline)", *names[1:]]
 
 
 class Reader(HTMLParser):
@@ -538,6 +543,10 @@ class TestHtml:
         assert not {name for _, given in found.elements for name in given} & {"src", "href", "onclick"}
         assert "url(" not in shown("html")
         assert "@import" not in shown("html")
+
+    def test_the_result_is_the_first_text(self):
+        texts = [text for tag, text in Reader(shown("html")).texts if tag != "style" and text.strip()]
+        assert texts[0] == sentences(comparison())[0]
 
     def test_names_are_text(self):
         found = Reader(shown("html", hostile()))

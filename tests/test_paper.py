@@ -200,7 +200,7 @@ def test_measures_with_one_name_for_papers_keep_their_own() -> None:
 
 def rows_of(text: str) -> list[str]:
     """Return the names of the runs in the table of means."""
-    lines = text.split("\n\n")[0].splitlines()
+    lines = text.split("\n\n")[1].splitlines()
     return [line.split(" ")[0] for line in lines[2:]]
 
 

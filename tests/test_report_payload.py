@@ -654,7 +654,7 @@ def test_queries_are_shown_by_thirds_of_relevant_documents_and_of_difficulty() -
         },
         {
             "name": "by difficulty",
-            "sets": [["hardest by map", [1, 2, 3]], ["middle", [4, 5, 6]], ["easiest", [0, 7, 8]]],
+            "sets": [["hardest by MAP", [1, 2, 3]], ["middle", [4, 5, 6]], ["easiest", [0, 7, 8]]],
         },
     ]
 

@@ -19,10 +19,10 @@ __all__ = ["agree"]
 
 HELP = """Measure how judges agree, and whether they order runs alike.
 
-QRELS are the judgments of each judge, a person or a program. RUNs are told from judgments by their lines; name a run in
-another format with --run. Shown are Cohen's kappa, weighted kappas and Krippendorff's alpha with intervals, the grades
-of each two judges in a table, and, with runs, the correlation of the orders of runs (Kendall's tau, AP correlation) and
-the pairs of runs whose significant difference depends on the judge.
+QRELS are the judgments of each judge, a person or a program. RUNs are recognised by their lines; name a run in another
+format with --run. The output has Cohen's kappa, weighted kappas and Krippendorff's alpha with intervals, and a table of
+grades for each pair of judges. With runs, it also has the correlation of the orders of runs (Kendall's tau, AP
+correlation) and the pairs of runs whose significant difference depends on the judge.
 
 \b
 treceval agree anna.qrels ben.qrels

@@ -32,10 +32,10 @@ __all__ = ["report"]
 HELP = """Write a report that compares runs: one self-contained HTML file with tables and plots.
 
 RUNs are as for 'treceval compare': run files, folders, patterns, or saved results, which need no QRELS and have no
-rankings. The page says what came out, compares any two runs, shows how far values depend on ties and on unjudged
+rankings. The page states the result, compares any two runs, shows how far values depend on ties and on unjudged
 documents, and puts the documents of two runs for a query side by side, with texts from --queries and --docs. It loads
-nothing, names files without their folders, and keeps below 5 MB: where documents would take more than 1.5 MB, the
-queries that differ most keep them.
+nothing and names files without their folders. If documents would take more than 1.5 MB, only the queries that differ
+most, the hardest, and some others have them.
 
 \b
 treceval report qrels.txt runs/ -o report.html
@@ -72,7 +72,7 @@ def _plot_and_file(_: click.Context, option: click.Parameter, given: Sequence[st
 @click.option(
     "--docs",
     metavar="FILE",
-    help="Texts of documents: docid<TAB>text, BEIR's corpus.jsonl, or ir_datasets:NAME. The page has their beginnings.",
+    help="Texts of documents: docid<TAB>text, BEIR's corpus.jsonl, or ir_datasets:NAME. The page shows how they begin.",
 )
 @click.option(
     "--png", multiple=True, metavar="PLOT=FILE", callback=_plot_and_file, help="Write a plot as PNG. Repeatable."

@@ -174,9 +174,9 @@ def _table(verdict: Verdict) -> Table:
         confidence = percent(1 - alpha)
         notes += [
             f"lower limit: one-sided {confidence} confidence limit of the difference, by Student's t.",
-            "A run passes if that is above minus the margin in every measure.",
+            "The candidate passes if the lower limit is above minus the margin in every measure.",
             f"p: one-sided paired t-test for passing, at {exactly(alpha)} in each measure, as all must pass.",
-            "p (worse): the test on the other side, with Holm's correction over the measures, as one decides.",
+            "p (worse): one-sided paired t-test for being worse, with Holm's correction, as one measure is enough.",
             "power: the probability that an equal run passes.",
             f"drop: the true drop that is found with power {power}.",
             f"needed: queries with which an equal run passes with power {power}.",
@@ -188,7 +188,7 @@ def _table(verdict: Verdict) -> Table:
     return Table(
         columns,
         "measures",
-        title=finding(verdict),
+        lead=finding(verdict),
         heading="Gate",
         notes=tuple(visible(note) for note in notes),
         made=(*map(visible, made), f"treceval_py {verdict.version}"),

@@ -174,6 +174,8 @@ class Table(NamedTuple):
         What stands above it.
     heading : str
         The title where a table needs one: HTML; if empty, the other one.
+    lead : str
+        A sentence above the title: the result. LaTeX has it in the caption.
     notes : tuple of str
         Sentences below it.
     made : tuple of str
@@ -206,6 +208,7 @@ class Table(NamedTuple):
     name: str = "rows"
     title: str = ""
     heading: str = ""
+    lead: str = ""
     notes: tuple[str, ...] = ()
     made: tuple[str, ...] = ()
     version: str = ""

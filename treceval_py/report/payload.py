@@ -251,7 +251,7 @@ def payload_of(
         made["unj"] = _ranges([run.unjudged.get(each.measure) for run in ranked], each.qids, 2)
         task = tasks.get(each.measure)
         made["sum"] = None if task is None or rankings is None else sum_of(task, rankings)
-    found["groups"] = _groups(comparison, qids, found["R"])
+    found["groups"] = _groups(comparison, qids, found["R"], found["measures"][0]["label"])
     found["pr"], found["rd"] = _curves(comparison, rankings)
     found["overlap"] = None if rankings is None else overlap_of(rankings, basis_of(comparison).qids)
     found |= {"docs": None, "passages": {}}
@@ -427,8 +427,13 @@ def _four(values: FloatArray) -> list[list[float]]:
     return rounded
 
 
-def _groups(comparison: Comparison, qids: Sequence[str], relevant: Sequence[int] | None) -> list[dict[str, Any]]:
-    """Return the groups of queries: those that were given, and thirds by relevant documents and by difficulty."""
+def _groups(
+    comparison: Comparison, qids: Sequence[str], relevant: Sequence[int] | None, label: str
+) -> list[dict[str, Any]]:
+    """Return the groups of queries: those that were given, and thirds by relevant documents and by difficulty.
+
+    `label` is the name of the first measure on the page.
+    """
     found = [
         {
             "name": json_safe(f"by {each.attribute}"),
@@ -444,7 +449,7 @@ def _groups(comparison: Comparison, qids: Sequence[str], relevant: Sequence[int]
         if any(medians.values()):
             place = {qid: number for number, qid in enumerate(qids)}
             ordered = sorted(first.qids, key=lambda qid: (medians[qid], place[qid]))
-            names = (f"hardest by {first.measure}", "middle", "easiest")
+            names = (f"hardest by {label}", "middle", "easiest")
             parts = [sorted(place[qid] for qid in part) for part in _parts(ordered)]
             found.append({"name": "by difficulty", "sets": [list(each) for each in zip(names, parts, strict=True)]})
     return found

@@ -34,9 +34,11 @@ _OTHERS = {
 # A run in JSON may have a query of this name, but documents have names and are in no list.
 _RANGES = re.compile(rb'\s*\{\s*"(ties|unjudged)"\s*:\s*\[')
 
+# A comparison and a gate begin with their result, and an empty line below it.
+_LEAD = rb"(?:(?:[^\n]+\n){1,4}\r?\n)?"
 # For terminals: a header over a line, which is drawn with U+2500.
-_DRAWN = re.compile(rb"[^\n]*\n(\xe2\x94\x80){3}")
-_MARKDOWN = re.compile(rb"\|[^\n]*\|[ \r]*\n\|[ :|-]+\|[ \r]*(\n|$)")
+_DRAWN = re.compile(_LEAD + rb"[^\n]*\n(\xe2\x94\x80){3}")
+_MARKDOWN = re.compile(_LEAD + rb"\|[^\n]*\|[ \r]*\n\|[ :|-]+\|[ \r]*(\n|$)")
 _HTML = re.compile(rb'\s*<section class="treceval-')
 _LATEX = re.compile(rb"\s*(%[^\n]*\n\s*)*(% ?\\usepackage\{|\\begin\{(tabular|table|longtable)\})")
 

@@ -135,6 +135,7 @@ def _means_table(comparison: Outcome, paper: Outcome, style: Style) -> Table:
         (names, *columns),
         name="means",
         heading=said["queries"].rstrip("."),
+        lead=" ".join(finding(comparison, comparison.measures[0])),
         caption=(
             said["finding"],
             said["queries"],
@@ -237,14 +238,19 @@ def _differences_table(comparison: Outcome, paper: Outcome, style: Style) -> Tab
         if differences:
             starts[start] = named_so.measure
         start += len(differences)
-    title = "Differences of each two runs"
+    title = "Differences of all pairs of runs"
     if comparison.baseline is not None:
         title = f"Differences from {visible(comparison.runs[comparison.baseline])} (baseline)"
     return Table(
         tuple(columns),
         name="differences",
         title=title,
-        notes=(*said.values(), *analyses(comparison), *_about_rows(comparison, style), *notes(comparison)),
+        notes=(
+            *(said[key] for key in said if key != "finding"),
+            *analyses(comparison),
+            *_about_rows(comparison, style),
+            *notes(comparison),
+        ),
         made=tuple(signatures(comparison)),
         version=f"treceval_py {comparison.version}",
         caption=(f"{title}.", *(captioned[key] for key in captioned if key not in UNCAPTIONED)),

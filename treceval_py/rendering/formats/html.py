@@ -43,6 +43,7 @@ STYLE = """
 .treceval-comparison .tc-sign { display: inline-block; width: 1.4em; text-align: center; font-size: 0.8em; }
 .treceval-comparison sup { font-size: 0.75em; line-height: 0; vertical-align: super; }
 .treceval-comparison small { opacity: 0.75; }
+.treceval-comparison p { margin: 0 0 1em; max-width: 60em; }
 .treceval-comparison ul { margin: 0 0 1em; padding: 0 0 0 1.2em; font-size: 0.9em; max-width: 60em; }
 .treceval-comparison code { overflow-wrap: anywhere; background: none; color: inherit; }
 :root:has(> body > .treceval-comparison:only-child) { color-scheme: light dark; font-family: system-ui, sans-serif; }
@@ -80,6 +81,7 @@ def _table(table: Table, style: Style, captions: Container[str]) -> str:
         lines.append(f"<tr>{''.join(row)}</tr>")
     caption = _shown(table.heading or table.title)
     drawn = [
+        *([f"<p>{_shown(table.lead)}</p>"] if table.lead else []),
         f'<div class="tc-wide" role="region" aria-label="{table.name.capitalize()}" tabindex="0">\n<table>',
         *([f"<caption>{caption}</caption>"] if caption and not table.folds else []),
         f"<thead>{_groups(columns)}<tr>{''.join(map(_title, columns))}</tr></thead>\n<tbody>",

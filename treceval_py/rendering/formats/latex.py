@@ -199,7 +199,7 @@ def _columns(table: Table) -> list[Column]:
 
 def _bare(table: Table, style: Style) -> list[str]:
     columns = [_typeset(column, style) for column in _columns(table)]
-    head = [f"% {visible(line)}" for line in (table.title, *table.sentences()) if line]
+    head = [f"% {visible(line)}" for line in (table.lead, table.title, *table.sentences()) if line]
     made = [f"% {visible(line)}" for line in table.made]
     form = "".join(each.form for each in columns)
     return [*head, f"\\begin{{tabular}}{{{form}}}", *_body(table, columns), "\\end{tabular}", *made]
@@ -281,7 +281,11 @@ def _float(table: Table, style: Style) -> list[str]:
     form = "".join(each.form for each in max(shown, key=len))
     if layout.gap < GAP:
         form = f"@{{}}{form}@{{}}"
-    said = [line for line in table.caption or (table.title, *table.sentences()) if line and line not in layout.unsaid]
+    said = [
+        line
+        for line in table.caption or (table.lead, table.title, *table.sentences())
+        if line and line not in layout.unsaid
+    ]
     setting = [layout.size] if layout.size else []
     setting += [f"\\setlength{{\\tabcolsep}}{{{layout.gap:g}pt}}"] if layout.gap < GAP else []
     setting += ["\\sisetup{detect-weight=true, retain-explicit-plus=true}"] if style.siunitx else []

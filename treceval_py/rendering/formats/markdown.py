@@ -26,6 +26,7 @@ def _table(table: Table, style: Style) -> str:
     said += [markdown_line(table.version)] if table.version else []
     sign = "* " if len(said) > 1 or table.made else ""
     parts = [
+        f"{markdown_line(table.lead)}\n" if table.lead else "",
         f"{markdown_line(table.title)}\n" if table.title else "",
         "".join("| " + " | ".join(cells) + " |\n" for cells in lines),
         "".join(f"{sign}{line}\n" for line in said),

@@ -35,15 +35,20 @@ def _table(table: Table, style: Style) -> str:
         columns, filled, widths = ([each[at] for at in kept] for each in (columns, filled, widths))  # type: ignore[assignment]
     naming = table.naming
     room = math.inf if style.width is None else style.width - sum(widths[:naming]) + len(BETWEEN)
-    texts = [f"{visible(table.title)}\n"] if table.title else []
+    texts = [_lines([visible(table.lead)], style)] if table.lead else []
+    texts += [f"{visible(table.title)}\n"] if table.title else []
     for block in panels(widths[naming:], room):
         shown = [*range(naming), *(naming + at for at in block)]
         texts.append(_block(table, [filled[at] for at in shown], [columns[at].best for at in shown], style))
     said = [*table.sentences(BEST), *below, *map(visible, (*table.made, table.version))]
     said = list(filter(None, said))
     if said:
-        texts.append("".join(f"{part}\n" for line in said for part in wrapped(line, style.width)))
+        texts.append(_lines(said, style))
     return "\n".join(texts)
+
+
+def _lines(said: Sequence[str], style: Style) -> str:
+    return "".join(f"{part}\n" for line in said for part in wrapped(line, style.width))
 
 
 def _block(table: Table, columns: Sequence[Sequence[str]], best: Sequence[Container[int]], style: Style) -> str:

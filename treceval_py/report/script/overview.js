@@ -82,7 +82,7 @@ function facts(m) {
   }
   const resolution = T.resolution(m);
   if (resolution >= 0.0005)
-    said.push(["How fine is the ruler?", [
+    said.push(["Which differences can be seen?", [
       `With these ${T.fmt.plural(T.queries(m).length, "query", "queries")}, ${all === 2 ? "the two" : "two of these"} runs are told apart when they differ by about `,
       {strong: T.fmt.value(resolution, 3)}, ` ${label} (half the width of ${all === 2 ? "the" : "a typical simultaneous"} ${T.confidence()} interval).`]]);
   const relied = reliance(label, ties);
@@ -418,10 +418,10 @@ function legendOfRuns(m) {
   const pairs = (runs * (runs - 1)) / 2;
   if (Number.isNaN(T.critical(T.data.alpha, m))) return [T.h("span", {}, "Differences are not tested, and have no intervals.")];
   return [
-    swatch("better", "better than the reference"), swatch("worse", "worse"), swatch("open", "not told apart: the interval holds 0"),
-    T.state.margin ? swatch("same", "same: the interval lies within the margin") : null,
+    swatch("better", "better than the reference"), swatch("worse", "worse"), swatch("open", "not told apart: the interval contains 0"),
+    T.state.margin ? swatch("same", "same: the interval is within the margin") : null,
     T.h("span", {}, pairs === 1 ? `${T.confidence()} interval.` : `${T.confidence()} intervals, simultaneous over all ${T.fmt.count(pairs)} pairs of runs: any run may be the reference.`),
-    T.data.measures.length > 1 && runs > 2 ? T.h("span", {class: "not-narrow wide-only"}, "Other measures: bold is the best run, black is not told apart from it.") : null,
+    T.data.measures.length > 1 && runs > 2 ? T.h("span", {class: "not-narrow wide-only"}, "Other measures: bold is the best run, grey is worse than it.") : null,
     T.state.unfolded && runs > FOLDED ? T.h("button", {type: "button", class: "tool", on: {click: () => T.set({unfolded: false})}}, "Show fewer rows") : null,
   ].filter(Boolean);
 }

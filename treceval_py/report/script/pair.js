@@ -332,7 +332,7 @@ T.view({
     const crowd = `${T.fmt.count(count)} queries as hexagons, darker for more; the ${DRAWN} largest differences as points.`;
     const figures = [
       ["scatter", "Each query is a point", `Above the line, ${name} is better. ${count > CROWD ? crowd : ""}`, scatter, tables.pairs],
-      ["bars", "Each query is a bar", `Difference in ${label}, in order; dotted: the mean. Click for the documents.`, bars, tables.pairs],
+      ["bars", "Each query is a bar", `Difference in ${label}, in order; dotted: the mean. A bar opens its documents.`, bars, tables.pairs],
       ["groups", "Does it hold for groups of queries?",
         `All: the interval above. Groups: ${T.confidence()} t intervals, corrected for their number (Bonferroni). Choose one to see its queries.`,
         grouped, tables.groups],
