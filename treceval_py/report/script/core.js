@@ -441,9 +441,9 @@ const T = (() => {
       const {top, bottom} = root.getBoundingClientRect();
       return top < innerHeight && bottom >= 0;
     });
-    const start = performance.now();
     inWindow.forEach(drawn);
-    rest(start);
+    // What is seen is painted before the rest is drawn.
+    rest(inWindow.length ? -Infinity : performance.now());
   }
   function drawn(view) {
     if (!view.due) return;
@@ -456,10 +456,12 @@ const T = (() => {
     document.documentElement.toggleAttribute("data-busy", due);
     if (!due || waiting) return;
     waiting = true;
-    setTimeout(() => {
+    const later = () => {
       waiting = false;
       rest(performance.now());
-    });
+    };
+    if (start === -Infinity) requestAnimationFrame(() => setTimeout(later));
+    else setTimeout(later);
   }
   /* Draw everything now that waits for being seen, as before printing. */
   T.settle = () => T.views.forEach(drawn);
