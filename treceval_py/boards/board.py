@@ -65,9 +65,6 @@ __all__ = [
     "shared_ranks",
 ]
 
-EXACT = 1e-12
-"""Means that differ by less are equal: rounding errors depend on which query has which value."""
-
 JUDGED = "judged_10"
 """What says how far the judgments reach."""
 

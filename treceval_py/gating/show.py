@@ -11,16 +11,13 @@ from treceval_py.gating.gate import CANNOT_TELL, PASS, WORSE, Decision, Verdict
 from treceval_py.io.digests import named
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.escaping import workflow_command
-from treceval_py.rendering.numbers import exactly, number, p_value, percent
+from treceval_py.rendering.numbers import exactly, needed, number, p_value, percent
 from treceval_py.rendering.tables import DIGITS, Column, Document, Style, Table
 
 __all__ = ["document_of", "finding", "workflow_commands"]
 
 _COMMANDS = {PASS: "notice", WORSE: "error", CANNOT_TELL: "warning"}
 """The annotation of each outcome."""
-
-MOST_QUERIES = 10_000
-"""More queries than these are not counted: nobody judges so many."""
 
 
 def finding(verdict: Verdict) -> str:
@@ -80,16 +77,16 @@ def _cannot_tell(verdict: Verdict, decided: Sequence[Decision]) -> str:
 
 def _would_do(verdict: Verdict, decided: Sequence[Decision]) -> str:
     """Say how many queries would do: for an equal run, or if there are as many, for the difference that was seen."""
-    needed = max(each.needed for each in decided)
-    if math.isnan(needed):
+    queries = max(each.needed for each in decided)
+    if math.isnan(queries):
         return "one query cannot be tested"
-    if math.isinf(needed):
+    if math.isinf(queries):
         return "no number of queries is enough for an equal run: allow a margin above 0"
     power = f"for a power of {exactly(verdict.settings.power)}{' in each measure' if len(decided) > 1 else ''}"
-    if needed > decided[0].queries:
-        return f"{_queries(needed)} queries would do, {power}"
+    if queries > decided[0].queries:
+        return f"{needed(queries)} queries would do, {power}"
     seen = max(each.needed_as_seen for each in decided)
-    return f"if the true difference is the one seen, {_queries(seen)} queries would do, {power}"
+    return f"if the true difference is the one seen, {needed(seen)} queries would do, {power}"
 
 
 def _lower(verdict: Verdict, verb: str, decided: Sequence[Decision]) -> str:
@@ -128,10 +125,6 @@ def _counted(queries: int) -> str:
     return "1 query" if queries == 1 else f"{queries} queries"
 
 
-def _queries(needed: float) -> str:
-    return f"{needed:.0f}" if needed <= MOST_QUERIES else f">{MOST_QUERIES}"
-
-
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
@@ -146,7 +139,7 @@ def _table(verdict: Verdict) -> Table:
     alpha = verdict.settings.alpha
     margins = any(each.margin is not None for each in found)
     floors = any(not math.isnan(each.floor) for each in found)
-    needed = [None if math.isnan(each.needed) else _queries(each.needed) for each in found]
+    counts = [None if math.isnan(each.needed) else needed(each.needed) for each in found]
     columns = (
         Column("measure", [each.measure for each in found], text=True, head=True),
         Column("baseline", [each.baseline for each in found]),
@@ -162,7 +155,7 @@ def _table(verdict: Verdict) -> Table:
         Column("floor", [each.floor for each in found], people=floors),
         Column("power", [each.power for each in found], digits=2, people=margins),
         Column("drop", [each.drop for each in found], people=margins, spare=True),
-        Column("needed", needed, programs=False, people=margins, spare=True),
+        Column("needed", counts, programs=False, people=margins, spare=True),
         Column("needed", [_finite(each.needed) for each in found], people=False),
         Column("needed_as_seen", [_finite(each.needed_as_seen) for each in found], people=False),
         Column("queries", [each.queries for each in found], people=False),

@@ -11,6 +11,7 @@ import numpy as np
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.comparing.agreement import kendall_tau, tau_ap
 from treceval_py.comparing.gathering import gather
+from treceval_py.comparing.paired import SAME
 from treceval_py.comparing.saved.naming import unique_names
 from treceval_py.comparing.scores import Aligned, aligned
 from treceval_py.comparing.simultaneous import simultaneous
@@ -32,9 +33,6 @@ MOST_GRADES = 100
 
 ABSENT = -1
 """The place of a grade where a judge did not judge a document."""
-
-EXACT = 1e-12
-"""Means closer than this are equal."""
 
 
 class Estimate(NamedTuple):
@@ -604,7 +602,7 @@ def _order(
         tested = [simultaneous(each, resamples=resamples, seed=seed, threads=threads) for each in (left, right)]
         for a, b in itertools.combinations(range(runs), 2):
             gaps = [float(row[a] - row[b]) for row in means]
-            signs = [0 if abs(gap) <= EXACT else (1 if gap > 0 else -1) for gap in gaps]
+            signs = [0 if abs(gap) <= SAME else (1 if gap > 0 else -1) for gap in gaps]
             found = [bool(each.p[a, b] <= alpha) and sign != 0 for each, sign in zip(tested, signs, strict=True)]
             swapped += signs[0] * signs[1] < 0
             if all(found):

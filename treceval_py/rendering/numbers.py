@@ -11,6 +11,9 @@ NONE, INFINITE = "–", "∞"
 LEAST_P = 0.0001
 """The least p-value that is written out."""
 
+MOST_NEEDED = 10_000
+"""More queries than this nobody will judge."""
+
 
 def number(value: float, digits: int, *, signed: bool = False) -> str:
     """Write a number with so many decimals; NaN as a dash, and nothing as minus zero."""
@@ -31,6 +34,11 @@ def p_value(p: float) -> str:
     if math.isnan(p):
         return NONE
     return f"<{LEAST_P:.4f}" if p < LEAST_P else f"{p:.4f}"
+
+
+def needed(queries: float) -> str:
+    """Write how many queries are needed; very many only as that."""
+    return f">{MOST_NEEDED:,}" if MOST_NEEDED < queries < math.inf else number(queries, 0)
 
 
 def exactly(value: float) -> str:

@@ -24,7 +24,7 @@ from treceval_py.comparing.simultaneous import SIMULTANEOUS
 from treceval_py.errors import visible
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.escaping import typeset
-from treceval_py.rendering.numbers import NONE, number, p_value, percent
+from treceval_py.rendering.numbers import NONE, needed, number, p_value, percent
 from treceval_py.rendering.tables import DIGITS, Column, Document, Style, Table, records_table
 
 if TYPE_CHECKING:
@@ -40,9 +40,6 @@ VALUES = ("mean_run", "mean_other", "difference", "low", "high", "effect", "effe
 
 UNCAPTIONED = {"finding", "queries", "groups", "needed"}
 """Sentences that the caption of differences does without: others have them, or their column is not there."""
-
-MANY_QUERIES = 10_000
-"""Nobody judges more queries than this to show a difference; a larger number is not written out."""
 
 
 def document_of(comparison: Outcome, style: Style) -> Document:
@@ -232,7 +229,7 @@ def _differences_table(comparison: Outcome, paper: Outcome, style: Style) -> Tab
     ]
     if settings.margin is not None:
         columns.append(column("equivalence", "p (equal)", [p_value(each.equivalence) for each in found]))
-    columns.append(column("needed", "needed", [_needed(each.needed) for each in found], paper=False))
+    columns.append(column("needed", "needed", [needed(each.needed) for each in found], paper=False))
     starts, start = {}, 0
     for differences, named_so in zip(of_measures, paper.measures, strict=True):
         if differences:
@@ -268,10 +265,6 @@ def _interval(low: float, high: float, digits: int) -> str:
     if math.isnan(low) and math.isnan(high):
         return NONE
     return f"[{number(low, digits, signed=True)}, {number(high, digits, signed=True)}]"
-
-
-def _needed(count: float) -> str:
-    return f">{MANY_QUERIES:,}" if MANY_QUERIES < count < math.inf else number(count, 0)
 
 
 def _corrected(settings: Settings) -> str:
