@@ -279,6 +279,10 @@ def test_the_command_refuses_one_file_of_judgments(files: list[str]) -> None:
         (["--common"], "--common needs runs."),
         (["-m", "map"], "--measure needs runs."),
         (["--alpha", "0.1"], "--alpha needs runs."),
+        (["-c"], "--complete needs runs."),
+        (["-M", "5"], "--depth needs runs."),
+        (["-J"], "--judged-only needs runs."),
+        (["-N", "9"], "--collection-size needs runs."),
         (["--bootstrap", "1"], "1 is not 100 or more."),
     ],
 )

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from treceval_py.cli.options import decimal, digits_option, flag, format_option, number, output_option, scoring_options
+from treceval_py.cli.options import (
+    SCORING_OPTIONS,
+    decimal,
+    digits_option,
+    flag,
+    format_option,
+    number,
+    output_option,
+    scoring_options,
+)
 from treceval_py.cli.printing import check_targets, note, put, style_for
 
 if TYPE_CHECKING:
@@ -94,11 +103,19 @@ def agree(
 
 
 def _check_needless(scoring: Scoring, *, common: bool) -> None:
-    """Refuse options that would change nothing where there are no runs."""
+    """Refuse options that would change nothing where there are no runs; level and profile say what is relevant."""
+    from treceval_py.scoring.planning import Scoring
+
     alpha = click.get_current_context().get_parameter_source("alpha") is ParameterSource.COMMANDLINE
-    given = {"--measure": bool(scoring.measures), "--common": common, "--alpha": alpha}
-    for option in (option for option, is_given in given.items() if is_given):
-        raise click.UsageError(f"{option} needs runs.")
+    unset = Scoring()
+    needless = [
+        next(name for name in option.spellings if name.startswith("--"))
+        for field, option in SCORING_OPTIONS.items()
+        if field not in ("level", "profile") and getattr(scoring, field) != getattr(unset, field)
+    ]
+    needless += [option for option, is_given in {"--common": common, "--alpha": alpha}.items() if is_given]
+    if needless:
+        raise click.UsageError(f"{needless[0]} needs runs.")
 
 
 def _each_once(files: Sequence[str]) -> Sequence[str]:
