@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from treceval_py.checking.findings import Finding
 from treceval_py.grading.grades import Entry, Grades, Pair
-from treceval_py.grading.points import Mark, Marks
+from treceval_py.grading.marking.points import Mark, Marks
 from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument
 from treceval_py.grading.rules import DEFAULT_RULES
 

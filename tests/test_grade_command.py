@@ -17,8 +17,8 @@ import pytest
 from command import Done, treceval
 
 import treceval_py as te
-from treceval_py.grading import worker
 from treceval_py.grading.intake import intake
+from treceval_py.grading.processes import worker
 
 QRELS = "".join(f"{qid} 0 d{number} {int(number % 3 == 0)}\n" for qid in (1, 2, 3) for number in range(1, 13))
 RUN = "".join(
@@ -442,7 +442,7 @@ def where_bob(does: str) -> str:
     return f"""
 import os, sys, time
 sys.path[:] = sys.argv[1:]
-from treceval_py.grading import worker
+from treceval_py.grading.processes import worker
 answered = worker._answered
 def other(job, grader, setup):
     if job.submission.student == "bob":
@@ -468,7 +468,7 @@ def three(assignment: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_submission_that_takes_too_long_is_stopped_and_told(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treceval_py.grading.workers.START", where_bob("time.sleep(600)"))
+    monkeypatch.setattr("treceval_py.grading.processes.workers.START", where_bob("time.sleep(600)"))
     (three / "rules.toml").write_text("[limits]\nseconds = 4\n")
     assert grade(three, "--rules", "rules.toml", "--workers", "1").status == 0
     assert statuses(three) == {
@@ -481,7 +481,7 @@ def test_a_submission_that_takes_too_long_is_stopped_and_told(three: Path, monke
 
 @pytest.mark.slow
 def test_a_process_that_dies_takes_nothing_else_along(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treceval_py.grading.workers.START", where_bob("os._exit(3)"))
+    monkeypatch.setattr("treceval_py.grading.processes.workers.START", where_bob("os._exit(3)"))
     assert grade(three, "--workers", "1").status == 0
     assert statuses(three) == {
         "ada": ("scored", ""),
@@ -504,13 +504,15 @@ def test_a_run_that_needs_too_much_memory_is_told(assignment: Path) -> None:
 
 
 def test_what_prints_while_it_grades_is_no_message(three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treceval_py.grading.workers.START", where_bob("print('noise' * 100_000, flush=True)"))
+    monkeypatch.setattr(
+        "treceval_py.grading.processes.workers.START", where_bob("print('noise' * 100_000, flush=True)")
+    )
     assert grade(three, "--workers", "1").status == 0
     assert statuses(three)["cid"] == ("scored", "")
 
 
 def test_a_process_that_cannot_start_says_why(assignment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treceval_py.grading.workers.START", "raise ImportError('no numpy here')")
+    monkeypatch.setattr("treceval_py.grading.processes.workers.START", "raise ImportError('no numpy here')")
     done = grade(assignment)
     assert done.status == 1
     assert done.err == b"treceval: the process that grades could not start: ImportError: no numpy here.\n"

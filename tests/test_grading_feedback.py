@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from grading_samples import ADA, BOB, DAN, ENTRIES, EVE, FAY, FORMULA, GRADES, LONG, SCRIPT, finding
 
-from treceval_py.grading.feedback import feedback, stated
 from treceval_py.grading.grades import Entry, Pair
-from treceval_py.grading.points import Mark, Marks
+from treceval_py.grading.marking.points import Mark, Marks
+from treceval_py.grading.outputs.feedback import feedback, stated
 from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument
 
 

@@ -15,8 +15,8 @@ from command import Done, treceval
 from grading_samples import GRADES
 
 from treceval_py.errors import OutputError
-from treceval_py.grading import folder as writing
-from treceval_py.grading.folder import check_folder, write_all
+from treceval_py.grading.outputs import folder as writing
+from treceval_py.grading.outputs.folder import check_folder, write_all
 
 FEEDBACK = tuple(f"feedback/{entry.name}.txt" for entry in GRADES.entries)
 

@@ -10,9 +10,9 @@ import grading_samples as samples
 import pytest
 from grading_samples import ADA, BOB, ENTRIES, FORMULA, GRADES, LONG, UMLAUT
 
-from treceval_py.grading.gradebook import gradebook_csv, graded_json, perfect, sheets_of, shown
 from treceval_py.grading.grades import Entry
-from treceval_py.grading.points import Mark, Marks
+from treceval_py.grading.marking.points import Mark, Marks
+from treceval_py.grading.outputs.gradebook import gradebook_csv, graded_json, perfect, sheets_of, shown
 from treceval_py.grading.records import Checked, Graded
 
 
@@ -172,7 +172,7 @@ def test_text_is_shown_in_so_many_characters(text: str, most: int, expected: str
 def opened(grades: object = GRADES) -> object:
     pytest.importorskip("xlsxwriter", reason="writes workbooks, which needs XlsxWriter: .[grade] has it")
     openpyxl = pytest.importorskip("openpyxl", reason="reads workbooks, which needs openpyxl: .[dev] has it")
-    from treceval_py.grading.workbook import gradebook_xlsx
+    from treceval_py.grading.outputs.workbook import gradebook_xlsx
 
     return openpyxl.load_workbook(io.BytesIO(gradebook_xlsx(grades)))  # type: ignore[arg-type]
 
@@ -252,7 +252,7 @@ def test_a_workbook_of_the_same_grades_is_the_same_bytes_at_another_time(monkeyp
     pytest.importorskip("xlsxwriter", reason="writes workbooks, which needs XlsxWriter: .[grade] has it")
     import time
 
-    from treceval_py.grading.workbook import gradebook_xlsx
+    from treceval_py.grading.outputs.workbook import gradebook_xlsx
 
     first = gradebook_xlsx(GRADES)
     monkeypatch.setattr(time, "time", lambda: 2_000_000_000.0)

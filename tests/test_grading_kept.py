@@ -14,8 +14,16 @@ import pytest
 
 from treceval_py.checking.findings import Finding
 from treceval_py.errors import OutputError
-from treceval_py.grading.kept import forget, forget_unfinished, from_plain, plain, read_record, write_record
-from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument
+from treceval_py.grading.processes.kept import (
+    VERSION,
+    forget,
+    forget_unfinished,
+    from_plain,
+    plain,
+    read_record,
+    write_record,
+)
+from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument, RunRead
 
 FULL = Graded(
     student="Ada \udcff",  # as a name of a file that is no UTF-8 is held
@@ -54,14 +62,26 @@ FULL = Graded(
     hash_of_run="ab" * 32,
     hash_of_ranking="cd" * 32,
     tops=np.array([[2**63 - 1, 5], [7, -1]], dtype=np.int64),
+    runs=(
+        RunRead("run.txt", "run", "scored", "", {"AP": 0.1 + 0.2}, "ab" * 32, "cd" * 32, 1, "2026-03-01T10:00:00Z"),
+        RunRead("old.txt", reason="line 1: there are 3 fields"),
+    ),
+    chosen="one claim fits it, and none fits the others",
+    values=np.array([0.1 + 0.2, np.nan, 1.0]),
+    handed_in="2026-03-01T10:00:00Z",
+    late=False,
+    attempt="2",
 )
 
 
 def same(one: Graded, other: Graded) -> bool:
     """Tell whether two records are the same, arrays included."""
-    arrays = [each.tops for each in (one, other)]
-    alike = all(each is None for each in arrays) or np.array_equal(*arrays)  # type: ignore[arg-type]
-    return bool(alike) and one._replace(tops=None) == other._replace(tops=None)
+    for first, second in ((one.tops, other.tops), (one.values, other.values)):
+        if (first is None) != (second is None):
+            return False
+        if first is not None and not np.array_equal(first, second, equal_nan=True):  # type: ignore[arg-type]
+            return False
+    return one._replace(tops=None, values=None) == other._replace(tops=None, values=None)
 
 
 def packed(record: Any) -> bytes:
@@ -125,7 +145,7 @@ def test_where_there_is_no_file_there_is_no_record(tmp_path: Path) -> None:
     assert read_record(str(tmp_path / "x.json.gz")) is None
 
 
-GOOD = {"version": 1, "graded": plain(Graded("ada", "in/ada", "missing"))}
+GOOD = {"version": VERSION, "graded": plain(Graded("ada", "in/ada", "missing"))}
 
 
 def test_what_the_damaged_ones_are_made_of_is_a_record(tmp_path: Path) -> None:
@@ -133,7 +153,7 @@ def test_what_the_damaged_ones_are_made_of_is_a_record(tmp_path: Path) -> None:
     assert read_record(str(tmp_path / "x.json.gz")) == Graded("ada", "in/ada", "missing")
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None])
+@pytest.mark.parametrize("version", [0, 1, "2", None])
 def test_a_record_of_another_version_is_none(tmp_path: Path, version: object) -> None:
     (tmp_path / "x.json.gz").write_bytes(packed({**GOOD, "version": version}))
     assert read_record(str(tmp_path / "x.json.gz")) is None
@@ -159,8 +179,8 @@ def changed(**fields: object) -> bytes:
         packed("text"),
         packed({"version": 1}),
         packed({"graded": GOOD["graded"]}),
-        packed({"version": 1, "graded": {}}),
-        packed({"version": 1, "graded": []}),
+        packed({"version": VERSION, "graded": {}}),
+        packed({"version": VERSION, "graded": []}),
         changed(unknown=1),
         changed(files=[{"name": "run.txt"}]),
         changed(files=[1]),

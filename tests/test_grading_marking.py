@@ -15,13 +15,13 @@ from types import ModuleType
 
 import pytest
 
-from treceval_py.grading.claims import Claimed, claimed
+from treceval_py.grading.claims.claims import Claimed, claimed
 from treceval_py.grading.intake.intake import one, submissions
-from treceval_py.grading.marking import Grader, baseline_record, limits_of
+from treceval_py.grading.marking.marking import Grader, baseline_record, limits_of
+from treceval_py.grading.marking.scoring import Assignment
+from treceval_py.grading.marking.similarity import alike
 from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded
 from treceval_py.grading.rules import MeasureRule, Rules, read_rules
-from treceval_py.grading.scoring import Assignment
-from treceval_py.grading.similarity import alike
 
 AP = Rules(measures=(MeasureRule("AP"),))
 

@@ -14,7 +14,7 @@ import pytest
 from grading_samples import ADA, ENTRIES, GRADES, LONG, SCRIPT
 
 from treceval_py.grading.grades import Grades, Pair
-from treceval_py.grading.overview import histogram, overview
+from treceval_py.grading.outputs.overview import histogram, overview
 from treceval_py.grading.rules import MeasureRule
 
 pytest.importorskip("jinja2", reason="an overview needs jinja2: .[grade] has it")

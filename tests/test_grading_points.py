@@ -6,7 +6,7 @@ import pytest
 
 from treceval_py.checking.findings import Finding
 from treceval_py.errors import EvaluationError
-from treceval_py.grading.points import Mark, Marks, marks_of
+from treceval_py.grading.marking.points import Mark, Marks, marks_of
 from treceval_py.grading.records import Checked, Graded
 from treceval_py.grading.rules import DEFAULT_RULES, MeasureRule, Rules
 

@@ -9,9 +9,9 @@ import pytest
 from test_profiles import PROFILE_OF, QRELS, RUN, Row, expressible, label
 
 import treceval_py as te
-from treceval_py.grading import reconciling
-from treceval_py.grading.claims import claims_in
-from treceval_py.grading.reconciling import reconcile
+from treceval_py.grading.claims import reconciling
+from treceval_py.grading.claims.claims import claims_in
+from treceval_py.grading.claims.reconciling import reconcile
 from treceval_py.grading.records import Checked
 from treceval_py.io.judged_ranking import read_judged_ranking
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from treceval_py.errors import DataError, InputError
+from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, Named, Scored, against
 from treceval_py.grading.records import AgainstBaseline, Loss, LostDocument
 from treceval_py.grading.rules import MeasureRule, Rules
-from treceval_py.grading.scoring import Assignment, AssignmentScorer, Named, Scored, against
 
 RR = Rules(measures=(MeasureRule("RR"),))
 """The reciprocal of the rank of the first relevant document, over all judged queries."""

@@ -12,8 +12,8 @@ import pytest
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError, EvaluationError
 from treceval_py.grading.grades import Pair
+from treceval_py.grading.marking.similarity import alike, hash_of_ranking, overlap, tops_of
 from treceval_py.grading.records import Graded
-from treceval_py.grading.similarity import alike, hash_of_ranking, overlap, tops_of
 from treceval_py.scoring.profiles import PROFILES
 
 TREC = PROFILES["trec_eval-10"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from treceval_py.grading.claims import Claimed, claims_in
+from treceval_py.grading.claims.claims import Claimed, claims_in
 from treceval_py.grading.intake.students import match_students
 
 

@@ -121,8 +121,8 @@ def _print_one(
     qrels: str, submission: str, claims: str | None, baseline: str | None, rules: Rules, student: str | None
 ) -> int:
     """Print the grade of one submission and return its exit status."""
-    from treceval_py.grading.gradebook import graded_json
     from treceval_py.grading.grading import grade_one
+    from treceval_py.grading.outputs.gradebook import graded_json
 
     entry, book = grade_one(qrels, submission, claims=claims, baseline=baseline, rules=rules, student=student)
     for line in (*book.notes, *book.strays):
@@ -147,7 +147,7 @@ def _note_packages() -> None:
 
 
 def _summary(book: Grades, output: str) -> str:
-    from treceval_py.grading.gradebook import perfect
+    from treceval_py.grading.outputs.gradebook import perfect
     from treceval_py.grading.records import REPAIRED, SCORED, STATUSES
 
     # The page with all of it is not written without its package.

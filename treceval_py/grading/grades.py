@@ -5,11 +5,47 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from treceval_py.errors import brief, listed
-from treceval_py.grading.points import Marks
+from treceval_py.grading.marking.points import Marks
 from treceval_py.grading.records import Graded
 from treceval_py.grading.rules import Rules
 
-__all__ = ["Entry", "Grades", "Pair"]
+__all__ = ["Entry", "Grades", "Pair", "Person", "Question"]
+
+
+class Person(NamedTuple):
+    """A student, as a roster has them.
+
+    Attributes
+    ----------
+    name : str
+        The name, given name first.
+    number, email, login, group : str
+        What a roster says of them; empty where it says nothing.
+    row : tuple of (str, str)
+        The titles and cells of the roster's own row, for files that are imported where it came from.
+    """
+
+    name: str
+    number: str = ""
+    email: str = ""
+    login: str = ""
+    group: str = ""
+    row: tuple[tuple[str, str], ...] = ()
+
+
+class Question(NamedTuple):
+    """What a person should look at.
+
+    Attributes
+    ----------
+    kind : str
+        One of `treceval_py.grading.attention.KINDS`.
+    what : str
+        A sentence without full stop.
+    """
+
+    kind: str
+    what: str
 
 
 class Entry(NamedTuple):
@@ -24,11 +60,25 @@ class Entry(NamedTuple):
     name : str
         A name for its files, of letters, digits, dots, hyphens and underscores, that no other entry has, whatever case
         is.
+    person : Person or None
+        Who this is by the roster; None without one, or where nobody on it fits.
+    questions : tuple of Question
+        What a person should look at.
+    pseudonym : str
+        The name on the board of the class; empty without one.
     """
 
     graded: Graded
     marks: Marks
     name: str
+    person: Person | None = None
+    questions: tuple[Question, ...] = ()
+    pseudonym: str = ""
+
+    @property
+    def student(self) -> str:
+        """The student's name: the roster's where there is one, else that of the folder or file."""
+        return self.graded.student if self.person is None else self.person.name
 
 
 class Pair(NamedTuple):

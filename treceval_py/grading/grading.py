@@ -8,21 +8,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from treceval_py.data.ids import encode, shown
 from treceval_py.errors import EvaluationError
-from treceval_py.grading.claims import Claimed, claims_of_class
-from treceval_py.grading.folder import KEPT, check_folder, write_all
+from treceval_py.grading.claims.claims import Claimed, claims_of_class
 from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.intake.archives import close_kept
 from treceval_py.grading.intake.intake import Submission, one, safe_name, submissions
 from treceval_py.grading.intake.students import match_students
-from treceval_py.grading.kept import forget
-from treceval_py.grading.marking import Grader, baseline_record, limits_of
-from treceval_py.grading.points import marks_of
+from treceval_py.grading.marking.marking import Grader, baseline_record, limits_of
+from treceval_py.grading.marking.points import marks_of
+from treceval_py.grading.marking.scoring import Assignment
+from treceval_py.grading.marking.similarity import alike
+from treceval_py.grading.outputs.folder import KEPT, check_folder, write_all
+from treceval_py.grading.processes.kept import forget
+from treceval_py.grading.processes.worker import Job, Reply, Setup
+from treceval_py.grading.processes.workers import graded_by_processes
 from treceval_py.grading.records import FileRead, Graded
 from treceval_py.grading.rules import DEFAULT_RULES, Rules, fingerprint
-from treceval_py.grading.scoring import Assignment
-from treceval_py.grading.similarity import alike
-from treceval_py.grading.worker import Job, Reply, Setup
-from treceval_py.grading.workers import graded_by_processes
 from treceval_py.threads import available_threads
 from treceval_py.version import __version__
 

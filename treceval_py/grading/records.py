@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from treceval_py._types import IntArray
+from treceval_py._types import FloatArray, IntArray
 from treceval_py.checking.findings import Finding
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Graded",
     "Loss",
     "LostDocument",
+    "RunRead",
 ]
 
 JUDGED = "judged-ranking"
@@ -68,7 +69,8 @@ class FileRead(NamedTuple):
     name : str
         Its path within the submission, with slashes.
     role : str
-        ``run``, ``judged ranking``, ``claims``, ``not used`` or ``refused``.
+        ``run``, ``judged ranking``, ``claims``, ``report`` (a document that was read and has no claims), ``unread``
+        (one that may have claims and was not read), ``not used`` or ``refused``.
     why : str
         Why it has this role, for people; whole sentence without full stop.
     bytes : int
@@ -101,6 +103,10 @@ class Checked(NamedTuple):
         stop; empty for a correct one.
     profile : str
         The profile that gives the number; empty where none does by itself.
+    run : str
+        The file of the run by which it was checked; empty without one.
+    counts : bool
+        Whether it can give points: a number of a run that does not count gives none, and takes none.
     """
 
     measure: str
@@ -110,6 +116,42 @@ class Checked(NamedTuple):
     value: float | None = None
     why: str = ""
     profile: str = ""
+    run: str = ""
+    counts: bool = True
+
+
+class RunRead(NamedTuple):
+    """One of the runs of a submission.
+
+    Attributes
+    ----------
+    name : str
+        The file.
+    kind : str
+        ``run``, ``msmarco``, ``judged-ranking`` or empty.
+    status : str
+        ``scored``, ``repaired`` or ``refused``.
+    reason : str
+        Why it is refused, a sentence without full stop; empty otherwise.
+    measures : dict of str to float
+        The means; empty where it is refused.
+    hash_of_run, hash_of_ranking : str
+        As of `Graded`.
+    right : int
+        How many claims are right for it.
+    handed_in : str
+        When, as of `Graded`.
+    """
+
+    name: str
+    kind: str = ""
+    status: str = REFUSED
+    reason: str = ""
+    measures: dict[str, float] = {}  # noqa: RUF012 - never changed
+    hash_of_run: str = ""
+    hash_of_ranking: str = ""
+    right: int = 0
+    handed_in: str = ""
 
 
 class LostDocument(NamedTuple):
@@ -219,6 +261,19 @@ class Graded(NamedTuple):
     tops : (T, K) int64 array or None
         Numbers that stand for the first K documents of the first T queries that are judged, in the order of their
         bytes; -1 where there are fewer. None without a run.
+    runs : tuple of RunRead
+        All files that were read as runs, the one that counts first.
+    chosen : str
+        Why `run` is the one that counts, where there were several; a sentence without full stop, empty otherwise.
+    values : (T,) float64 array or None
+        The first measure of the rules for each judged query, in the order of their bytes; NaN where there is none. None
+        without a run.
+    handed_in : str
+        When it was handed in, as far as that is known: ISO 8601, in UTC where the zone is known; empty otherwise.
+    late : bool or None
+        What the platform says of it; None where it says nothing.
+    attempt : str
+        Which of several attempts it is, as the platform counts them; empty where it does not.
     """
 
     student: str
@@ -243,3 +298,9 @@ class Graded(NamedTuple):
     hash_of_run: str = ""
     hash_of_ranking: str = ""
     tops: IntArray | None = None
+    runs: tuple[RunRead, ...] = ()
+    chosen: str = ""
+    values: FloatArray | None = None
+    handed_in: str = ""
+    late: bool | None = None
+    attempt: str = ""

@@ -12,7 +12,7 @@ from treceval_py._types import Source
 from treceval_py.checking.beginnings import encoding_of
 from treceval_py.checking.lines import looks_like
 from treceval_py.errors import InputError
-from treceval_py.grading.claims import claims_in
+from treceval_py.grading.claims.claims import claims_in
 from treceval_py.grading.intake.items import Item, Submission
 from treceval_py.grading.intake.limits import IntakeError
 from treceval_py.grading.records import FileRead

@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from typing import BinaryIO, NamedTuple
 
-from treceval_py.grading.folder import KEPT, MANIFEST
 from treceval_py.grading.intake.archives import reason
 from treceval_py.grading.intake.limits import DEEPEST, IntakeError, Limits, left_out
+from treceval_py.grading.outputs.folder import KEPT, MANIFEST
 
 __all__ = [
     "ASIDE",

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from treceval_py.grading.claims import Claimed, shown
+from treceval_py.grading.claims.claims import Claimed, shown
 
 __all__ = ["match_students"]
 

@@ -14,14 +14,14 @@ import numpy as np
 
 from treceval_py.checking.findings import Finding
 from treceval_py.errors import OutputError
-from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument
+from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument, RunRead
 from treceval_py.io.target import unfinished, written_whole
 
 __all__ = ["SUFFIX", "forget", "forget_unfinished", "from_plain", "plain", "read_record", "remove", "write_record"]
 
 SUFFIX = ".json.gz"
 
-VERSION = 1
+VERSION = 2
 """Of what a record looks like; one of another version is made again."""
 
 
@@ -35,6 +35,8 @@ def plain(graded: Graded) -> dict[str, Any]:
         "claims": [each._asdict() for each in graded.claims],
         "against": None if against is None else _plain_against(against),
         "tops": None if graded.tops is None else [list(graded.tops.shape), _packed(graded.tops)],
+        "values": None if graded.values is None else graded.values.tolist(),
+        "runs": [each._asdict() for each in graded.runs],
     }
 
 
@@ -63,6 +65,8 @@ def from_plain(record: Mapping[str, Any]) -> Graded:
         "missing_queries": tuple(record["missing_queries"]),
         "repairs": tuple(record["repairs"]),
         "tops": None if record["tops"] is None else _unpacked(*record["tops"]),
+        "values": None if record["values"] is None else np.array(record["values"], dtype=np.float64),
+        "runs": tuple(RunRead(**each) for each in record["runs"]),
     }
     return Graded(**given)
 

@@ -25,8 +25,9 @@ from treceval_py.explaining.variants import (
     task_of,
     variants_of,
 )
-from treceval_py.grading.claims import MOST_CLAIMS, ONLY_THE_FIRST, Claimed, noted
-from treceval_py.grading.naming import measure_named
+from treceval_py.grading.claims.claims import MOST_CLAIMS, ONLY_THE_FIRST, Claimed, noted
+from treceval_py.grading.claims.naming import measure_named
+from treceval_py.grading.claims.rounding import OF_ROUNDED, Reading, agreement, figure, readings
 from treceval_py.grading.records import (
     CONVENTION,
     MISTAKE,
@@ -35,7 +36,6 @@ from treceval_py.grading.records import (
     UNCHECKED,
     Checked,
 )
-from treceval_py.grading.rounding import OF_ROUNDED, Reading, agreement, figure, readings
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.conventions import CONVENTIONS
 from treceval_py.scoring.planning import Scoring, Task

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from treceval_py.checking.findings import WARNING
 from treceval_py.errors import EvaluationError, MeasureError, visible
-from treceval_py.grading.naming import measure_named
+from treceval_py.grading.claims.naming import measure_named
 from treceval_py.grading.records import NO_CLAIM, REPAIRED, SCORED, STATUSES, UNCHECKED, VERDICTS, Checked, Graded
 from treceval_py.grading.rules import MeasureRule, Rules
 from treceval_py.measures import Measure
 from treceval_py.measures.registry import REAL
 
-__all__ = ["Mark", "Marks", "marks_of"]
+__all__ = ["Change", "Mark", "Marks", "marks_of"]
 
 LONGEST_SHOWN = 40
 """Characters of a claimed number that a reason shows."""
@@ -46,6 +46,24 @@ class Mark(NamedTuple):
     why: str
 
 
+class Change(NamedTuple):
+    """What is added to the sum of the parts: a penalty, or what the teacher decided.
+
+    Attributes
+    ----------
+    kind : str
+        ``late`` or ``adjusted``.
+    points : float
+        Signed, rounded to two decimals.
+    why : str
+        The reason, a sentence without full stop.
+    """
+
+    kind: str
+    points: float
+    why: str
+
+
 class Marks(NamedTuple):
     """All points of a submission.
 
@@ -58,12 +76,18 @@ class Marks(NamedTuple):
         three times 6.67.
     passed : bool or None
         Whether the total reaches the pass mark; None without one.
+    changes : tuple of Change
+        What was added to the parts or taken from them; the total has them in it.
+    excused : bool
+        Whether the teacher excused the student, so that there are no points to get.
     """
 
     items: tuple[Mark, ...]
     total: float
     most: float
     passed: bool | None
+    changes: tuple[Change, ...] = ()
+    excused: bool = False
 
 
 class _Part(NamedTuple):

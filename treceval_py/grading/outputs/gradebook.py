@@ -11,7 +11,7 @@ from treceval_py.checking.catalogue import CODES
 from treceval_py.checking.findings import ERROR, SEVERITIES, WARNING
 from treceval_py.errors import visible
 from treceval_py.grading.grades import Entry, Grades
-from treceval_py.grading.points import Marks
+from treceval_py.grading.marking.points import Marks
 from treceval_py.grading.records import VERDICTS, Graded
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 
 from treceval_py.checking.findings import ERROR, SEVERITIES, WARNING, Finding
-from treceval_py.grading.gradebook import by_severity, shown
 from treceval_py.grading.grades import Entry, Grades
+from treceval_py.grading.outputs.gradebook import by_severity, shown
 from treceval_py.grading.records import (
     CONVENTION,
     CORRECT,

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from treceval_py.data.ids import LONGEST_SHOWN
 from treceval_py.errors import InputError, MeasureError, UnknownMeasureError, visible
 from treceval_py.explaining.explanation import MOST_DIGITS, Claim
-from treceval_py.grading.claim_documents import lines_of_html, pairs_of_json
-from treceval_py.grading.claim_lines import (
+from treceval_py.grading.claims.documents import lines_of_html, pairs_of_json
+from treceval_py.grading.claims.lines import (
     FAMILY_NAMES,
     GIVEN_NAMES,
     IDS,
@@ -28,7 +28,7 @@ from treceval_py.grading.claim_lines import (
     is_of_others,
     pairs_in,
 )
-from treceval_py.grading.naming import LONGEST_NAME, is_name, measure_named, nearest_name
+from treceval_py.grading.claims.naming import LONGEST_NAME, is_name, measure_named, nearest_name
 from treceval_py.measures import Measure
 from treceval_py.measures.notation import meant_by
 

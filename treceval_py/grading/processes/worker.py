@@ -18,12 +18,12 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 from treceval_py.errors import TrecevalError
-from treceval_py.grading.claims import Claimed
+from treceval_py.grading.claims.claims import Claimed
 from treceval_py.grading.intake.intake import IntakeError, Submission
-from treceval_py.grading.kept import SUFFIX, read_record, write_record
-from treceval_py.grading.marking import Grader
+from treceval_py.grading.marking.marking import Grader
+from treceval_py.grading.marking.scoring import Assignment
+from treceval_py.grading.processes.kept import SUFFIX, read_record, write_record
 from treceval_py.grading.records import FAILED, Graded
-from treceval_py.grading.scoring import Assignment
 
 __all__ = ["Job", "Reply", "Setup", "key_of", "main"]
 

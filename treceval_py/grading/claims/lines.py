@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from treceval_py.grading.naming import is_name
+from treceval_py.grading.claims.naming import is_name
 from treceval_py.measures.registry import FAMILIES, TEXT
 
 __all__ = [

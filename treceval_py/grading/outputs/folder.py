@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from treceval_py.data.ids import encode
 from treceval_py.errors import OutputError
 from treceval_py.grading.grades import Grades
-from treceval_py.grading.kept import forget_unfinished, remove
+from treceval_py.grading.processes.kept import forget_unfinished, remove
 from treceval_py.io.target import written_whole
 
 __all__ = ["KEPT", "check_folder", "write_all"]
@@ -93,10 +93,10 @@ def _of_feedback(name: str) -> bool:
 
 def _outputs(book: Grades) -> dict[str, bytes]:
     """Make all files; those that need a package of the extra only where it is installed."""
-    from treceval_py.grading.feedback import feedback
-    from treceval_py.grading.gradebook import gradebook_csv, graded_json
-    from treceval_py.grading.overview import overview
-    from treceval_py.grading.workbook import gradebook_xlsx
+    from treceval_py.grading.outputs.feedback import feedback
+    from treceval_py.grading.outputs.gradebook import gradebook_csv, graded_json
+    from treceval_py.grading.outputs.overview import overview
+    from treceval_py.grading.outputs.workbook import gradebook_xlsx
 
     made = {"gradebook.csv": encode(gradebook_csv(book))}
     if find_spec("xlsxwriter") is not None:

@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 from treceval_py.errors import EvaluationError, TrecevalError
+from treceval_py.grading.processes.worker import Job, Reply, Setup
 from treceval_py.grading.records import FAILED, Graded
-from treceval_py.grading.worker import Job, Reply, Setup
 
 __all__ = ["graded_by_processes"]
 
-START = "import sys; sys.path[:] = sys.argv[1:]; from treceval_py.grading.worker import main; main()"
+START = "import sys; sys.path[:] = sys.argv[1:]; from treceval_py.grading.processes.worker import main; main()"
 """What a process runs; not a module by its name, whose classes would then be those of another module."""
 
 MOST_SECONDS_TO_START = 600.0

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any
 
-from treceval_py.grading.claim_lines import NAMES, WHOLE, is_of_others
-from treceval_py.grading.naming import is_name
+from treceval_py.grading.claims.lines import NAMES, WHOLE, is_of_others
+from treceval_py.grading.claims.naming import is_name
 
 __all__ = ["lines_of_html", "pairs_of_json"]
 

@@ -13,10 +13,12 @@ from treceval_py.checking.findings import ERROR
 from treceval_py.checking.fixing import fix
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import TrecevalError, visible
-from treceval_py.grading.claims import MOST_BYTES, Claimed, claims_in
+from treceval_py.grading.claims.claims import MOST_BYTES, Claimed, claims_in
+from treceval_py.grading.claims.reconciling import reconcile
 from treceval_py.grading.intake.choosing import choose, head_of
 from treceval_py.grading.intake.intake import IntakeError, Item, Limits, Submission
-from treceval_py.grading.reconciling import reconcile
+from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, Named, Scored, against
+from treceval_py.grading.marking.similarity import hash_of_ranking, tops_of
 from treceval_py.grading.records import (
     CORRECT,
     JUDGED,
@@ -31,8 +33,6 @@ from treceval_py.grading.records import (
     Graded,
 )
 from treceval_py.grading.rules import Rules
-from treceval_py.grading.scoring import Assignment, AssignmentScorer, Named, Scored, against
-from treceval_py.grading.similarity import hash_of_ranking, tops_of
 from treceval_py.io.named import DATASET
 from treceval_py.io.source import peek
 

@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from treceval_py.errors import OutputError
-from treceval_py.grading.gradebook import COUNT, POINTS, VALUE, sheets_of
 from treceval_py.grading.grades import Grades
+from treceval_py.grading.outputs.gradebook import COUNT, POINTS, VALUE, sheets_of
 from treceval_py.rendering.tables import Cell, Table
 
 __all__ = ["INSTALL", "gradebook_xlsx", "workbook"]

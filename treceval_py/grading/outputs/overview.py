@@ -15,9 +15,11 @@ from urllib.parse import quote
 from treceval_py.checking.catalogue import CODES
 from treceval_py.checking.findings import ERROR, SEVERITIES, WARNING
 from treceval_py.errors import OutputError
-from treceval_py.grading.feedback import score_of
-from treceval_py.grading.gradebook import BASELINE, QUESTION, by_severity, graded_json, perfect, shown
 from treceval_py.grading.grades import Entry, Grades
+from treceval_py.grading.marking.similarity import SAME_FILE, SAME_RANKING
+from treceval_py.grading.outputs.feedback import score_of
+from treceval_py.grading.outputs.gradebook import BASELINE, QUESTION, by_severity, graded_json, perfect, shown
+from treceval_py.grading.outputs.workbook import INSTALL
 from treceval_py.grading.records import (
     CORRECT,
     JUDGED,
@@ -30,8 +32,6 @@ from treceval_py.grading.records import (
     Graded,
 )
 from treceval_py.grading.rules import Rules
-from treceval_py.grading.similarity import SAME_FILE, SAME_RANKING
-from treceval_py.grading.workbook import INSTALL
 from treceval_py.rendering.plots import THEMES
 from treceval_py.version import __version__
 

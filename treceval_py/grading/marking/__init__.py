@@ -1,0 +1,1 @@
+"""One submission: scored, its points, and which others are like it."""

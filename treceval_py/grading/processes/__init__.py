@@ -1,0 +1,1 @@
+"""The processes that grade, and the records they keep."""
