@@ -16,7 +16,7 @@ from typing import NamedTuple
 from treceval_py.data.ids import LONGEST_SHOWN
 from treceval_py.errors import InputError, MeasureError, UnknownMeasureError, visible
 from treceval_py.explaining.explanation import MOST_DIGITS, Claim
-from treceval_py.grading.claims.documents import lines_of_html, pairs_of_json
+from treceval_py.grading.claims.former import lines_of_html, pairs_of_json
 from treceval_py.grading.claims.lines import (
     FAMILY_NAMES,
     GIVEN_NAMES,

@@ -1,0 +1,1 @@
+"""The documents that students hand in, as lines and tables."""

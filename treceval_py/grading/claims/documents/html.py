@@ -1,0 +1,187 @@
+"""Pages, as they are seen."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+from treceval_py.grading.claims.documents.document import MOST_COLUMNS, Blocks, Row
+from treceval_py.grading.claims.documents.text import read_lines
+
+__all__ = ["read_html"]
+
+_BLOCKS = re.compile(
+    "address|article|aside|blockquote|body|br|caption|d[dlt]|div|fig(ure|caption)|footer|form|h[1-6]|head(er)?|hr|html|li"
+    "|main|nav|[ou]l|p|pre|section|table|tbody|td|tfoot|th|thead|title|tr"
+)
+_HIDDEN = frozenset({"script", "style", "template"})
+_MOST_SPANNED = 50
+"""So many rows a cell may span."""
+
+
+def read_html(text: str, blocks: Blocks, place: str = ":{}") -> None:
+    """Read a page.
+
+    Parameters
+    ----------
+    text : str
+        Its source.
+    blocks : Blocks
+        Takes its lines and tables.
+    place : str
+        How places name a line of the source.
+    """
+    page = _Page(blocks, place)
+    try:
+        page.feed(_closed(text))
+        page.close()
+    except AssertionError:  # as the parser ends with some malformed declarations
+        pass
+    page.end_table()
+    page.end_line()
+
+
+_OPEN = re.compile(r"<(?![/A-Za-z][^<>]*>)")
+
+
+def _closed(text: str) -> str:
+    """Leave out comments, and make text of what begins like a tag and does not end, over which a parser takes ages."""
+    parts: list[str] = []
+    at = 0
+    while (begin := text.find("<!--", at)) >= 0 and (end := text.find("-->", begin + 4)) >= 0:
+        parts += text[at:begin], "\n" * text.count("\n", begin, end)
+        at = end + 3
+    return _OPEN.sub("&lt;", "".join((*parts, text[at:])))
+
+
+class _Page(HTMLParser):
+    """Takes a page apart."""
+
+    def __init__(self, blocks: Blocks, place: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self._blocks = blocks
+        self._place = place
+        self._words: list[str] = []
+        self._began = 1
+        self._hidden = 0
+        self._preformatted = False
+        self._rows: list[Row] = []
+        self._row: list[str] | None = None
+        self._cell = (1, 1)
+        self._in_cell = False
+        self._spans: dict[int, tuple[int, str]] = {}
+
+    # --- lines ---
+
+    def end_line(self) -> None:
+        """End a line, if there is anything in it."""
+        text = "".join(self._words)
+        self._words.clear()
+        if not text.strip():
+            return
+        if self._preformatted:
+            lines = enumerate(text.rstrip().split("\n"), self._began)
+            read_lines(((self._place.format(number), line) for number, line in lines), self._blocks)
+        else:
+            self._blocks.line(self._place.format(self._began), text)
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self._add(data)
+
+    def _add(self, text: str) -> None:
+        if not self._words:
+            if self._preformatted:
+                text = text.lstrip("\n") if text.strip() else ""
+            blank = text[: len(text) - len(text.lstrip())]
+            self._began = self.getpos()[0] + blank.count("\n")
+        if self._words or text.strip():
+            self._words.append(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._hidden += tag in _HIDDEN
+        if tag in ("td", "th"):
+            self._end_cell()
+            if self._row is None:
+                self._begin_row()
+            self._in_cell = True
+            given = dict(attrs)
+            self._cell = _span(given.get("colspan"), MOST_COLUMNS), _span(given.get("rowspan"), _MOST_SPANNED)
+        elif tag == "tr":
+            self._begin_row()
+        elif tag == "table":
+            self.end_table()
+            self.end_line()
+        elif _BLOCKS.fullmatch(tag):
+            self._break()
+        if tag == "pre" and not self._in_cell:
+            self._preformatted = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden = max(self._hidden - (tag in _HIDDEN), 0)
+        if tag in ("td", "th"):
+            self._end_cell()
+        elif tag == "tr":
+            self._end_row()
+        elif tag == "table":
+            self.end_table()
+        elif _BLOCKS.fullmatch(tag):
+            self._break()
+        if tag == "pre":
+            self._preformatted = False
+
+    def _break(self) -> None:
+        if self._in_cell:
+            self._add(" ")
+        elif self._row is None:
+            self.end_line()
+
+    # --- tables ---
+
+    def _begin_row(self) -> None:
+        self._end_row()
+        self.end_line()
+        self._row = []
+        self._row_began = self.getpos()[0]
+        self._fill()
+
+    def _end_cell(self) -> None:
+        """End a cell, and repeat it where it spans several."""
+        if not self._in_cell or self._row is None:
+            return
+        self._in_cell = False
+        text = " ".join("".join(self._words).split())
+        self._words.clear()
+        columns, rows = self._cell
+        for _ in range(columns):
+            if rows > 1 and len(self._row) < MOST_COLUMNS:
+                self._spans[len(self._row)] = rows - 1, text
+            self._row.append(text)
+        self._fill()
+
+    def _fill(self) -> None:
+        """Repeat the cells of earlier rows that reach into this one."""
+        while self._row is not None and (spanning := self._spans.get(len(self._row))) and len(self._row) < MOST_COLUMNS:
+            left, text = spanning
+            if left > 1:
+                self._spans[len(self._row)] = left - 1, text
+            else:
+                del self._spans[len(self._row)]
+            self._row.append(text)
+
+    def _end_row(self) -> None:
+        self._end_cell()
+        if self._row:
+            self._rows.append(Row(self._place.format(self._row_began), tuple(self._row)))
+        self._row = None
+
+    def end_table(self) -> None:
+        """End a table; of one within another the outer one ends as well."""
+        self._end_row()
+        self._spans.clear()
+        self._blocks.grid(self._rows)
+        self._rows = []
+
+
+def _span(text: str | None, most: int) -> int:
+    return min(int(text), most) or 1 if text and text.isascii() and text.isdigit() and len(text) < 5 else 1

@@ -1,0 +1,128 @@
+"""JSON: objects whose values are numbers, as tables."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import count
+from typing import Any, NamedTuple
+
+from treceval_py.grading.claims.documents.document import MOST_COLUMNS, Blocks, Row, Unread
+
+__all__ = ["parsed", "read_json"]
+
+_DEEPEST = 32
+_TOKEN = re.compile(r'"(?P<text>[^"\\\n]*(?:\\.[^"\\\n]*)*)"|-?\d[^\s,\]}]*|\n')
+
+
+class _Scalar(NamedTuple):
+    """A text or number as it is written, with its line."""
+
+    text: str
+    line: int
+
+
+_EMPTY = _Scalar("", 0)
+
+
+class _Object(NamedTuple):
+    """An object, or a list, whose keys are the empty text then."""
+
+    items: list[tuple[str, Any]]
+
+
+def parsed(text: str) -> list[Any] | None:
+    """Return the values of a JSON document or of JSON in lines, with their lines; None where a text is neither."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    numbered = _numbered(text)
+    try:
+        try:
+            return [_placed(json.loads(numbered, object_pairs_hook=_Object), 1)]
+        except ValueError:
+            lines = [line for line in numbered.splitlines() if line.strip()]
+            return [_placed(json.loads(line, object_pairs_hook=_Object), 1) for line in lines]
+    except ValueError:
+        return None
+    except RecursionError:
+        raise Unread(f"it has more than {_DEEPEST} objects in one another") from None
+
+
+def _numbered(text: str) -> str:
+    """Make each text and number of a JSON document a text that begins with its line."""
+    lines = count(2)
+    line = 1
+
+    def tell(found: re.Match[str]) -> str:
+        nonlocal line
+        if found[0] == "\n":
+            line = next(lines)
+            return "\n"
+        return f'"{line} {found[0] if found["text"] is None else found["text"]}"'
+
+    return _TOKEN.sub(tell, text)
+
+
+def _placed(value: Any, depth: int) -> _Scalar | _Object:
+    """Take the lines out of texts again, and make objects of lists."""
+    if depth > _DEEPEST:
+        raise RecursionError
+    if isinstance(value, list):
+        return _Object([("", _placed(each, depth + 1)) for each in value])
+    if isinstance(value, _Object):
+        return _Object([(key.partition(" ")[2], _placed(each, depth + 1)) for key, each in value.items])
+    if isinstance(value, str):
+        line, _, text = value.partition(" ")
+        return _Scalar(text, int(line))
+    return _EMPTY  # null, true, false, NaN
+
+
+def read_json(values: list[Any], blocks: Blocks) -> None:
+    """Read JSON: each object becomes a table of keys and values, objects side by side one table.
+
+    Objects side by side are those in a list, and those under the keys of an object: a row for each, whose first cell is
+    its key (or number in the list), and a column for each of their keys.
+    """
+    _read_value(_Object([("", value) for value in values]), (), blocks)
+
+
+def _read_value(value: _Object, path: tuple[str, ...], blocks: Blocks) -> None:
+    caption = " / ".join(path)
+    scalars = [(key, each) for key, each in value.items if isinstance(each, _Scalar) and each.line]
+    inner = [(key, each) for key, each in value.items if isinstance(each, _Object)]
+    blocks.grid([Row(f":{each.line}", (key, each.text)) for key, each in scalars if key], caption)
+    for key, scalar in scalars:
+        if not key:
+            blocks.line(f":{scalar.line}", scalar.text)
+    beside = _beside(inner)
+    if beside:
+        _read_rows(beside, caption, blocks)
+    taken = {id(each) for _, each in beside}
+    for key, each in inner:
+        if id(each) not in taken:
+            _read_value(each, (*path, key) if key else path, blocks)
+
+
+def _beside(objects: list[tuple[str, _Object]]) -> list[tuple[str, _Object]]:
+    """Return the objects that are rows of one table: without objects in them, and with a key in common."""
+    flat = [item for item in objects if item[1].items and all(isinstance(own, _Scalar) for _, own in item[1].items)]
+    found = [(key, each) for key, each in flat if any(name for name, _ in each.items)] or flat
+    common = set.intersection(*({name for name, _ in each.items} for _, each in found)) if found else set()
+    in_list = not any(key for key, _ in found)
+    return found if len(found) > 1 and (common or in_list) else []
+
+
+def _read_rows(objects: list[tuple[str, _Object]], caption: str, blocks: Blocks) -> None:
+    """Read objects side by side, or lists of values."""
+    names = list(dict.fromkeys(name for _, each in objects for name, _ in each.items))[:MOST_COLUMNS]
+    named = names != [""]
+    rows = [Row(_place(objects[0][1]), ("", *names))] if named else []
+    for number, (key, each) in enumerate(objects, 1):
+        known = dict(each.items)
+        own = [known.get(name, _EMPTY) for name in names] if named else [cell for _, cell in each.items]
+        rows.append(Row(_place(each), (key or str(number), *(cell.text for cell in own))))
+    blocks.grid(rows, caption)
+
+
+def _place(value: _Object) -> str:
+    return f":{next((each.line for _, each in value.items if each.line), 1)}"

@@ -1,0 +1,180 @@
+"""Plain text, Markdown, and tables of values that are separated by commas, semicolons or tabs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from treceval_py.grading.claims.documents.document import LONGEST, MOST_COLUMNS, Blocks, Row, Unread
+
+__all__ = ["decoded", "is_numeric", "lines_of", "read_delimited", "read_lines", "read_text"]
+
+_BYTE_ORDERS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+
+
+def decoded(data: bytes) -> str:
+    """Return the text of a file: in UTF-8 or UTF-16, else in the encoding of Windows for Western Europe."""
+    for mark, encoding in _BYTE_ORDERS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # The end of a file that was cut may be half a letter.
+        if error.start > len(data) - 4 and error.reason == "unexpected end of data":
+            return data[: error.start].decode("utf-8")
+        return data.decode("cp1252", "replace")
+
+
+def lines_of(text: str) -> list[str]:
+    """Cut a text into lines, each with its newline, at what ends a line in a file and nothing else."""
+    return list(io.StringIO(text, newline=None))
+
+
+def read_text(text: str, blocks: Blocks) -> None:
+    """Read lines, and the tables among them."""
+    read_lines(((f":{number}", line) for number, line in enumerate(lines_of(text), 1)), blocks)
+
+
+# --- tables among lines ---
+
+Placed = tuple[str, str]
+"""A place, and the line there."""
+
+_SEPARATORS = "\t;,|"
+_NUMBER = r"[+\-\u2212]?(?:\d{1,20}(?:[.,]\d{0,20})?|[.,]\d{1,20})(?:[eE][+-]?\d{1,4})?"
+_MARKS = r"[*_`$†‡\s]*"
+_NUMERIC = re.compile(rf"{_MARKS}{_NUMBER}\s?%?{_MARKS}(?:(?:±|\+/-|\\pm)\s*{_NUMBER}.*|\(.*\){_MARKS})?", re.ASCII)
+_RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+")
+"""A line that is drawn, such as that below the header of a Markdown table."""
+
+_GAP = re.compile(r"\t|\s{2,}")
+_MOST_WORDS = 4
+"""Words of a column's name, in a line that may also be prose with commas."""
+
+
+def is_numeric(cell: str) -> bool:
+    """Tell whether a cell holds a number, perhaps with its deviation behind it."""
+    return len(cell) < LONGEST and _NUMERIC.fullmatch(cell) is not None
+
+
+def _of_pipes(line: str) -> list[str]:
+    text = line.strip().replace("\u2502", "|").replace("\u2503", "|")
+    return [cell.strip() for cell in text.removeprefix("|").removesuffix("|").split("|")] if "|" in text else []
+
+
+def _separated(separator: str) -> Callable[[str], list[str]]:
+    def split(line: str) -> list[str]:
+        if separator not in line:
+            return []
+        try:
+            return next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
+        except csv.Error:
+            return []
+
+    return split
+
+
+def _of_gaps(line: str) -> list[str]:
+    return _GAP.split(line.strip())
+
+
+def _of_words(line: str) -> list[str]:
+    words = line.split()
+    return words if len(words) > 2 and (all(map(is_numeric, words[1:])) or not any(map(is_numeric, words))) else []
+
+
+_WAYS = (_of_pipes, *map(_separated, "\t;,"), _of_gaps, _of_words)
+"""How a line may be cut into cells, the surest way first."""
+
+
+def read_lines(lines: Iterable[Placed], blocks: Blocks) -> None:
+    """Read lines; those that are rows of a table, below a line that names its columns, become a table."""
+    every = list(lines)
+    at = 0
+    while at < len(every):
+        rows, end = _table(every, at)
+        if rows:
+            blocks.grid(rows)
+        else:
+            blocks.line(*every[at])
+        at = end
+
+
+def _table(lines: Sequence[Placed], at: int) -> tuple[list[Row], int]:
+    """Return the rows of the table that begins with a line, and where it ends; no rows where there is none."""
+    first = lines[at][1]
+    for way in _WAYS:
+        names = _header(first, way)
+        if not names:
+            continue
+        drawn = way is _of_pipes and first.lstrip().startswith(("|", "\u2502", "\u2503"))
+        rows, end = [Row(lines[at][0], tuple(names))], at + 1
+        while end < len(lines) and lines[end][1].strip():
+            place, line = lines[end]
+            if not _RULE.fullmatch(line):
+                cells = way(line)
+                if way is _of_gaps and len(rows) == 1 and len(cells) == len(names) + 1:
+                    names = ["", *names]  # pandas leaves the name of the index out
+                    rows = [Row(lines[at][0], tuple(names))]
+                if len(cells) != len(names) or not (drawn or any(map(is_numeric, cells))):
+                    break
+                rows.append(Row(place, tuple(cells)))
+            end += 1
+        if len(rows) > 1:
+            return rows, end
+    return [], at + 1
+
+
+def _header(line: str, way: Callable[[str], list[str]]) -> list[str]:
+    """Return the names of columns in a line; none where it is something else."""
+    if len(line) > 10 * LONGEST or _RULE.fullmatch(line):
+        return []
+    names = way(line)
+    least = 1 if way is _of_gaps and line[:1].isspace() else 2
+    if not least <= len(names) <= MOST_COLUMNS or line.split()[1:2] == ["all"]:  # as trec_eval prints it
+        return []
+    if way is _of_pipes and line.lstrip().startswith(("|", "\u2502", "\u2503")):
+        return names
+    sure = all(len(name.split()) <= _MOST_WORDS and "=" not in name and not name.endswith(":") for name in names)
+    return names if sure and not any(map(is_numeric, names)) else []
+
+
+# --- tables in files of their own ---
+
+
+def read_delimited(text: str, blocks: Blocks) -> None:
+    """Read a table of values that are separated; tables below one another end at blank lines."""
+    lines = lines_of(text)
+    # Excel writes the separator on a line of its own.
+    first = 1 if lines and re.fullmatch(r'(?i)"?sep=.?"?\s*', lines[0]) else 0
+    beginning = lines[first : first + 100]
+    separator = max(_SEPARATORS, key=lambda each: sum(each in line for line in beginning))
+    if not any(separator in line for line in beginning):
+        read_text(text, blocks)
+        return
+    rows: list[Row] = []
+    for line, cells in _records(lines, first, separator):
+        place = f":{line}"
+        if any("=" in cell for cell in cells) or len(cells) < 2:
+            blocks.grid(rows)
+            rows = []
+            blocks.line(place, f"{separator} ".join(cells))
+        else:
+            rows.append(Row(place, tuple(cells)))
+    blocks.grid(rows)
+
+
+def _records(lines: Sequence[str], first: int, separator: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(lines[first:], delimiter=separator, skipinitialspace=True)
+    while True:
+        line = first + reader.line_num + 1
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            raise Unread(f"it is not a table: line {line}: {error}") from None
+        if cells is None:
+            return
+        yield line, cells
