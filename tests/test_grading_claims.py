@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+
 from treceval_py.errors import InputError, MeasureError, UnknownMeasureError
 from treceval_py.grading.claims.claims import Claimed, claims_in, claims_of_class
 from treceval_py.grading.claims.naming import measure_named
@@ -113,7 +114,7 @@ def test_a_table_has_a_claim_in_each_row(text: str, claims: list[tuple[str, floa
         ("| model | MAP |\n|---|---|\n| baseline | 0.2 |\n| ours | 0.28 |\n", [("AP", 0.28, 2)]),
         ("| model | MAP |\n|---|---|\n| BM25 | 0.2 |\n| ours | 0.28 |\n", [("AP", 0.28, 2)]),
         ("| model | MAP |\n|---|---|\n| BM25 | 0.2 |\n\nMRR = 0.5\n", [("AP", 0.2, 1), ("RR", 0.5, 1)]),
-        ("| model | MAP |\n|---|---|\n| one | 0.2 |\n| two | 0.28 |\n", []),
+        ("| model | MAP |\n|---|---|\n| | 0.2 |\n| | 0.28 |\n", []),
         ("| model | MAP |\n|---|---|\n| baseline | 0.2 |\n", []),
     ],
 )  # fmt: skip
@@ -278,16 +279,16 @@ def test_a_claim_that_cannot_be_read_says_why(line: str, measure: str, text: str
     assert claims_in(line.encode(), "c") == [Claimed(None, measure, text, "c:1", fault)]
 
 
-def test_ten_thousand_digits_are_no_number_and_are_not_repeated() -> None:
-    (found,) = claims_in(b"MAP = 0." + b"3" * 10_000, "c")
+def test_hundreds_of_digits_are_no_number_and_are_not_repeated() -> None:
+    (found,) = claims_in(b"MAP = 0." + b"3" * 300, "c")
     assert found.claim is None
     assert found.text == "0." + "3" * 78 + "…"
     assert found.fault == "'0." + "3" * 78 + "…' has more digits than a number can have"
 
 
-def test_bytes_that_are_no_text_are_shown_as_escapes() -> None:
-    (found,) = claims_in(b"MAP = 0.5\xff\n", "c")
-    assert (found.text, found.fault) == ("0.5\\xff", "'0.5\\xff' is no number")
+def test_letters_behind_a_number_make_it_none() -> None:
+    (found,) = claims_in(b"MAP = 0.5\xff\n", "c")  # y with two dots in cp1252
+    assert (found.text, found.fault) == ("0.5ÿ", "'0.5ÿ' is no number")
 
 
 def test_of_a_million_claims_the_first_two_hundred_are_read_and_the_last_says_so() -> None:
@@ -300,9 +301,7 @@ def test_of_a_million_claims_the_first_two_hundred_are_read_and_the_last_says_so
 
 def test_of_a_file_of_other_lines_the_beginning_is_read_and_that_is_said() -> None:
     (found,) = claims_in(b"MAP = 0.5\n" + b"x\n" * 30_000 + b"MRR = 0.5\n", "c")
-    assert (found.measure, found.fault) == (
-        "MAP", "only the first 20,000 lines and 1,048,576 bytes of a file are searched for claims"
-    )  # fmt: skip
+    assert (found.measure, found.fault) == ("MAP", "c was not read to its end: only its first 20,000 lines were read")
 
 
 # --- the table of a class ---
@@ -357,6 +356,27 @@ def test_a_student_is_named_by_all_columns_that_say_who_it_is(tmp_path: Path, te
     assert list(claims_of_class(table(tmp_path, text))) == [student]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
+def test_a_table_is_read_in_the_encodings_that_excel_writes(tmp_path: Path, encoding: str) -> None:
+    path = table(tmp_path, "student;measure;value\nJörg Müller;MAP;0,75\n".encode(encoding))
+    assert in_short(claims_of_class(path)) == {"Jörg Müller": [("MAP", "0,75", "claims.csv:2")]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "student,MAP,nDCG@10\nada,0.75,0.5\nbob,,0.25\n",
+        "Vorname;Nachname;MAP;nDCG@10;Punkte\n;ada;0.75;0.5;3\n;bob;;0.25;4\n",
+        "MAP\tnDCG@10\tUser\n0.75\t0.5\tada\n\t0.25\tbob\n",
+    ],
+)
+def test_a_table_may_have_a_column_for_each_measure(tmp_path: Path, text: str) -> None:
+    assert in_short(claims_of_class(table(tmp_path, text))) == {
+        "ada": [("MAP", "0.75", "claims.csv:2"), ("nDCG@10", "0.5", "claims.csv:2")],
+        "bob": [("nDCG@10", "0.25", "claims.csv:3")],
+    }
+
+
 def test_a_field_of_two_lines_counts_as_both(tmp_path: Path) -> None:
     found = claims_of_class(table(tmp_path, 'student,measure,value\n"Ada\nLovelace",MAP,0.75\nbob,MAP,0.5\n'))
     assert in_short(found) == {
@@ -377,16 +397,15 @@ def test_a_formula_in_a_table_is_a_claim_that_cannot_be_read(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", (": expected a line that names the columns student, measure and value, found nothing. Begin the table with "
-             "student,measure,value.")),
-        ("ada,MAP,0.5\n", (":1: expected a line that names the columns student, measure and value, found 'ada,MAP,0.5'. "
-             "Begin the table with student,measure,value.")),
+        ("", (": expected a line that names the columns student, measure and value, or student and measures, found "
+             "nothing. Begin the table with student,measure,value or student,MAP,nDCG@10.")),
+        ("ada,MAP,0.5\n", (":1: expected a line that names the columns student, measure and value, or student and measures, "
+             "found 'ada,MAP,0.5'. Begin the table with student,measure,value or student,MAP,nDCG@10.")),
         ("student,measure,value\nada,MAP,0,75\n", (":2: expected 3 columns as in the first line, found 4. Put quotes "
              "around a number with a decimal comma.")),
         ("student,measure,value\n\nada,MAP\n", ":3: expected 3 columns as in the first line, found 2."),
         ("student,measure,value\n,MAP,0.5\n", ":2: there is no student. Write who claims it."),
         ("student,measure,value\nada,,0.5\n", ":2: there is no measure. Write MAP or nDCG@10, for example."),
-        (b"student,measure,value\nM\xfcller,MAP,0.5\n", ":2: the text is not UTF-8. Save the table as CSV in UTF-8."),
         ('student,measure,value\nada,"MAP"x,0.5\n', (":2: this is no row of a table: ',' expected after '\"'. Put quotes "
              "around a field, and double those within it.")),
     ],

@@ -6,41 +6,49 @@ becomes a claim with a fault; a line about something else is no claim.
 
 from __future__ import annotations
 
+import contextlib
 import csv
-import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from treceval_py.data.ids import LONGEST_SHOWN
 from treceval_py.errors import InputError, MeasureError, UnknownMeasureError, visible
 from treceval_py.explaining.explanation import MOST_DIGITS, Claim
-from treceval_py.grading.claims.former import lines_of_html, pairs_of_json
-from treceval_py.grading.claims.lines import (
-    FAMILY_NAMES,
-    GIVEN_NAMES,
-    IDS,
-    TYPOGRAPHY,
-    WHOLE,
-    Header,
-    header_of,
-    is_of_others,
-    pairs_in,
-)
+from treceval_py.grading.claims.documents.document import Document
+from treceval_py.grading.claims.documents.reading import FORMATS, read_document
+from treceval_py.grading.claims.documents.text import decoded, lines_of
+from treceval_py.grading.claims.finding import said_in
+from treceval_py.grading.claims.lines import WHOLE, Said, folded
 from treceval_py.grading.claims.naming import LONGEST_NAME, is_name, measure_named, nearest_name
+from treceval_py.grading.claims.tables import key_of
+from treceval_py.grading.claims.wording import is_of_others
 from treceval_py.measures import Measure
 from treceval_py.measures.notation import meant_by
 
-__all__ = ["MOST_BYTES", "MOST_CLAIMS", "ONLY_THE_FIRST", "Claimed", "claims_in", "claims_of_class", "noted", "shown"]
+__all__ = [
+    "MOST_BYTES",
+    "MOST_CLAIMS",
+    "ONLY_THE_FIRST",
+    "Claimed",
+    "claimed",
+    "claims_in",
+    "claims_of",
+    "claims_of_class",
+    "noted",
+    "shown",
+]
 
 MOST_CLAIMS = 200
 """So many claims of a submission are read."""
 
 ONLY_THE_FIRST = f"only the first {MOST_CLAIMS} claims of a submission are read"
 
-MOST_BYTES, MOST_LINES, LONGEST = 1 << 20, 20_000, 400
-"""So many bytes and lines of a file that was handed in are searched for claims, and so many characters of a line."""
+MOST_BYTES = max(each.most for each in FORMATS.values())
+"""So many bytes of a file that was handed in are read at most."""
+
+_LONGEST = 400
 
 
 class Claimed(NamedTuple):
@@ -58,6 +66,8 @@ class Claimed(NamedTuple):
         Where: ``claims.csv:4``.
     fault : str
         Why it could not be read, or that what follows it was not read; without full stop, empty otherwise.
+    run : str
+        The run, system or row of which it is said; empty where that is not said.
     """
 
     claim: Claim | None
@@ -65,6 +75,7 @@ class Claimed(NamedTuple):
     text: str
     place: str
     fault: str = ""
+    run: str = ""
 
 
 def shown(text: str) -> str:
@@ -78,17 +89,16 @@ _PARTS = re.compile(r"(?P<plain>[+-]?[\d.,]+)(?:[eE](?P<power>[+-]?\d+))?\s*(?P<
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+", re.ASCII)
 
 
-def claimed(name: str, number: str, place: str) -> Claimed:
+def claimed(name: str, number: str, place: str, run: str = "") -> Claimed:
     """Return the claim that a name and a number make, with the reason where they make none."""
-    measure, text = shown(name.strip()), shown(number.strip())
+    found = Claimed(None, shown(name.strip()), shown(number.strip()), place, run=run)
     try:
-        claim = _claim(measure_named(name), number)
+        return found._replace(claim=_claim(measure_named(name), number))
     except UnknownMeasureError:
         near = meant_by(name.strip()[:LONGEST_NAME])
-        return Claimed(None, measure, text, place, f"'{measure}' is no measure" + (f"; is {near} meant?" * bool(near)))
+        return found._replace(fault=f"'{found.measure}' is no measure" + (f"; is {near} meant?" * bool(near)))
     except MeasureError as error:
-        return Claimed(None, measure, text, place, visible(error.what[:LONGEST]))
-    return Claimed(claim, measure, text, place)
+        return found._replace(fault=visible(error.what[:_LONGEST]))
 
 
 def _claim(measure: Measure, written: str) -> Claim:
@@ -99,7 +109,7 @@ def _claim(measure: Measure, written: str) -> Claim:
     MeasureError
         It is none.
     """
-    text = written.strip().translate(TYPOGRAPHY)
+    text = folded(written)
     if measure.family.kind == "count" and _THOUSANDS.fullmatch(text):
         text = text.replace(",", "")
     if not text:
@@ -118,23 +128,29 @@ def _claim(measure: Measure, written: str) -> Claim:
 # --- what was handed in ---
 
 
-_HTML = re.compile(r"(?i)\.x?html?$")
+def claims_in(data: bytes, name: str, runs: Iterable[str] = ()) -> list[Claimed]:
+    """Find the claims in a file that was handed in, of any format that `read_document` reads; as `claims_of`."""
+    return claims_of(read_document(data, name), name, runs)
 
 
-def claims_in(data: bytes, name: str) -> list[Claimed]:
-    """Find the claims in a file that was handed in.
+def claims_of(document: Document, name: str, runs: Iterable[str] = ()) -> list[Claimed]:
+    """Find the claims in a document that was handed in.
 
-    Claims are lines such as ``MAP = 0.75185``, ``nDCG@10: 41.2 %`` and ``map all 0.1234`` (as trec_eval prints it),
-    rows of a Markdown table, rows below a line that names columns ``measure`` and ``value``, the only row below a line
-    that names measures, and measures in JSON. HTML is read as it is seen. Decimals may stand after a comma. All other
-    lines are about something else, and so is what is said to be a baseline's, or of an earlier run.
+    Claims are lines such as ``MAP = 0.75185``, ``nDCG@10: 41.2 %`` and ``map all 0.1234`` (as trec_eval prints it), what
+    sentences say of measures in several languages, what Python prints, and tables with a row or a column for each
+    measure, or a row for each number. Decimals may stand after a comma. What is said of a baseline, of an earlier run, of
+    single queries, of training data or of what others reported is no claim, and neither is a number of which nobody can
+    tell of which run it is said.
 
     Parameters
     ----------
-    data : bytes
-        The file, or its beginning.
+    document : Document
+        The document.
     name : str
         How places name it.
+    runs : iterable of str
+        Names and tags of the runs that were handed in: rows of tables with these names are the student's, also where
+        others would be taken for those of a baseline.
 
     Returns
     -------
@@ -143,27 +159,48 @@ def claims_in(data: bytes, name: str) -> list[Claimed]:
     """
     found: list[Claimed] = []
     file = shown(name)
-    whole = _decoded(data[:MOST_BYTES])
-    lines = lines_of_html(whole) if _HTML.search(name) else list(enumerate(_lines(whole), 1))
-    cut = ((number, line[:LONGEST].strip()) for number, line in lines[:MOST_LINES])
-    of_json = pairs_of_json(whole)
-    pairs = pairs_in(cut) if of_json is None else of_json
     guesses = MOST_CLAIMS
-    for number, measure, text, sure in pairs:
-        if is_of_others(measure):
-            continue
+    for said in _certain(list(said_in(document, frozenset(run.lower() for run in runs)))):
         # Only a bounded number of names is compared with all that there are.
-        if not sure and not is_name(measure):
+        if not said.sure and not is_name(said.name):
             guesses -= 1
-            if guesses < 0 or not nearest_name(measure):
+            if guesses < 0 or not nearest_name(said.name):
                 continue
         if len(found) == MOST_CLAIMS:
             return [*found[:-1], noted(found[-1], ONLY_THE_FIRST)]
-        found.append(claimed(measure, text, f"{file}:{number}"))
-    if found and (len(data) > MOST_BYTES or len(lines) > MOST_LINES):
-        why = f"only the first {MOST_LINES:,} lines and {MOST_BYTES:,} bytes of a file are searched for claims"
-        return [*found[:-1], noted(found[-1], why)]
+        found.append(claimed(said.name, said.number, f"{file}{said.place}", shown(said.run)))
+    if found and document.fault:
+        return [*found[:-1], noted(found[-1], document.fault)]
     return found
+
+
+def _certain(said: list[Said]) -> Iterator[Said]:
+    """Leave out what several numbers in running text say of one measure, unless all of them are the same number."""
+    numbers: dict[tuple[str, str], set[str]] = {}
+    for each in said:
+        numbers.setdefault(_key(each), set()).add(each.number.strip(" %+").replace(",", "."))
+    for each in said:
+        if not is_of_others(each.name) and not (each.loose and _differ(numbers[_key(each)])):
+            yield each
+
+
+def _key(said: Said) -> tuple[str, str]:
+    try:
+        return measure_named(said.name).name, said.run
+    except MeasureError:
+        return said.name, said.run
+
+
+def _differ(numbers: set[str]) -> bool:
+    """Tell whether some numbers are not roundings of one."""
+    longest = max(numbers, key=len)
+    for each in numbers:
+        with contextlib.suppress(ValueError):
+            decimals = len(each.partition(".")[2])
+            scales = (1.0, 100.0, 0.01)
+            if not any(abs(float(longest) * scale - float(each)) <= 10.0**-decimals for scale in scales):
+                return True
+    return False
 
 
 def noted(claimed: Claimed, why: str) -> Claimed:
@@ -171,35 +208,75 @@ def noted(claimed: Claimed, why: str) -> Claimed:
     return claimed._replace(fault="; ".join(each for each in (claimed.fault, why) if each))
 
 
-def _decoded(data: bytes) -> str:
-    for mark, encoding in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
-        if data.startswith(mark):
-            errors = "surrogateescape" if encoding == "utf-8" else "replace"
-            return data[len(mark) :].decode(encoding, errors)
-    return data.decode("utf-8", "surrogateescape")
-
-
-def _lines(text: str) -> list[str]:
-    """Cut a text into lines, each with its newline, at what ends a line in a file and nothing else."""
-    return list(io.StringIO(text, newline=None))
-
-
 # --- the table of a class ---
 
+
+_FAMILY_NAMES = (
+    "name",
+    "full name",
+    "nachname",
+    "last name",
+    "lastname",
+    "surname",
+    "family name",
+    "nom",
+    "apellidos",
+    "姓名",
+)
+_GIVEN_NAMES = ("vorname", "first name", "firstname", "given name", "forename", "prénom", "nombre")
+_IDS = (
+    "student id",
+    "id",
+    "matriculation number",
+    "matrikelnummer",
+    "matrikel-nr.",
+    "matrikelnr",
+    "matr.-nr.",
+    "matrnr",
+    "学号",
+)
+_STUDENTS = ("student", *_FAMILY_NAMES, *_GIVEN_NAMES, *_IDS, "username", "user")
+"""What columns are called that say who a student is."""
 
 _SEPARATOR = re.compile(r"(?i)\ufeff?\"?sep=.\"?\s*")
 
 
-def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
-    """Read the claims of a class: a table whose first line names columns ``student``, ``measure`` and ``value``.
+class _Header(NamedTuple):
+    """What the columns of a table are.
 
-    Columns may stand in any order, beside others, and be separated by commas, semicolons or tabs. A row without a value
-    claims nothing. A value that is no number, or of no measure, is a claim with a fault.
+    Attributes
+    ----------
+    separator : str
+        What is between them.
+    names : tuple of str
+        What they are called.
+    students : tuple of int
+        The columns that say together who a student is.
+    measure, value : int or None
+        The columns of measures and of numbers; None in a table with a column for each measure.
+    measures : tuple of int
+        The columns that are called as measures, in such a table.
+    """
+
+    separator: str
+    names: tuple[str, ...]
+    students: tuple[int, ...]
+    measure: int | None
+    value: int | None
+    measures: tuple[int, ...]
+
+
+def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
+    """Read the claims of a class: a table with a column for students.
+
+    Its first line names the columns. Beside the students there is either a column ``measure`` and a column ``value``, or
+    a column for each measure. Columns may stand in any order, beside others, and be separated by commas, semicolons or
+    tabs. A row without a value claims nothing. A value that is no number, or of no measure, is a claim with a fault.
 
     Parameters
     ----------
     path : path
-        A file in UTF-8 or UTF-16.
+        A file in UTF-8, UTF-16 or cp1252, as Excel writes it.
 
     Returns
     -------
@@ -212,56 +289,82 @@ def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
         The file cannot be read, or is no such table.
     """
     file = os.fspath(path)
-    lines = _lines(_text_of(file))
+    lines = _lines_of(file)
     # Excel writes the separator on a line of its own.
     first = next((at for at, line in enumerate(lines) if line.strip() and not _SEPARATOR.fullmatch(line)), len(lines))
-    header = header_of(lines[first], ("student", "measure", "value")) if first < len(lines) else None
+    header = _header(lines[first]) if first < len(lines) else None
     if header is None:
         written = f"'{shown(lines[first].strip())}'" if first < len(lines) else "nothing"
-        what = f"expected a line that names the columns student, measure and value, found {written}"
-        raise InputError(
-            what, "Begin the table with student,measure,value.", file=file, line=min(first + 1, len(lines))
-        )
+        what = f"expected a line that names the columns student, measure and value, or student and measures, found {written}"
+        todo = "Begin the table with student,measure,value or student,MAP,nDCG@10."
+        raise InputError(what, todo, file=file, line=min(first + 1, len(lines)))
     found: dict[str, list[Claimed]] = {}
-    named = _columns_of_student(header)
     for line, cells in _records(lines, first + 1, header, file):
-        measure, value = (cells[header.columns[key]].strip() for key in ("measure", "value"))
-        student = " ".join(filter(None, (cells[at].strip() for at in named)))
+        student = " ".join(filter(None, (cells[at].strip() for at in header.students)))
         if not student:
             raise InputError("there is no student", "Write who claims it.", file=file, line=line)
-        if not measure:
-            raise InputError("there is no measure", "Write MAP or nDCG@10, for example.", file=file, line=line)
         mine = found.setdefault(student, [])
-        if value:
-            mine.append(claimed(measure, value, f"{shown(os.path.basename(file))}:{line}"))
+        for measure, value in _claims_of_row(header, cells):
+            if not measure:
+                raise InputError("there is no measure", "Write MAP or nDCG@10, for example.", file=file, line=line)
+            if value:
+                mine.append(claimed(measure, value, f"{shown(os.path.basename(file))}:{line}"))
     return found
 
 
-def _columns_of_student(header: Header) -> list[int]:
+def _claims_of_row(header: _Header, cells: Sequence[str]) -> Iterator[tuple[str, str]]:
+    if header.measure is None or header.value is None:
+        yield from ((header.names[at], cells[at].strip()) for at in header.measures)
+    else:
+        yield cells[header.measure].strip(), cells[header.value].strip()
+
+
+def _header(line: str) -> _Header | None:
+    """Return what the columns are that a line names; None where it does not name students and measures."""
+    for separator in "\t;,|":
+        written = tuple(name.strip().strip('"').strip() for name in line.strip("\ufeff\r\n |").split(separator))
+        names = [name.lower() for name in written]
+        first = names.index("student") if "student" in names else None
+        if first is None:
+            first = next((at for at, name in enumerate(names) if name in _STUDENTS), None)
+        if first is None:
+            continue
+        measure, value = (_column(names, key, first) for key in ("measure", "value"))
+        students = _columns_of_student(names, first, {measure, value})
+        measures = tuple(at for at, name in enumerate(written) if at not in students and is_name(name))
+        if measure is not None and value is not None:
+            return _Header(separator, written, students, measure, value, ())
+        if measures:
+            return _Header(separator, written, students, None, None, measures)
+    return None
+
+
+def _column(names: Sequence[str], key: str, student: int) -> int | None:
+    """Return which column has the measures, or the values: one with just this name before one that means the same."""
+    others = (at for at, name in enumerate(names) if at != student and key_of(name, (key,)))
+    return names.index(key) if key in names else next(others, None)
+
+
+def _columns_of_student(names: Sequence[str], first: int, taken: Collection[int | None]) -> tuple[int, ...]:
     """Return the columns that say together who a student is: names, and a number of registration beside them."""
-    first = header.columns["student"]
-    if header.names[first] not in {*GIVEN_NAMES, *FAMILY_NAMES, *IDS}:
-        return [first]
-    groups = ([at for at, name in enumerate(header.names) if name in own] for own in (GIVEN_NAMES, FAMILY_NAMES, IDS))
-    taken = {at for key, at in header.columns.items() if key != "student"}
-    return [next(at for at in group if at not in taken) for group in groups if set(group) - taken]
+    if names[first] not in {*_GIVEN_NAMES, *_FAMILY_NAMES, *_IDS}:
+        return (first,)
+    groups = (
+        [at for at, name in enumerate(names) if name in own and at not in taken]
+        for own in (_GIVEN_NAMES, _FAMILY_NAMES, _IDS)
+    )
+    return tuple(group[0] for group in groups if group)
 
 
-def _text_of(file: str) -> str:
+def _lines_of(file: str) -> list[str]:
     try:
         with open(file, "rb") as opened:
-            data = opened.read()
+            return lines_of(decoded(opened.read()))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", file=file) from None
-    text = _decoded(data)
-    wrong = re.search("[\udc80-\udcff]", text)
-    if wrong is not None:
-        line = text.count("\n", 0, wrong.start()) + 1
-        raise InputError("the text is not UTF-8", "Save the table as CSV in UTF-8.", file=file, line=line)
-    return text
 
 
-def _records(lines: Sequence[str], first: int, header: Header, file: str) -> Iterator[tuple[int, list[str]]]:
+def _records(lines: Sequence[str], first: int, header: _Header, file: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a table, each with the line of the file on which it begins."""
     reader = csv.reader(lines[first:], delimiter=header.separator, skipinitialspace=True, strict=True)
     while True:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import re
-from functools import cache
+from collections.abc import Iterator
+from functools import cache, lru_cache
 
 from treceval_py.errors import MeasureError, UnknownMeasureError
 from treceval_py.measures import FAMILIES, Measure, parse_measures
 
-__all__ = ["LONGEST_NAME", "is_name", "measure_named", "nearest_name"]
+__all__ = ["LONGEST_NAME", "is_label", "is_name", "measure_named", "mentions_in", "nearest_name"]
 
 LONGEST_NAME = 100
 
@@ -35,6 +36,29 @@ _WORDS = {
     "success rate": "Success",
     "expected reciprocal rank": "ERR",
     "geometric mean average precision": "GMAP",
+    "mittlere durchschnittliche präzision": "AP",
+    "précision moyenne": "AP",
+    "précision moyenne moyenne": "AP",
+    "moyenne des précisions moyennes": "AP",
+    "precisión media": "AP",
+    "precisión media promedio": "AP",
+    "precisión promedio media": "AP",
+    "media de la precisión promedio": "AP",
+    "rang réciproque moyen": "RR",
+    "rango recíproco medio": "RR",
+    "mittlerer reziproker rang": "RR",
+    "präzision": "P",
+    "précision": "P",
+    "precisión": "P",
+    "平均精度均值": "AP",
+    "平均准确率均值": "AP",
+    "平均精度": "AP",
+    "平均倒数排名": "RR",
+    "归一化折损累计增益": "nDCG",
+    "归一化折损累积增益": "nDCG",
+    "精确率": "P",
+    "准确率": "P",
+    "召回率": "R",
 }
 """What measures are called in full."""
 
@@ -61,8 +85,16 @@ def _squeezed(text: str) -> str:
     return re.sub(r"[\s_-]+", "", text.lower())
 
 
-_ABBREVIATION = re.compile(r"\s*\([^()=]*\)")
-_SPOKEN_CUTOFF = re.compile(r"(?P<name>.*?[^\d\s@_-])(?:[\s@_-]*(?:(?<![a-z])at[\s_-]*)?(?P<cutoff>\d{1,18}))?", re.I)
+_ABBREVIATION = re.compile(r"\s*[(\[][^()=\[\]]*[)\]]")
+_DECORATION = re.compile(
+    r"[↑↓▲▼*†‡]+|\s+(?:in )?%|[\s-]+(?:scores?|values?|werte?|valeurs?|valore?s?)(?=\s|$)|(?:得分|分数|值)$", re.I
+)
+"""What a name in a table may have beside it: arrows, asterisks, ``MAP score``."""
+
+_SPOKEN_CUTOFF = re.compile(
+    r"(?P<name>.*?[^\d\s@_-])(?:[\s@_-]*(?:(?<![a-z])(?:at|bei|à|en|cut(?:-?off)?|top|\(?k\s?=)[\s_-]*)?(?:rank\s)?(?P<cutoff>\d{1,18})\)?)?",
+    re.I,
+)
 
 
 _OF_PROGRAM = re.compile(
@@ -75,10 +107,16 @@ def is_name(text: str) -> bool:
     """Tell whether a text begins like the name of a measure; quick, for texts most of which are none."""
     if not 0 < len(text.strip()) <= LONGEST_NAME:
         return False
+    text = _DECORATION.sub("", text)
+    if not text.strip():
+        return False
     stem = _squeezed(re.split(r"[(@.=]", text.strip(), maxsplit=1)[0])
     known = _spoken()
     bare = stem.rstrip("0123456789")
     if stem in known or bare in known or bare.removesuffix("at") in known:
+        return True
+    said = _SPOKEN_CUTOFF.fullmatch(text.strip())
+    if said is not None and _squeezed(said["name"]) in known:
         return True
     return _OF_PROGRAM.match(text.strip()) is not None and _is_measure(text.strip())
 
@@ -105,7 +143,7 @@ def measure_named(text: str) -> Measure:
     >>> measure_named("Mean Average Precision").notation, measure_named("ndcg@10").notation
     ('AP', 'nDCG@10')
     """
-    name = " ".join(text.split())
+    name = " ".join(_DECORATION.sub("", text).split())
     if not is_name(name):
         raise UnknownMeasureError(f"'{name[:40]}' is no measure")
     said = _SPOKEN_CUTOFF.fullmatch(_ABBREVIATION.sub("", name))
@@ -129,6 +167,20 @@ def _only(name: str) -> Measure:
     return measure
 
 
+@lru_cache(4096)
+def is_label(text: str) -> bool:
+    """Tell whether a cell of a table is the name of a measure and nothing else, even if a cutoff is missing."""
+    if not is_name(text) or "=" in _ABBREVIATION.sub("", re.sub(r"\([^()]*\)", "", text)):
+        return False
+    try:
+        measure_named(text)
+    except UnknownMeasureError:
+        return False
+    except MeasureError:
+        return not re.search(r"\s[\d.,]+\s*%?$", text)
+    return True
+
+
 def nearest_name(text: str) -> str:
     """Return the name of a measure that looks like a text; empty where none does."""
     import difflib
@@ -139,3 +191,110 @@ def nearest_name(text: str) -> str:
             return written
     near = difflib.get_close_matches(squeezed, _spoken(), n=1, cutoff=0.65)
     return _spoken()[near[0]] if near else ""
+
+
+# --- names within sentences ---
+
+
+_NOT_IN_PROSE = frozenset(
+    [
+        "g",
+        "q",
+        "p",
+        "r",
+        "f",
+        "n",
+        "runid",
+        "relstring",
+        "utility",
+        "judged",
+        "hole",
+        "inst",
+        "insq",
+        "compat",
+        "unj",
+        "hits",
+        "hit",
+        "success",
+        "accuracy",
+        "recall",
+        "precision",
+        "prec",
+        "rec",
+        "arp",
+        "auc",
+        "bing",
+        "opa",
+        "bpm",
+        "rcap",
+        "fallout",
+    ]
+)
+"""Names that are words, or letters, and mean a measure in a sentence only with a cutoff."""
+
+_CUTOFF = (
+    r"(?:\s?@\s?\d{1,6}|[_-]?(?:cut_?)?\d{1,6}(?![.,%\d])|[\s-](?:at|bei|à|en)[\s-](?:rank\s|cut-?off\s)?\d{1,6}"
+    r"|_at_\d{1,6}|\s\d{1,4}(?=\s?[=:]|\s(?:of|is|was|von|de)\s)|\s?\(k\s?=\s?\d{1,6}\)|\s?\((?:@|top\s)\d{1,6}\))"
+)
+
+
+@cache
+def _mentions(families: int) -> re.Pattern[str]:
+    """Return what finds names of measures in sentences, the longest first, with cutoffs and abbreviations behind them."""
+    written = {*_WORDS}
+    for family in FAMILIES.values():
+        written.update((*family.notation, family.name))
+    names = sorted(
+        {re.sub(r"[\s_-]+", " ", name.lower()) for name in written if not name[-1].isdigit()},
+        key=lambda name: (-len(name), name),
+    )
+    spelled = "|".join(re.escape(name).replace(r"\ ", r"[\s_-]?") for name in names)
+    before, after = r"(?<![a-zA-Z0-9_@äöüßéèêáíóúñ.-])", r"(?![a-zA-Z0-9_@äöüßéèêáíóúñ]|[.,]\d|\.\w|-\d)"
+    parameters = r"(?:\((?:rel|gain|discount|norm|beta|T|p|max_rel)=[^()]{1,40}\))?"
+    return re.compile(f"(?i){before}(?P<name>{spelled}){parameters}(?P<cutoff>{_CUTOFF})?{after}")
+
+
+_SAME_ABBREVIATED = re.compile(r"\s?[(\[]([^()\[\]]{1,40})[)\]]")
+
+
+def mentions_in(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield where a sentence names measures: begin, end, and the name; words that need a cutoff do not count without.
+
+    Examples
+    --------
+    >>> list(mentions_in("a MAP of 0.3, and P@10 is higher"))
+    [(2, 5, 'MAP'), (18, 22, 'P@10')]
+    """
+    end = 0
+    for found in _mentions(len(FAMILIES)).finditer(text):
+        if found.start() < end:
+            continue
+        name = found.group()
+        if found["cutoff"] is None and _squeezed(found["name"]) in _NOT_IN_PROSE:
+            continue
+        if len(found["name"]) < 4 and found["name"].islower() and found["name"] not in ("map", "mrr"):
+            continue
+        begin, end = found.span()
+        again = _SAME_ABBREVIATED.match(text, end)
+        if again is not None and _same(name, again[1]):
+            # Of the two names one may have a cutoff.
+            name = again[1] if any(map(str.isdigit, again[1])) else name
+            end = again.end()
+        yield begin, end, name
+
+
+def _same(name: str, other: str) -> bool:
+    """Tell whether two names are of the same family, as a measure in full and its abbreviation are."""
+    first, second = (_SPOKEN_CUTOFF.fullmatch(" ".join(each.split())) for each in (name, other))
+    if first is None or second is None:
+        return False
+    known = _spoken()
+    one, two = known.get(_squeezed(first["name"])), known.get(_squeezed(second["name"]))
+    return one is not None and two is not None and _family(one) == _family(two)
+
+
+def _family(name: str) -> str:
+    try:
+        return parse_measures(name)[0].family.name.removesuffix("_cut")
+    except MeasureError:
+        return name.lower()

@@ -1,0 +1,202 @@
+"""The forms in which students give numbers, in several languages, and texts with numbers that claim nothing.
+
+All claims are MAP 0.4009, nDCG@10 0.5123 and MRR 0.9440, as text: nothing is computed here.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from treceval_py.grading.claims.claims import claims_in
+
+FORMS = {
+    # on lines
+    "lines of assignments": "MAP = 0.4009\nnDCG@10 = 0.5123\nMRR = 0.9440\n",
+    "one line with commas": "MAP = 0.4009, nDCG@10 = 0.5123, MRR = 0.9440",
+    "one line with colons": "MAP: 0.4009, nDCG@10: 0.5123, MRR: 0.9440",
+    "one line with bars": "MAP 0.4009 | nDCG@10 0.5123 | MRR 0.9440",
+    "one line in a row": "MAP=0.4009 nDCG@10=0.5123 MRR=0.9440",
+    "with slashes": "MAP/nDCG@10/MRR: 0.4009/0.5123/0.9440",
+    "arrows": "MAP -> 0.4009\nnDCG@10 → 0.5123\nMRR => 0.9440",
+    "dots": "MAP ........ 0.4009\nnDCG@10 .... 0.5123\nMRR ........ 0.9440",
+    "dashes": "MAP - 0.4009\nnDCG@10 – 0.5123\nMRR — 0.9440",
+    "bullets in bold": "* **MAP**: 0.4009\n* **nDCG@10**: 0.5123\n* **MRR**: 0.9440",
+    "bold numbers": "- MAP: **0.4009**\n- nDCG@10: **0.5123**\n- MRR: **0.9440**",
+    "with a spread": "MAP = 0.4009 ± 0.031\nnDCG@10 = 0.5123 ± 0.04\nMRR = 0.9440 +/- 0.02",
+    "with an interval": "MAP: 0.4009 (95% CI: 0.38-0.42)\nnDCG@10: 0.5123 [0.49, 0.54]\nMRR: 0.9440 (0.92 – 0.96)",
+    "percentages": "MAP: 40.09 %\nnDCG@10: 51.23 %\nMRR: 94.40 %",
+    "a log": "2026-01-02 10:11:12 - INFO - MAP: 0.4009\n2026-01-02 10:11:12 - INFO - NDCG@10: 0.5123\n"
+    "2026-01-02 10:11:12 - INFO - MRR: 0.9440",
+    "trec_eval": "runid                 \tall\tmine\nmap                   \tall\t0.4009\n"
+    "ndcg_cut_10           \tall\t0.5123\nrecip_rank            \tall\t0.9440\n",
+    "name above number": "MAP\n0.4009\n\nnDCG@10\n0.5123\n\nMRR\n0.9440\n",
+    # what Python prints
+    "a dictionary": "{'map': 0.4009, 'ndcg_cut_10': 0.5123, 'recip_rank': 0.944}",
+    "a dictionary of numpy": "{'MAP': np.float64(0.4009), 'nDCG@10': np.float64(0.5123), 'MRR': np.float64(0.944)}",
+    "ir_measures": "{AP: 0.4009, nDCG@10: 0.5123, RR: 0.9440}",
+    "a named dictionary": "Scores: {'map': 0.4009, 'ndcg_cut_10': 0.5123, 'recip_rank': 0.944}",
+    "a pretty dictionary": "{'map': 0.4009,\n 'ndcg_cut_10': 0.5123,\n 'recip_rank': 0.944}",
+    "pairs": "[('map', 0.4009), ('ndcg_cut_10', 0.5123), ('recip_rank', 0.944)]",
+    "a dictionary of runs": "{'baseline': {'map': 0.31, 'ndcg_cut_10': 0.41, 'recip_rank': 0.8}, "
+    "'ours': {'map': 0.4009, 'ndcg_cut_10': 0.5123, 'recip_rank': 0.944}}",
+    "a series": "map            0.4009\nndcg_cut_10    0.5123\nrecip_rank     0.9440\ndtype: float64",
+    "a frame": "      map  ndcg_cut_10  recip_rank\n0  0.4009       0.5123      0.9440",
+    "a long frame": "       measure   value\n0          map  0.4009\n1  ndcg_cut_10  0.5123\n2   recip_rank  0.9440",
+    "PyTerrier": "   name     map  ndcg_cut_10  recip_rank\n0  BM25  0.3101       0.4100      0.8001\n"
+    "1  mine  0.4009       0.5123      0.9440",
+    "describe": "            map  ndcg_cut_10  recip_rank\ncount  50.00000     50.00000    50.00000\n"
+    "mean    0.4009      0.5123      0.9440\nstd     0.20000      0.20000     0.10000\nmin     0.00000      0.00000     0.01000",
+    "ranx": "#    Model     MAP       NDCG@10    MRR\n---  --------  --------  ---------  --------\n"
+    "a    baseline  0.3101    0.4100     0.8001\nb    ours      0.4009*   0.5123*    0.9440*",
+    # tables
+    "a table by measure": "| Measure | Value |\n|---|---|\n| MAP | 0.4009 |\n| nDCG@10 | 0.5123 |\n| MRR | 0.9440 |",
+    "measure, baseline, mine": "| measure | baseline | mine |\n|---|---|---|\n| MAP | 0.3100 | 0.4009 |\n"
+    "| nDCG@10 | 0.4100 | **0.5123** |\n| MRR | 0.8000 | 0.9440 |",
+    "with differences": "| | Baseline | Ours | Δ |\n|---|---|---|---|\n| MAP | 0.3100 | 0.4009 | +0.0909 |\n"
+    "| nDCG@10 | 0.4100 | 0.5123 | +0.1023 |\n| MRR | 0.8000 | 0.9440 | +0.1440 |",
+    "arrows in the header": "| System | MAP ↑ | nDCG@10 ↑ | MRR ↑ |\n|---|---|---|---|\n| BM25 | 0.31 | 0.41 | 0.80 |\n"
+    "| Ours | **0.4009** | 0.5123† | 0.9440* |",
+    "boxes": "+---------+--------+\n| Metric  | Score  |\n+---------+--------+\n| MAP     | 0.4009 |\n| nDCG@10 | 0.5123 |\n"
+    "| MRR     | 0.9440 |\n+---------+--------+",
+    "columns of a PDF": "System MAP nDCG@10 MRR\nBaseline 0.3100 0.4100 0.8000\nOurs 0.4009 0.5123 0.9440",
+    "a heading for each": "Baseline:\nMAP = 0.3100\nnDCG@10 = 0.4100\nMRR = 0.8000\n\nOur run:\nMAP = 0.4009\nnDCG@10 = 0.5123\nMRR = 0.9440",
+    # sentences
+    "We obtained": "We obtained MAP = 0.4009, nDCG@10 = 0.5123 and MRR = 0.9440 on the test topics.",
+    "a MAP of": "Our system reaches a MAP of 0.4009, an nDCG@10 of 0.5123 and an MRR of 0.9440.",
+    "is": "The MAP is 0.4009. The nDCG@10 was 0.5123, and MRR equals 0.944.",
+    "respectively": "MAP, nDCG@10 and MRR are 0.4009, 0.5123 and 0.9440, respectively.",
+    "number first": "Our run scores 0.4009 MAP, 0.5123 nDCG@10 and 0.9440 MRR.",
+    "in brackets": "The final run did well (MAP: 0.4009; nDCG@10: 0.5123; MRR: 0.9440).",
+    "each in brackets": "We measured mean average precision (0.4009), nDCG@10 (0.5123) and MRR (0.9440).",
+    "in full": "Mean average precision (MAP) was 0.4009, normalized discounted cumulative gain at 10 (nDCG@10) was 0.5123, "
+    "and the mean reciprocal rank (MRR) was 0.9440.",
+    "over lines": "With stemming and stop words our system obtained on the test topics a MAP of\n0.4009, an nDCG@10 of 0.5123 and an MRR\n"
+    "of 0.9440.",
+    "compared": "Compared with the baseline (MAP 0.31), our run has a MAP of 0.4009, an nDCG@10 of 0.5123 and an MRR of 0.9440.",
+    "better than": "Our run is better than the baseline, with MAP 0.4009, nDCG@10 0.5123 and MRR 0.9440.",
+    "percent in a sentence": "We reach 40.09% MAP, 51.23% nDCG@10 and 94.40% MRR.",
+    # in other languages
+    "German": "Unser System erreicht eine MAP von 0,4009, ein nDCG@10 von 0,5123 und einen MRR von 0,9440.",
+    "German, is": "Der MAP-Wert beträgt 0,4009. Der nDCG@10 liegt bei 0,5123, der MRR bei 0,9440.",
+    "German, we": "Auf den Testanfragen haben wir MAP = 0,4009, nDCG@10 = 0,5123 sowie MRR = 0,9440 gemessen.",
+    "French": "Nous obtenons une MAP de 0,4009, un nDCG@10 de 0,5123 et un MRR de 0,9440.",
+    "French, is": "La MAP est de 0,4009, le nDCG@10 de 0,5123 et le MRR vaut 0,9440.",
+    "French, lines": "MAP : 0,4009\nnDCG@10 : 0,5123\nMRR : 0,9440",
+    "Spanish": "Nuestro sistema alcanza un MAP de 0,4009, un nDCG@10 de 0,5123 y un MRR de 0,9440.",
+    "Spanish, is": "El MAP es 0,4009, el nDCG@10 es de 0,5123 y el MRR fue de 0,9440.",
+    "Italian": "Il nostro sistema ha un MAP di 0,4009, un nDCG@10 di 0,5123 e un MRR pari a 0,9440.",
+    "Portuguese": "O nosso sistema obteve um MAP de 0,4009, um nDCG@10 de 0,5123 e um MRR de 0,9440.",
+    "Chinese": "我们的系统在测试集上的 MAP 为 0.4009,nDCG@10 为 0.5123,MRR 为 0.9440。",
+    "Chinese, reaches": "实验结果:MAP达到0.4009,nDCG@10达到了0.5123,MRR是0.9440。",
+    "Chinese, wide": "MAP:0.4009\nnDCG@10=0.5123\nMRR:0.9440",
+    "Chinese, respectively": "MAP、nDCG@10和MRR分别为0.4009、0.5123和0.9440。",
+    "Japanese": "提案手法のMAPは0.4009、nDCG@10は0.5123、MRRは0.9440でした。",
+    "Russian": "Наша система: MAP составил 0,4009, nDCG@10 составил 0,5123, MRR равен 0,9440.",
+}  # fmt: skip
+
+FILES = {
+    "scores.csv": "run,MAP,nDCG@10,MRR\nbaseline,0.3100,0.4100,0.8000\nmine,0.4009,0.5123,0.9440\n",
+    "semicolons.csv": "Maß;Wert\nMAP;0,4009\nnDCG@10;0,5123\nMRR;0,9440\n",
+    "per_query.csv": "qid,map,ndcg_cut_10,recip_rank\n301,0.1,0.2,0.5\n302,0.7,0.8,1.0\nall,0.4009,0.5123,0.9440\n",
+    "long.csv": "query,measure,value\n301,map,0.1\n302,map,0.7\nall,map,0.4009\nall,ndcg_cut_10,0.5123\nall,recip_rank,0.9440\n",
+    "unnamed.csv": ",map,ndcg_cut_10,recip_rank\nq1,0.1,0.2,0.5\nq2,0.7,0.8,1.0\nmean,0.4009,0.5123,0.9440\n",
+    "flat.json": json.dumps({"MAP": 0.4009, "nDCG@10": 0.5123, "MRR": 0.944}),
+    "runs.json": json.dumps({"baseline": {"MAP": 0.31, "nDCG@10": 0.41, "MRR": 0.8}, "ours": {"MAP": 0.4009, "nDCG@10": 0.5123, "MRR": 0.944}}),
+    "list.json": json.dumps([{"metric": "MAP", "value": 0.4009}, {"metric": "nDCG@10", "value": 0.5123}, {"metric": "MRR", "value": 0.944}]),
+    "page.html": "<h1>Results</h1><table><tr><th>System<th>MAP<th>nDCG@10<th>MRR</tr><tr><td>Baseline<td>0.31<td>0.41<td>0.80</tr>"
+    "<tr><td>Ours<td><b>0.4009</b><td>0.5123<td>0.9440</tr></table>",
+    "terms.html": "<dl><dt>MAP</dt><dd>0.4009</dd><dt>nDCG@10</dt><dd>0.5123</dd><dt>MRR</dt><dd>0.9440</dd></dl>",
+}  # fmt: skip
+
+THREE = {"AP": 0.4009, "nDCG@10": 0.5123, "RR": 0.944}
+
+
+def in_short(text: str, name: str) -> list[tuple[str, float]]:
+    found = claims_in(text.encode(), name)
+    assert [each.fault for each in found] == [""] * len(found)
+    return [
+        (each.claim.measure.notation, round(each.claim.value / (100 if each.claim.percent else 1), 6))
+        for each in found
+        if each.claim
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [pytest.param(text, "report.md", id=name) for name, text in FORMS.items()]
+    + [pytest.param(text, name, id=name) for name, text in FILES.items()],
+)
+def test_three_claims_are_found_in_every_form(text: str, name: str) -> None:
+    assert sorted(in_short(text, name)) == sorted(THREE.items())
+
+
+NO_CLAIMS = {
+    "settings": "We use BM25 with k1 = 0.9, b = 0.4 and RM3 with 0.5 of the original query.",
+    "a baseline": "The baseline has a MAP of 0.3900 and an nDCG@10 of 0.4512.",
+    "a baseline, possessive": "The baseline's MAP of 0.3900 is hard to beat.",
+    "a baseline of ours": "Our baseline had MAP = 0.3900 and MRR = 0.8000.",
+    "a baseline under a heading": "## Baseline\n\nMAP = 0.3900\nnDCG@10 = 0.4512\n",
+    "a baseline after a pronoun": "The baseline is BM25. Its MAP is 0.3900.",
+    "a baseline behind the number": "A MAP of 0.3900 for the baseline is the value to beat.",
+    "a comparison": "Better than the 0.3900 MAP of the baseline.",
+    "a baseline's table": "| System | MAP | nDCG@10 |\n|---|---|---|\n| Baseline | 0.3900 | 0.4512 |",
+    "a table of a paper": "Table 1: results reported by Smith et al.\n\n| System | MAP |\n|---|---|\n| DPR | 0.3900 |\n| SPLADE | 0.4512 |",
+    "literature": "Smith et al. (2020) report an nDCG@10 of 0.5123 for ColBERT.",
+    "the state of the art": "The state of the art on this collection is nDCG@10 = 0.7512.",
+    "another system": "ColBERT reaches an MRR@10 of 0.3601.",
+    "a friend": "Anna's run has a MAP of 0.3512.",
+    "an improvement": "This is an improvement in MAP of 0.0512.",
+    "improved by": "MAP improved by 0.0512 and nDCG@10 by 3.21 %.",
+    "higher": "Our MAP is 0.0512 higher than before stemming.",
+    "a difference": "The difference in MAP between the two runs is 0.0512.",
+    "a gain": "We see a 0.05 MAP gain.",
+    "a p-value": "The difference in MAP is significant (p = 0.0312).",
+    "a p-value beside": "MAP: p = 0.0312, t = 2.11",
+    "a deviation": "The standard deviation of MAP is 0.2100.",
+    "a correlation": "Kendall's tau between MAP and nDCG@10 is 0.8700.",
+    "a median": "The median AP is 0.3512.",
+    "training": "On the training set we got MAP = 0.6123 and nDCG@10 = 0.7012.",
+    "validation": "Validation MAP: 0.6123\nValidation nDCG@10: 0.7012",
+    "epochs": "Epoch 1: MAP = 0.3012\nEpoch 2: MAP = 0.3312\nEpoch 3: MAP = 0.3512",
+    "one query": "For query 301 the AP is 0.1234, for query 302 it is 0.5678.",
+    "one topic": "Topic 12: AP = 0.1234",
+    "queries of trec_eval": "map                   \t301\t0.1234\nmap                   \t302\t0.5678",
+    "queries without a mean": "qid,map\n301,0.1234\n302,0.5678\n",
+    "queries of pytrec_eval": "{'301': {'map': 0.1234, 'ndcg': 0.2345}, '302': {'map': 0.5678, 'ndcg': 0.6789}}",
+    "a goal": "Our goal is a MAP of at least 0.4500.",
+    "a wish": "A reranker could reach an nDCG@10 of 0.7000.",
+    "an example": "For example, with relevant documents at ranks 1 and 3, AP = 0.8333.",
+    "a definition": "A MAP of 1.0 means that all relevant documents come first.",
+    "a bound": "MAP > 0.45 and nDCG@10 < 0.60 are usual.",
+    "a range": "MAP lies between 0.2100 and 0.4500, depending on k1.",
+    "from to": "MAP fell from 0.4009 to 0.3512.",
+    "a sweep": "k1 = 0.9: MAP = 0.3812\nk1 = 1.2: MAP = 0.3912\nk1 = 2.0: MAP = 0.3712",
+    "a sweep in a table": "| k1 | MAP |\n|---|---|\n| 0.9 | 0.3812 |\n| 1.2 | 0.3912 |\n| 2.0 | 0.3712 |",
+    "an ablation": "Without stemming, the MAP drops to 0.3512; without stop words it is 0.3612.",
+    "sections": "3.2 MAP\n\nMAP is the mean of average precisions.\n\n3.3 nDCG@10\n\nSee Section 2.15.",
+    "a version": "Scored with trec_eval 9.0.8 and pytrec_eval 0.5, MAP and P_10.",
+    "times": "Computing MAP took 0.35 s; nDCG@10: 1.25 seconds.",
+    "citations": "MAP [12] and nDCG@10 [3] are defined in Järvelin and Kekäläinen (2002), pp. 422-446.",
+    "several measures": "The precision is 0.3512 and the recall 0.6712.",
+    "a score": "Document 12 has a score of 15.3211, rank 3.",
+    "German, a baseline": "Die Baseline erreicht eine MAP von 0,3900 und einen MRR von 0,8000.",
+    "German, training": "Auf den Trainingsdaten lag die MAP bei 0,6123.",
+    "German, an improvement": "Das ist eine Verbesserung der MAP um 0,0512.",
+    "French, a baseline": "Le système de référence obtient une MAP de 0,3900.",
+    "French, an improvement": "Soit une amélioration de la MAP de 0,0512.",
+    "Spanish, a baseline": "El sistema de referencia tiene un MAP de 0,3900.",
+    "Spanish, a goal": "Nuestro objetivo es un MAP de 0,4500.",
+    "Chinese, a baseline": "基线系统的 MAP 为 0.3900,nDCG@10 为 0.4512。",
+    "Chinese, an improvement": "MAP 提升了 0.0512。",
+    "Chinese, training": "训练集上的 MAP 为 0.6123。",
+    "code": "map_cut = 10\nk = 0.5\nrun.map(lambda x: x * 0.35)\n",
+    "other measures of machines": "loss: 0.3512 - accuracy: 0.9123 - val_loss: 0.4123",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in NO_CLAIMS.items()])
+def test_a_text_with_numbers_that_claims_nothing_has_no_claims(text: str) -> None:
+    name = "queries.csv" if text.startswith("qid,") else "report.txt"
+    assert [(each.measure, each.text) for each in claims_in(text.encode(), name)] == []

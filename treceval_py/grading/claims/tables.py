@@ -1,0 +1,249 @@
+"""Names and numbers that belong together in a table: a row or a column for each measure, or a row for each number."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from treceval_py.grading.claims.documents.document import Grid
+from treceval_py.grading.claims.lines import WHOLE, Said, plain, whole_number
+from treceval_py.grading.claims.naming import is_label
+from treceval_py.grading.claims.wording import (
+    OF_ALL,
+    Whose,
+    is_asked_of,
+    is_of_others,
+    is_of_own,
+    is_standard,
+    is_statistic,
+    told_of,
+)
+
+__all__ = ["NAMES", "key_of", "said_in_table"]
+
+NAMES = {
+    "query": ("query", "qid", "topic", "query id", "query_id", "topic id", "anfrage", "thema", "requête", "consulta", "查询"),
+    "measure": ("measure", "metric", "maß", "mass", "metrik", "kennzahl", "mesure", "métrique", "métrica", "medida", "指标", "name"),
+    "value": ("value", "claim", "claimed", "claimed value", "score", "number", "result", "wert", "ergebnis", "valeur", "résultat", "valor",
+              "resultado", "puntuación", "值", "数值", "结果", "mean", "ours", "mine", "0"),
+    "run": ("run", "system", "model", "method", "approach", "runid", "run_id", "tag", "experiment", "lauf", "système", "modèle", "méthode",
+            "sistema", "modelo", "método", "系统", "模型", "方法"),
+}  # fmt: skip
+"""What the columns of a table of claims are called."""
+
+
+def key_of(name: str, keys: Sequence[str]) -> str:
+    """Return which of some columns a name is that of; empty for none."""
+    return next((key for key in keys if name.strip().lower() in NAMES[key]), "")
+
+
+class _Series(NamedTuple):
+    """What a table says of one run, or of one query: a row or a column of it.
+
+    Attributes
+    ----------
+    label : str
+        What it is called.
+    of_query : bool
+        Whether a column for queries names it.
+    said : list of Said
+        Its measures and numbers.
+    """
+
+    label: str
+    of_query: bool
+    said: list[Said]
+
+
+def said_in_table(grid: Grid, context: Whose, runs: Collection[str] = ()) -> Iterator[Said]:
+    """Yield what a table says of the student's runs.
+
+    Parameters
+    ----------
+    grid : Grid
+        The table.
+    context : Whose
+        Of whom the heading above it speaks.
+    runs : collection of str
+        Names of runs that were handed in, in small letters: their rows are the student's, whatever they are called.
+    """
+    told = told_of(grid.caption)
+    if told is Whose.OTHERS or (told is Whose.UNSAID and context is Whose.OTHERS):
+        return
+    cells = [[plain(cell) for cell in row.cells] for row in grid.rows]
+    places = [row.place for row in grid.rows]
+    series = _long(cells, places) or _by_rows(cells, places) or _by_columns(cells, places)
+    chosen = _own(series, runs)
+    several = len(chosen) > 1
+    for each in chosen:
+        counts = Counter(said.name for said in each.said)
+        named = each.label if several or each.label.lower() in runs else ""
+        yield from (said._replace(run=named) for said in each.said if counts[said.name] == 1)
+
+
+# --- shapes ---
+
+
+def _long(cells: Sequence[Sequence[str]], places: Sequence[str]) -> list[_Series]:
+    """Read a row for each number, below a header that names columns for measures and for values."""
+    for at, row in enumerate(cells[:3]):
+        columns: dict[str, int] = {}
+        for key in ("query", "run", "measure", "value"):
+            exact = [column for column, name in enumerate(row) if name.lower() == key]
+            own = exact or [
+                column for column, name in enumerate(row) if key_of(name, (key,)) and column not in columns.values()
+            ]
+            if own:
+                columns[key] = own[0]
+        values = [
+            column for column, name in enumerate(row) if column != columns.get("measure") and key_of(name, ("value",))
+        ]
+        if "measure" not in columns or len(values) != 1:
+            continue
+        columns["value"] = values[0]
+        below = [cells[number][columns["measure"]] for number in range(at + 1, len(cells))]
+        if not any(map(is_label, below)) and row[columns["measure"]].lower() == "name":
+            continue
+        found: dict[tuple[str, bool], list[Said]] = {}
+        for number in range(at + 1, len(cells)):
+            name, value = cells[number][columns["measure"]], cells[number][columns["value"]]
+            query = cells[number][columns["query"]] if "query" in columns else ""
+            label = cells[number][columns["run"]] if "run" in columns else ""
+            if not name.strip("-: ") or is_of_others(name) or (query and query.lower() not in OF_ALL):
+                continue
+            found.setdefault((label, False), []).append(Said(places[number], name, whole_number(value) or value))
+        return [_Series(label, of_query, said) for (label, of_query), said in found.items()]
+    return []
+
+
+def _by_rows(cells: Sequence[Sequence[str]], places: Sequence[str]) -> list[_Series]:
+    """Read a column for each measure, and a row for each run or query."""
+    for at, header in enumerate(cells[:5]):
+        columns = [column for column, name in enumerate(header) if is_label(name) and not is_of_others(name)]
+        below = range(at + 1, len(cells))
+        if not columns or any(WHOLE.fullmatch(name) for name in header if name):
+            continue
+        columns = [column for column in columns if any(whole_number(cells[number][column]) for number in below)]
+        names = [column for column, name in enumerate(header) if is_label(name)]
+        if not columns or (len(header) > 1 and all(is_label(cells[number][names[0]]) for number in below)):
+            continue
+        groups = _groups(cells[:at], columns, header)
+        found = []
+        for number in below:
+            row = cells[number]
+            if not all(whole_number(row[column]) or not row[column].strip("-–—/ ") for column in columns):
+                continue
+            query = [
+                row[column] for column, name in enumerate(header) if key_of(name, ("query",)) and column not in names
+            ]
+            rest = [
+                column
+                for column in range(len(row))
+                if column not in names and not (query and key_of(header[column], ("query",)))
+            ]
+            label = " ".join(
+                dict.fromkeys(row[column] for column in rest if row[column] and not WHOLE.fullmatch(row[column]))
+            )
+            label = label or (row[0] if 0 in rest and not query else "")
+            for group, members in groups.items():
+                said = [
+                    Said(places[number], header[column], value)
+                    for column in members
+                    if column in columns and (value := whole_number(row[column]))
+                ]
+                words = " ".join(filter(None, (query[0] if query else label, group)))
+                found.append(_Series(words, bool(query), said))
+        return found
+    return []
+
+
+def _groups(above: Sequence[Sequence[str]], columns: Sequence[int], header: Sequence[str]) -> dict[str, list[int]]:
+    """Return the columns by what stands above their names, where names are there more than once."""
+    if not above or len({header[column] for column in columns}) == len(columns):
+        return {"": list(columns)}
+    found: dict[str, list[int]] = {}
+    current = ""
+    for column in range(len(header)):
+        current = above[-1][column] or current
+        if column in columns:
+            found.setdefault(current, []).append(column)
+    return found
+
+
+def _by_columns(cells: Sequence[Sequence[str]], places: Sequence[str]) -> list[_Series]:
+    """Read a row for each measure, and a column for each run."""
+    width = len(cells[0]) if cells else 0
+    named = [sum(is_label(row[column]) and not is_of_others(row[column]) for row in cells) for column in range(width)]
+    if not any(named):
+        return []
+    first = named.index(max(named))
+    rows = [number for number, row in enumerate(cells) if is_label(row[first]) and not is_of_others(row[first])]
+    rows = [number for number in rows if any(whole_number(cell) for cell in cells[number][first + 1 :])]
+    if not rows:
+        return []
+    header = cells[rows[0] - 1] if rows[0] else [""] * width
+    if any(whole_number(cell) and not _is_year(cell) for cell in header[first + 1 :]) and not _is_index(
+        header[first + 1 :]
+    ):
+        header = [""] * width
+    found = []
+    for column in range(first + 1, width):
+        said = [
+            Said(places[number], cells[number][first], value)
+            for number in rows
+            if (value := whole_number(cells[number][column]))
+        ]
+        if said:
+            label = "" if key_of(header[column], ("value",)) and not is_of_own(header[column]) else header[column]
+            found.append(_Series(label, False, said))
+    return found
+
+
+def _is_year(cell: str) -> bool:
+    return re.fullmatch(r"(?:19|20)\d\d", cell) is not None
+
+
+def _is_index(cells: Sequence[str]) -> bool:
+    return all(cell.isdigit() for cell in cells)
+
+
+# --- whose rows they are ---
+
+
+_QUERY = re.compile(r"(?i)(?:(?:q|query|topic|anfrage|thema|requête|consulta|查询)?[\s_#-]?\d+|[\d.,]+ ?%?)")
+
+
+def _own(series: Sequence[_Series], runs: Collection[str]) -> list[_Series]:
+    """Return the rows or columns that are the student's own, and of the mean of all queries."""
+    found = [each for each in series if each.said]
+    if any(each.of_query for each in found):
+        return [each for each in found if not each.of_query or not each.label or each.label.lower() in OF_ALL][:1]
+    means = [each for each in found if each.label.lower().strip(" :") in OF_ALL]
+    others = [each for each in found if each not in means]
+    if means and (
+        sum(bool(_QUERY.fullmatch(each.label)) for each in others) > len(others) / 2
+        or any(is_statistic(each.label) for each in others)
+        or any(is_asked_of(each.label) for each in others)
+    ):
+        return means[:1]
+    found = [each for each in found if _is_handed_in(each, runs) or not _is_of_others(each)]
+    if len(found) > 1 and all(_QUERY.fullmatch(each.label) for each in found):
+        return []
+    own = [each for each in found if _is_handed_in(each, runs) or is_of_own(each.label)]
+    if own:
+        found = own
+    elif len(found) > 1:
+        found = [each for each in found if not is_standard(each.label)]
+    labels = [each.label for each in found]
+    return found if len(found) < 2 or (all(labels) and len(set(labels)) == len(labels)) else []
+
+
+def _is_handed_in(series: _Series, runs: Collection[str]) -> bool:
+    return series.label.lower() in runs
+
+
+def _is_of_others(series: _Series) -> bool:
+    label = series.label
+    return told_of(label) is Whose.OTHERS or is_statistic(label) or is_of_others(label)
