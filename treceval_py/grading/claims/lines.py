@@ -12,8 +12,11 @@ from treceval_py.grading.claims.documents.document import Grid, Line, Row
 from treceval_py.grading.claims.naming import is_name, measure_named, mentions_in
 from treceval_py.grading.claims.wording import (
     Whose,
+    is_change,
+    is_example,
     is_only_of_others,
-    is_statistic,
+    is_spread,
+    is_standard,
     pieces_of,
     told_of,
     whose,
@@ -90,7 +93,7 @@ def plain(text: str) -> str:
 def whole_number(cell: str) -> str:
     """Return the number of a cell, without its spread and marks; empty where there is none."""
     found = _IN_CELL.fullmatch(_WRAPPED.sub("", cell).rstrip(")") if _WRAPPED.match(cell) else cell)
-    if found is None or is_only_of_others(found["aside"]):
+    if found is None or is_only_of_others(found["aside"]) or found["number"].startswith("+"):
         return ""
     return found["number"]
 
@@ -153,6 +156,8 @@ def _assigned(text: str, place: str, *, alone: bool) -> Said | None:
     if is_only_of_others(found["aside"] or ""):
         return None
     name, sign, number = found["name"], found["sign"], found["number"]
+    if number.startswith("+"):  # a difference
+        return None
     if is_name(name):
         if _is_setting(name, number):
             return None
@@ -161,7 +166,7 @@ def _assigned(text: str, place: str, *, alone: bool) -> Said | None:
             return None
         return Said(place, name, number)
     # Of other names those count that look like a measure's, with a number as measures have it.
-    if sign == "=" and _AS_MEASURED.search(number) and " " not in name and name != "p":
+    if sign == "=" and _AS_MEASURED.search(number) and " " not in name and name != "p" and name[0] not in "Δ∆":
         return Said(place, name, number, sure=False)
     return None
 
@@ -185,6 +190,8 @@ def _next_to(text: str, place: str) -> Said | None:
     """Read ``NAME NUMBER`` or ``NAME,NUMBER``, where the number is no whole one."""
     found = _NEXT_TO.fullmatch(text)
     if found is None or not is_name(found["name"]) or found["number"].strip("+-").isdigit():
+        return None
+    if found["number"].startswith("+"):
         return None
     if _OF_QUERY.search(found["name"]) or found["name"] == "p":
         return None
@@ -218,11 +225,11 @@ _ABBREVIATED = (
     r"(?<!al\.)(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!ca\.)(?<!Fig\.)(?<!Sec\.)(?<!Tab\.)(?<!z\.\sB\.)(?<!z\.B\.)(?<!No\.)"
 )
 _SENTENCES = re.compile(
-    rf"(?<=[.!?])(?<!\d\d\.){_ABBREVIATED}\s+(?=[^\sa-z\d])|(?<=\d\.)\s+(?=[A-ZÄÖÜÀÉ¿¡][a-zäöüßàé]+\s)|[。!?](?=.)|\s[•▪]\s"
+    rf"(?<=[.!?])(?<!\d\d\.){_ABBREVIATED}\s+(?=[^\sa-z\d])|(?<=\d\.)\s+(?=[A-ZÄÖÜÀÉ¿¡][a-zäöüßàé]+\s)|(?<=[a-zäöüéó]{{4}}\.)\s+(?=[^\s\d])|[。!?](?=.)|\s[•▪]\s"
 )
 
 _FIGURE = re.compile(
-    rf"(?<![\w@.,-])(?<![a-zA-Z]/)(?<![<>≤≥])(?<![<>≤≥]\s)(?P<number>[+-]?(?:\d{{1,3}}[.,]\d{{1,18}}|[.,]\d{{2,18}})(?:e[+-]?\d{{1,2}})?|\d{{1,3}}(?=\s?%))"
+    rf"(?<![\w@.,-])(?<![a-zA-Z]/)(?<![<>≤≥])(?<![<>≤≥]\s)(?<!\+)(?P<number>-?(?:\d{{1,3}}[.,]\d{{1,18}}|[.,]\d{{2,18}})(?:e[+-]?\d{{1,2}})?|\d{{1,3}}(?=\s?%))"
     r"(?P<percent>\s?%|\s(?:percent|per\scent|prozent|pour\scent|por\sciento|per\scento)(?!\w)|(?=\s?\w?\s?百分))?"
     rf"(?P<spread>{_SPREAD})(?P<interval>(?:\s?[(\[](?:95\s?%\s?)?(?:CI|KI|IC)?[:\s]*\[?[\d.,]+\s?[-–,;]\s?[\d.,]+\]?[)\]])?)"
     r"(?![\d@]|/\w*[^\W\d]|[.,]\d|[a-zäöüß])",
@@ -266,7 +273,7 @@ _VERB = (
 )
 _RESPECTIVELY = r"(?:\s?(?:respectively|jeweils|respectivement|respectivamente|rispettivamente|分别|各))?"
 _LINK = re.compile(
-    rf"(?i){_NOUN}(?:{_OF_WHAT}{_RESPECTIVELY}(?:\s|(?<=[\u3040-\u9fff])|(?=[\u3040-\u9fff])|-)?{_VERB}{_RESPECTIVELY}\s?{_ABOUT}|(?:\s?\(?(?:in\s)?%\)?)?\s?(?:==|:=|->|=>|[=:≈→⇒|~]|\.{{2,}}|…|[–—]|\s-\s)\s?{_ABOUT}|\s)"
+    rf"(?i){_NOUN}(?:{_OF_WHAT}{_RESPECTIVELY}(?:\s|(?<=[\u3040-\u9fff])|(?=[\u3040-\u9fff])|-)?{_VERB}{_RESPECTIVELY}\s?{_ABOUT}|(?:\s?\(?(?:in\s)?%\)?|\))?\s?(?:==|:=|->|=>|[=:≈→⇒|~]|\.{{2,}}|…|[–—]|\s-\s)\s?{_ABOUT}|\s)"
 )
 """What stands between a measure and its number."""
 _SIGN_LINK = re.compile(r"[=:≈→⇒]|->|=>")
@@ -428,7 +435,7 @@ _AFTER = re.compile(
 
 def _in_sentence(text: str, state: Whose) -> Iterator[tuple[_Linked, str]]:
     """Yield what a sentence says of the student's run, or of runs that it names."""
-    if not any(True for _ in mentions_in(text)):
+    if is_example(text):
         return
     tokens = _tokens(text)
     end = 0
@@ -439,7 +446,7 @@ def _in_sentence(text: str, state: Whose) -> Iterator[tuple[_Linked, str]]:
         if not shared:
             state = whose(_without_asides(before) + "\0", state)
             named = named_in(before)
-            unknown = "" if state is Whose.OWN else _own_names_in(before)
+            unknown = state is not Whose.OWN and (is_standard(before) or _has_own_name(before))
             later = next((each.begin for each in tokens if each.begin >= pair.end), len(text))
             after = _AFTER.split(text[pair.end : later], maxsplit=1)[0]
             change = _changes(text, pair)
@@ -471,11 +478,10 @@ def named_in(text: str) -> str:
     return (found["label"] or found["sign"]).strip('"')
 
 
-def _own_names_in(text: str) -> str:
-    """Return the last name of a system or person in the last piece of a text, without which nobody is spoken of."""
-    piece = _NO_OWN_NAME_WHOLE.sub(" ", pieces_of(_without_asides(text))[-1])
-    found = _HAS_OWN_NAME.search(piece)
-    return found.group() if found else ""
+def _has_own_name(text: str) -> bool:
+    """Tell whether the last piece of a text has the name of a system or person, of which the number may be said."""
+    piece = re.sub(r"\w+\($", "", pieces_of(_without_asides(text))[-1])  # what Python prints of an object
+    return _HAS_OWN_NAME.search(_NO_OWN_NAME_WHOLE.sub(" ", piece)) is not None
 
 
 _NO_OWN_NAME_WHOLE = re.compile(rf"(?<!\w)(?i:{_NO_OWN_NAME})(?![\w'])|(?i:(?<!\w)trec_eval's)")
@@ -492,8 +498,10 @@ def _changes(text: str, pair: _Linked) -> bool:
         return True
     piece = pieces_of(text[: pair.begin])[-1]
     words = re.sub(r"[('\"\[{]", " ", piece).split()[-5:]
-    return is_statistic(" ".join(words)) or bool(
-        re.search(r"(?:提升|提高|下降|差异|增加|改进)了?\s?$|[<>≤≥Δ]\s?$", piece)
+    return (
+        is_spread(piece)
+        or is_change(" ".join(words))
+        or bool(re.search(r"(?:提升|提高|下降|差异|增加|改进)了?\s?$|[<>≤≥Δ]\s?$", piece))
     )
 
 

@@ -87,7 +87,8 @@ def _squeezed(text: str) -> str:
 
 _ABBREVIATION = re.compile(r"\s*[(\[][^()=\[\]]*[)\]]")
 _DECORATION = re.compile(
-    r"[↑↓▲▼*†‡]+|\s+(?:in )?%|[\s-]+(?:scores?|values?|werte?|valeurs?|valore?s?)(?=\s|$)|(?:得分|分数|值)$", re.I
+    r"[↑↓▲▼*†‡]+|\s+(?:in )?%|(?<=\w\w)[\s-]+(?:scores?|values?|werte?|valeurs?|valore?s?)(?=\s|$)|(?:得分|分数|值)$",
+    re.I,
 )
 """What a name in a table may have beside it: arrows, asterisks, ``MAP score``."""
 
@@ -196,39 +197,9 @@ def nearest_name(text: str) -> str:
 # --- names within sentences ---
 
 
-_NOT_IN_PROSE = frozenset(
-    [
-        "g",
-        "q",
-        "p",
-        "r",
-        "f",
-        "n",
-        "runid",
-        "relstring",
-        "utility",
-        "judged",
-        "hole",
-        "inst",
-        "insq",
-        "compat",
-        "unj",
-        "hits",
-        "hit",
-        "success",
-        "accuracy",
-        "recall",
-        "precision",
-        "prec",
-        "rec",
-        "arp",
-        "auc",
-        "bing",
-        "opa",
-        "bpm",
-        "rcap",
-        "fallout",
-    ]
+_ORDINARY = frozenset(
+    "g q p r f n runid relstring utility judged hole inst insq compat unj hits hit success accuracy recall precision prec"
+    " rec arp auc bing opa bpm rcap fallout".split()  # noqa: SIM905 - a list would be a line for each
 )
 """Names that are words, or letters, and mean a measure in a sentence only with a cutoff."""
 
@@ -270,7 +241,7 @@ def mentions_in(text: str) -> Iterator[tuple[int, int, str]]:
         if found.start() < end:
             continue
         name = found.group()
-        if found["cutoff"] is None and _squeezed(found["name"]) in _NOT_IN_PROSE:
+        if found["cutoff"] is None and _squeezed(found["name"]) in _ORDINARY:
             continue
         if len(found["name"]) < 4 and found["name"].islower() and found["name"] not in ("map", "mrr"):
             continue

@@ -14,10 +14,11 @@ from treceval_py.grading.claims.wording import (
     OF_ALL,
     Whose,
     is_asked_of,
+    is_change,
     is_of_others,
     is_of_own,
     is_standard,
-    is_statistic,
+    is_spread,
     told_of,
 )
 
@@ -224,7 +225,7 @@ def _own(series: Sequence[_Series], runs: Collection[str]) -> list[_Series]:
     others = [each for each in found if each not in means]
     if means and (
         sum(bool(_QUERY.fullmatch(each.label)) for each in others) > len(others) / 2
-        or any(is_statistic(each.label) for each in others)
+        or any(is_spread(each.label) for each in others)
         or any(is_asked_of(each.label) for each in others)
     ):
         return means[:1]
@@ -246,4 +247,4 @@ def _is_handed_in(series: _Series, runs: Collection[str]) -> bool:
 
 def _is_of_others(series: _Series) -> bool:
     label = series.label
-    return told_of(label) is Whose.OTHERS or is_statistic(label) or is_of_others(label)
+    return told_of(label) is Whose.OTHERS or is_spread(label) or is_change(label) or is_of_others(label)
