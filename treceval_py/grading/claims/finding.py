@@ -39,6 +39,8 @@ _SECTION = re.compile(r"^[1-9]\d?\.(?:\d{1,2}\.?)*\s+(?=[^\W\d])")
 _COMMAND = re.compile(r"^(?:[$!%>]|>>>|In \[|C:\\)")
 _MOST_WORDS = 6
 """Words of a line without end that is a heading."""
+_MOST_LINES = 50
+"""Lines of a paragraph: longer ones are read in parts."""
 
 
 class _Reader:
@@ -87,6 +89,8 @@ class _Reader:
             self._heading(told, named_in(text), until_blank=text.endswith(":"))
         else:
             self._prose.append(Line(line.place, text))
+            if len(self._prose) == _MOST_LINES:
+                yield from self.paragraph()
 
     def table(self, grid: Grid) -> Iterator[Said]:
         """Read the next table; the cells of one that has no measures as lines of their own."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from treceval_py.errors import MeasureError
@@ -288,6 +289,8 @@ _AND = re.compile(
 )
 
 
+_LONGEST_SENTENCE = 1000
+
 _OF_SHARE = re.compile(r"[01]?[.,]\d\d|.*%")
 
 
@@ -312,6 +315,7 @@ def _tokens(text: str) -> list[_Found]:
     return sorted([*names, *numbers])
 
 
+@lru_cache(1024)
 def _means_one(name: str) -> bool:
     try:
         return bool(measure_named(name))
@@ -529,9 +533,9 @@ def said_in_prose(lines: Sequence[Line]) -> Iterator[Said | Grid]:
     begin, state = 0, Whose.UNSAID
     for sentence in [*_SENTENCES.finditer(text), None]:
         end = sentence.start() if sentence else len(text)
-        part = text[begin:end]
+        part = text[begin : min(end, begin + _LONGEST_SENTENCE)]
         state = state if _PRONOUN.match(part) else Whose.UNSAID
-        for pair, named in _in_sentence(part, state):
+        for pair, named in _in_sentence(part, state) if has_number(part) else ():
             yield Said(whole.place(begin + pair.begin), pair.name, pair.number, named, loose=True)
         state = whose(part, Whose.UNSAID)
         begin = sentence.end() if sentence else end
