@@ -25,8 +25,11 @@ def said_in(document: Document, runs: Collection[str] = ()) -> Iterator[Said]:
         Names and tags of the runs that were handed in, in small letters.
     """
     reader = _Reader(runs)
-    for block in document.blocks:
-        yield from reader.line(block) if isinstance(block, Line) else reader.table(block)
+    for block, following in zip(document.blocks, [*document.blocks[1:], None], strict=False):
+        if isinstance(block, Line):
+            yield from reader.line(block, following.text if isinstance(following, Line) else "")
+        else:
+            yield from reader.table(block)
     yield from reader.paragraph()
     yield from reader.columns()
 
@@ -36,6 +39,7 @@ _TITLE = re.compile(
     r"^\s*#{1,6}\s|^[1-9]\d?\.(?:\d{1,2}\.?)*\s+[^\W\d]|^(?:table|tab\.|tabelle|tableau|tabla|表)\s?\d+", re.I
 )
 _SECTION = re.compile(r"^[1-9]\d?\.(?:\d{1,2}\.?)*\s+(?=[^\W\d])")
+_FENCE = re.compile(r"(?:```|~~~)\s*\{?\.?(?!te?xt|output|console|none|plain)([A-Za-z]\w*)?")
 _COMMAND = re.compile(r"^(?:[$!%>]|>>>|In \[|C:\\)")
 _MOST_WORDS = 6
 """Words of a line without end that is a heading."""
@@ -52,12 +56,20 @@ class _Reader:
         self._run = ""
         self._until_blank = False
         self._begun = False
+        self._in_code = False
         self._prose: list[Line] = []
         self._names: list[str] = []
         self._numbers: list[tuple[str, str]] = []
 
-    def line(self, line: Line) -> Iterator[Said]:
-        """Read the next line."""
+    def line(self, line: Line, following: str = "") -> Iterator[Said]:
+        """Read the next line; what follows it shows whether it is a heading."""
+        if (fence := _FENCE.match(line.text)) is not None:
+            # What is in a block of code without a language may be what a program printed.
+            self._in_code = not self._in_code and bool(fence[1])
+            yield from self.paragraph()
+            return
+        if self._in_code:
+            return
         if line.text.startswith("|"):
             yield from self.table(Grid((Row(line.place, tuple(line.text.strip("|").split("|"))),)))
             return
@@ -74,7 +86,9 @@ class _Reader:
         yield from self.columns()
         # A line behind a sign of comments is none that counts.
         found = None if text.startswith("# ") else pairs_of(text, line.place)
-        is_heading = found is None and _is_heading(line.text, text)
+        goes_on = bool(self._prose) and not self._prose[-1].text.endswith((".", "!", "?", ":", "。"))
+        goes_on = goes_on or following[:1].islower() or following[:1].isdigit()
+        is_heading = found is None and _is_heading(line.text, text, goes_on=goes_on)
         if bullet or is_heading or found is not None:
             yield from self.paragraph()
         if found is not None:
@@ -137,7 +151,7 @@ class _Reader:
         self._told, self._run, self._until_blank, self._begun = told, run, until_blank, False
 
 
-def _is_heading(written: str, text: str) -> bool:
+def _is_heading(written: str, text: str, *, goes_on: bool) -> bool:
     """Tell whether a line is about those below it."""
     if text.startswith("# "):
         return True
@@ -146,4 +160,5 @@ def _is_heading(written: str, text: str) -> bool:
     if _TITLE.match(written) or _COMMAND.match(written):
         return True
     short = len(text.split()) <= _MOST_WORDS
-    return short and (text.endswith(":") or (text[:1].isupper() and not text.endswith((".", ",", ";"))))
+    title = text[:1].isupper() and not text.endswith((".", ",", ";")) and not goes_on
+    return short and (text.endswith(":") or title)

@@ -10,11 +10,13 @@ from typing import NamedTuple
 
 from treceval_py.errors import MeasureError
 from treceval_py.grading.claims.documents.document import Grid, Line, Row
-from treceval_py.grading.claims.naming import is_name, measure_named, mentions_in
+from treceval_py.grading.claims.naming import is_name, is_ordinary, measure_named, mentions_in
 from treceval_py.grading.claims.wording import (
     Whose,
     is_change,
+    is_cited,
     is_example,
+    is_of_collection,
     is_only_of_others,
     is_spread,
     is_standard,
@@ -140,6 +142,8 @@ def pairs_of(text: str, place: str) -> list[Said] | None:
     left = [part for part, each in zip(parts, found, strict=True) if each is None]
     if not taken or any(told_of(part) is Whose.OTHERS or any(True for _ in mentions_in(part)) for part in left):
         return None
+    if len(parts) > 1 or "=" not in text and ":" not in text:
+        taken = [each for each in taken if not is_ordinary(each.name)]
     settings = any(re.search(r"[=:]\s?[\d.]", part) for part in left)
     return [each._replace(loose=settings) for each in taken]
 
@@ -294,6 +298,14 @@ _LONGEST_SENTENCE = 1000
 _OF_SHARE = re.compile(r"[01]?[.,]\d\d|.*%")
 
 
+_FROM = re.compile(
+    r"(?i)(?:[\s-](?:scores?|values?|wert))?(?:\s(?:rises|rose|increase[sd]|improve[sd]|grows|grew|climbs|climbed|goes\sup|went\sup|steigt|stieg|monte|passe"
+    r"|augmente|est\spassée?|sube|subió|aumenta|aumentó|mejora|mejoró|pasa|pasó))\s(?:from|von|de)\s|\s?从\s?"
+)
+_TO = re.compile(r"(?i)(?:\s[(\[][^()\[\]]*[)\]])?\s(?:to|auf|à|a)\s|\s?(?:提升|提高|上升|增加|增长)?[到至]了?\s?")
+"""Between the two numbers of a change, of which the second is the student's."""
+
+
 class _Found(NamedTuple):
     """A name or number in a sentence."""
 
@@ -342,7 +354,6 @@ class _Linked(NamedTuple):
     end: int
     name: str
     number: str
-    stated: bool
 
 
 def _linked(text: str, tokens: Sequence[_Found]) -> list[_Linked]:
@@ -354,6 +365,11 @@ def _linked(text: str, tokens: Sequence[_Found]) -> list[_Linked]:
         first, second = groups[at], groups[at + 1]
         between = text[first[-1].end : second[0].begin]
         pairs: list[_Linked] = []
+        last = groups[at + 2][0] if at + 2 < len(groups) else None
+        if _FROM.fullmatch(between) and last is not None and _TO.fullmatch(text[second[-1].end : last.begin]):
+            found.append(_Linked(first[-1].begin, last.end, first[-1].text, last.text))
+            at += 3
+            continue
         if first[0].is_name and not second[0].is_name:
             pairs = _named_first(text, first, second, between)
         elif not first[0].is_name and second[0].is_name:
@@ -378,15 +394,17 @@ def _named_first(text: str, names: list[_Found], numbers: list[_Found], between:
     link = _LINK.fullmatch(between) is not None or aside or (quoted and _QUOTED_LINK.fullmatch(between) is not None)
     if not link:
         return []
+    if (not between.strip() or names[-1].text.islower()) and not _OF_SHARE.match(numbers[0].text):
+        return []
     if len(names) == len(numbers):
         return [
-            _Linked(names[0].begin, numbers[-1].end, name.text, number.text, bool(between.strip()) or len(names) > 1)
+            _Linked(names[0].begin, numbers[-1].end, name.text, number.text)
             for name, number in zip(names, numbers, strict=True)
         ]
     if len(names) > 1 and not (signed or aside):
         return []
     name, number = names[-1], numbers[0]
-    return [_Linked(name.begin, number.end, name.text, number.text, bool(between.strip()))]
+    return [_Linked(name.begin, number.end, name.text, number.text)]
 
 
 def _numbered_first(
@@ -405,7 +423,7 @@ def _numbered_first(
             return []
     if len(names) == len(numbers):
         return [
-            _Linked(numbers[0].begin, names[-1].end, name.text, number.text, bool(aside) or len(names) > 1)
+            _Linked(numbers[0].begin, names[-1].end, name.text, number.text)
             for name, number in zip(names, numbers, strict=True)
         ]
     if len(names) > 1 and not aside:
@@ -413,7 +431,7 @@ def _numbered_first(
         if len(numbers) > 1:
             return []
     number, name = numbers[-1], names[0]
-    return [_Linked(number.begin, name.end, name.text, number.text, bool(aside))]
+    return [_Linked(number.begin, name.end, name.text, number.text)]
 
 
 _HAS_OWN_NAME = re.compile(
@@ -422,7 +440,7 @@ _HAS_OWN_NAME = re.compile(
 )
 """A name of a system or a person, of which the number is said."""
 _NO_OWN_NAME = (
-    r"TREC(?:[\s_-]?(?:eval|DL|COVID)\w*|[\s-]?\d+)?|(?:py)?trec_?eval\w*|py[-_]?terrier|ir_measures|ir_datasets|ranx|NIST|CLEF|IR|MS\s?MARCO|DL\s?-?\d\d|pandas|numpy"
+    r"TREC(?:[\s_-]?eval)?|(?:py)?trec_?eval\w*|py[-_]?terrier|ir_measures|ir_datasets|ranx|NIST|CLEF|IR|pandas|numpy"
     r"|Python|PDF|LaTeX|We|It|This|That|The|These|Our|My|I|System|Run|Model|Evaluation|Search|Retrieval|Ranking|Approach|Method|Result|Results|Pipeline|"
     r"Experiment|Wir|Ich|Das|Der|Die|Es|Unser|Mein|Lauf|Nous|Il|Elle|Je|Cela|Le|La|El|Esto|Ella|It's|That's|Test|Reranking|Re-ranking|OK|NB|USA|VM|GPU|CPU|API"
 )
@@ -442,15 +460,17 @@ def _in_sentence(text: str, state: Whose) -> Iterator[tuple[_Linked, str]]:
     if is_example(text):
         return
     tokens = _tokens(text)
-    end = 0
+    end, named = 0, ""
     linked = _linked(text, tokens)
     for number, pair in enumerate(linked):
         before = text[end : pair.begin]
         shared = number and linked[number - 1][:2] == pair[:2]
         if not shared:
-            state = whose(_without_asides(before) + "\0", state)
-            named = named_in(before)
-            unknown = state is not Whose.OWN and (is_standard(before) or _has_own_name(before))
+            state = Whose.OTHERS if is_cited(before) else whose(_without_asides(before) + "\0", state)
+            named = named_in(before) or ("" if told_of(before) is Whose.OWN else named)
+            unknown = state is not Whose.OWN and (
+                is_standard(before) or is_of_collection(before) or _has_own_name(before)
+            )
             later = next((each.begin for each in tokens if each.begin >= pair.end), len(text))
             after = _AFTER.split(text[pair.end : later], maxsplit=1)[0]
             change = _changes(text, pair)
@@ -474,12 +494,9 @@ def _aside_at(text: str, at: int) -> str:
 
 
 def named_in(text: str) -> str:
-    found = None
-    for found in _NAMED_RUN.finditer(text):
-        pass
-    if found is None:
-        return ""
-    return (found["label"] or found["sign"]).strip('"')
+    """Return the run, system or model that a text names last; empty for none."""
+    labels = [found["label"] or found["sign"] for found in _NAMED_RUN.finditer(text)]
+    return labels[-1].strip('"') if labels else ""
 
 
 def _has_own_name(text: str) -> bool:

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from treceval_py.errors import MeasureError, UnknownMeasureError
 from treceval_py.measures import FAMILIES, Measure, parse_measures
 
-__all__ = ["LONGEST_NAME", "is_label", "is_name", "measure_named", "mentions_in", "nearest_name"]
+__all__ = ["LONGEST_NAME", "is_label", "is_name", "is_ordinary", "measure_named", "mentions_in", "nearest_name"]
 
 LONGEST_NAME = 100
 
@@ -198,7 +198,7 @@ def nearest_name(text: str) -> str:
 
 
 _ORDINARY = frozenset(
-    "g q p r f n runid relstring utility judged hole inst insq compat unj hits hit success accuracy recall precision prec"
+    "g q p r f f1 n runid relstring utility judged hole inst insq compat unj hits hit success accuracy recall precision prec"
     " rec arp auc bing opa bpm rcap fallout".split()  # noqa: SIM905 - a list would be a line for each
 )
 """Names that are words, or letters, and mean a measure in a sentence only with a cutoff."""
@@ -207,6 +207,11 @@ _CUTOFF = (
     r"(?:\s?@\s?\d{1,6}|[_-]?(?:cut_?)?\d{1,6}(?![.,%\d])|[\s-](?:at|bei|à|en)[\s-](?:rank\s|cut-?off\s)?\d{1,6}"
     r"|_at_\d{1,6}|\s\d{1,4}(?=\s?[=:]|\s(?:of|is|was|von|de)\s)|\s?\(k\s?=\s?\d{1,6}\)|\s?\((?:@|top\s)\d{1,6}\))"
 )
+
+
+def is_ordinary(name: str) -> bool:
+    """Tell whether a name is a word or letter that means one measure only with a cutoff, and has none."""
+    return _squeezed(_DECORATION.sub("", name)) in _ORDINARY
 
 
 @cache
@@ -240,8 +245,7 @@ def mentions_in(text: str) -> Iterator[tuple[int, int, str]]:
     for found in _mentions(len(FAMILIES)).finditer(text):
         if found.start() < end:
             continue
-        name = found.group()
-        if found["cutoff"] is None and _squeezed(found["name"]) in _ORDINARY:
+        if is_ordinary(name := found.group()):
             continue
         if len(found["name"]) < 4 and found["name"].islower() and found["name"] not in ("map", "mrr"):
             continue

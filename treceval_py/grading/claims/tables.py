@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from treceval_py.grading.claims.documents.document import Grid
 from treceval_py.grading.claims.lines import WHOLE, Said, plain, whole_number
-from treceval_py.grading.claims.naming import is_label
+from treceval_py.grading.claims.naming import is_label, is_ordinary
 from treceval_py.grading.claims.wording import (
     OF_ALL,
     Whose,
@@ -81,7 +81,9 @@ def said_in_table(grid: Grid, context: Whose, runs: Collection[str] = ()) -> Ite
     for each in chosen:
         counts = Counter(said.name for said in each.said)
         named = each.label if several or each.label.lower() in runs else ""
-        yield from (said._replace(run=named) for said in each.said if counts[said.name] == 1)
+        yield from (
+            said._replace(run=named) for said in each.said if counts[said.name] == 1 and not is_ordinary(said.name)
+        )
 
 
 # --- shapes ---
@@ -236,7 +238,8 @@ def _own(series: Sequence[_Series], runs: Collection[str]) -> list[_Series]:
     if own:
         found = own
     elif len(found) > 1:
-        found = [each for each in found if not is_standard(each.label)]
+        # Where all are standard systems, none of them is there for comparison.
+        found = [each for each in found if not is_standard(each.label)] or found
     labels = [each.label for each in found]
     return found if len(found) < 2 or (all(labels) and len(set(labels)) == len(labels)) else []
 

@@ -14,7 +14,9 @@ __all__ = [
     "Whose",
     "is_asked_of",
     "is_change",
+    "is_cited",
     "is_example",
+    "is_of_collection",
     "is_of_others",
     "is_of_own",
     "is_only_of_others",
@@ -41,9 +43,10 @@ _OTHERS = r"""
     baselines? previous(?:ly)? earlier prior former before old others? another (?<!this\s)papers? references? published
     random(?:ly)? sample literature reported reports organi[sz]ers?'? participants? competitors? leaderboard winners?
     winning colleagues? classmates? (?:class|course)(?:'s)?\s(?:average|mean|median) et\s?al state[\s-]of[\s-]the[\s-]art
-    sota authors? textbook lecture tutorial naive majority according
+    sota authors? they their them (?:automatic|manual)\sruns?
+    groups?\s\d+\s(?:told|got|has|had|report\w*|reach\w*|achiev\w*|obtain\w*) last\s(?:time|week|year|semester) textbook lecture tutorial naive majority according
     referenz\w* vergleichs\w+ vorherig\w* frühere\w* vorig\w+ ander\w+ zufäll\w+ zufalls\w+ literatur veröffentlicht\w*
-    kommiliton\w+ musterlösung autoren basislinie basissystem \w+-baseline laut
+    kommiliton\w+ musterlösung autoren letzte[ns]?\s(?:mal|woche|jahr) basislinie basissystem \w+-baseline laut
     référence précédent\w* antérieur\w* autres? aléatoires? littérature publiée?s? ligne\sde\sbase auteurs?
     état\sde\sl'art système\sde\sbase initiale? selon
     referencia línea\s(?:de\s)?base sistema\sbase anterior(?:es)? otr[oa]s? aleatori[oa]s? literatura publicad[oa]s?
@@ -102,6 +105,18 @@ _ELSEWHERE = _pattern(
 _TESTED = _pattern(r"tests? testing heldout held[\s-]out final official")
 
 _EXAMPLES = "example e\\.\\s?g beispiel\\w* z\\.\\s?b exemple ejemplo esempio exemplo например"
+_EARLIER = re.compile(
+    r"(?i)(?<!\w)(?:on|in|for|at|auf|im|in|dans|en|sur)\s(?:the\s|our\s|my\s|unserem\s|la\s|le\s|el\s)?"
+    r"(?:sheet|exercise|assignment|homework|lab|(?:übungs)?blatt|übung|aufgabe|tp|exercice|devoir|ejercicio|práctica)\s?\d+(?!\w)"
+    r"|(?:第\s?[0-9一二三]+\s?次作业|上周|上次|去年)"
+)
+_CITED = re.compile(
+    r"[A-Z][^\W\d]+(?:,?\s(?:and|&|und|et|y)\s[A-Z][^\W\d]+|\set\sal\.?)?,?\s[(\[]?(?:19|20)\d\d[a-z]?[)\]]"
+)
+_COLLECTION = re.compile(
+    r"(?i)(?:TREC[\s-]?(?:\d|[A-Z])[\w-]*|MS\s?MARCO|Robust\s?'?(?:20)?0\d|Cranfield|Natural\sQuestions|BEIR|ClueWeb\w*|GOV2|WT10g|NTCIR)(?!\w)"
+)
+
 _EXAMPLE = _pattern(_EXAMPLES, "例如 比如 例えば 示例")
 
 _NOT_MEASURED = _pattern(
@@ -190,6 +205,16 @@ def is_change(text: str) -> bool:
 def is_example(text: str) -> bool:
     """Tell whether words introduce an example."""
     return _EXAMPLE.search(text) is not None
+
+
+def is_cited(text: str) -> bool:
+    """Tell whether a sentence cites a publication, or speaks of an earlier exercise."""
+    return _CITED.search(text) is not None or _EARLIER.search(text) is not None
+
+
+def is_of_collection(text: str) -> bool:
+    """Tell whether a sentence names a well-known test collection, which may not be that of the assignment."""
+    return _COLLECTION.search(text) is not None
 
 
 def is_standard(label: str) -> bool:
