@@ -2,23 +2,35 @@
 
 Usage: python benchmarks/grading.py FOLDER [--students N] [--lines N] [--check-lines N] [--no-kill]
 
-Each submission has 100 queries and its own order of their documents; three of four students claim the right numbers,
-one of four a number that no convention gives, so that all ways of explaining it are tried. Some submissions are
-damaged. Beside the time, the sum of the memory of all processes at its highest is printed, as Linux counts it in /proc.
+Each submission has 100 queries and its own order of their documents, a notebook with a plot and a report of four pages
+in PDF, both with the numbers; three of four students claim the right numbers, one of four a number that no convention
+gives, so that all ways of explaining it are tried. Some submissions are damaged, and the teacher has adjusted the
+points of one. Beside the time and the CPU time, the sum of the memory of all processes at its highest is printed, as
+Linux counts it in /proc. The package fpdf2 writes the reports.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
+import json
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
+import fpdf
+
+PROSE = """We index the collection without stop words and rank it with BM25, whose parameters we leave as they are. The
+first thousand documents are ranked again by a model that reads the query and the passage together. We tried 3 learning
+rates and 2 epochs; what we report is the run of the last checkpoint, over all queries that are judged."""
+CREATED = datetime(2026, 1, 1, tzinfo=UTC)
 QUERIES = 100
 JUDGED = 100
 TREC = [sys.executable, "-m", "treceval_py"]
@@ -36,8 +48,8 @@ def main() -> None:
     folder = options.folder / f"class-{options.students}-{options.lines}"
     if not folder.exists():
         make_class(folder, options.students, options.lines)
-    seconds, peak, _ = graded(folder, "whole")
-    print(f"{options.students} submissions of {options.lines:,} lines: {seconds:.0f} s, {peak:.0f} MB")
+    seconds, cpu, peak = graded(folder, "whole")
+    print(f"{options.students} submissions of {options.lines:,} lines: {seconds:.0f} s, {cpu:.0f} s CPU, {peak:.0f} MB")
     if not options.no_kill:
         again = killed_and_continued(folder, seconds / 2)
         print(f"killed half-way: {again} submissions kept; afterwards {same(folder / 'whole', folder / 'killed')}")
@@ -81,14 +93,41 @@ def write_claims(folder: Path, students: int) -> None:
     """Write what students claim: what is right, as the command prints it, or what nothing gives."""
     runs = [str(folder / "submissions" / f"student{number:03d}" / "run.txt") for number in range(students)]
     rows = ["student,measure,value"]
+    noise = random.Random(11)
     for number, run in enumerate(runs):
         command = [*TREC, "-c", "-m", "map", "-m", "ndcg_cut.10", "-m", "recip_rank", str(folder / "qrels.txt"), run]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
+        write_documents(Path(run).parent, done.stdout, noise)
         for line in done.stdout.splitlines():
             name, _, value = line.split()
             wrong = number % 4 == 3 and name == "map"
             rows.append(f"student{number:03d},{name},{'0.912345' if wrong else value}")
     (folder / "claims.csv").write_text("\n".join(rows) + "\n")
+
+
+def write_documents(folder: Path, printed: str, noise: random.Random) -> None:
+    """Write a notebook with the output of a command and a plot, and a report in PDF with the same numbers."""
+    plot = {"image/png": base64.b64encode(noise.randbytes(100_000)).decode(), "text/plain": ["<Figure size 640x480>"]}
+    code = {"cell_type": "code", "execution_count": 1, "metadata": {}, "source": ["from ir import run\n"] * 20}
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": [PROSE]},
+        {**code, "outputs": [{"output_type": "stream", "name": "stdout", "text": printed.splitlines(keepends=True)}]},
+        {**code, "outputs": [{"output_type": "display_data", "data": plot, "metadata": {}}]},
+    ]
+    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (folder / "work.ipynb").write_text(json.dumps(notebook))
+    report = fpdf.FPDF()
+    report.set_creation_date(CREATED)
+    report.set_font("helvetica", size=11)
+    for _ in range(4):
+        report.add_page()
+        report.multi_cell(0, 5, f"{PROSE}\n" * 6)
+    with report.table() as table:
+        for line in [("measure", "value"), *((name, value) for name, _, value in map(str.split, printed.splitlines()))]:
+            row = table.row()
+            row.cell(line[0])
+            row.cell(line[1])
+    report.output(str(folder / "report.pdf"))
 
 
 def command(folder: Path, out: str) -> list[str]:
@@ -98,15 +137,28 @@ def command(folder: Path, out: str) -> list[str]:
     return [*TREC, "grade", *files, "-o", str(folder / out), *options]
 
 
-def graded(folder: Path, out: str) -> tuple[float, float, int]:
-    """Grade; return seconds, megabytes at the highest, and the status."""
-    shutil.rmtree(folder / out, ignore_errors=True)
-    begun, peak = time.perf_counter(), 0.0
+def adjusted(folder: Path) -> None:
+    """Make a folder for the output anew, with what the teacher has written there."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    (folder / "adjustments.toml").write_text('[student001]\npoints = "+2"\ncomment = "A good report."\n')
+
+
+def graded(folder: Path, out: str) -> tuple[float, float, float]:
+    """Grade; return seconds, seconds of CPU, and megabytes at the highest."""
+    adjusted(folder / out)
+    begun, peak, before = time.perf_counter(), 0.0, cpu_of_children()
     process = subprocess.Popen(command(folder, out), stdout=subprocess.DEVNULL)
     while process.poll() is None:
         peak = max(peak, memory_of_all(process.pid))
         time.sleep(0.05)
-    return time.perf_counter() - begun, peak, process.returncode
+    return time.perf_counter() - begun, cpu_of_children() - before, peak
+
+
+def cpu_of_children() -> float:
+    """Return the seconds of CPU that ended processes have taken."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def memory_of_all(pid: int) -> float:
@@ -135,7 +187,7 @@ def children(pid: int) -> list[int]:
 
 def killed_and_continued(folder: Path, seconds: float) -> int:
     """Kill grading after some seconds, and do it again; return how many submissions were kept."""
-    shutil.rmtree(folder / "killed", ignore_errors=True)
+    adjusted(folder / "killed")
     process = subprocess.Popen(command(folder, "killed"), stdout=subprocess.DEVNULL)
     time.sleep(seconds)
     process.send_signal(signal.SIGKILL)

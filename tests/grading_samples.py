@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from treceval_py.checking.findings import Finding
-from treceval_py.grading.grades import Entry, Grades, Pair
-from treceval_py.grading.marking.points import Mark, Marks
-from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument
+from treceval_py.grading.attention import with_questions
+from treceval_py.grading.grades import Entry, Grades, Pair, Person, Question
+from treceval_py.grading.marking.points import Change, Mark, Marks
+from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument, RunRead
 from treceval_py.grading.rules import DEFAULT_RULES
 
 FORMULA = '=HYPERLINK("http://evil")'
@@ -140,15 +141,65 @@ ENTRIES = (
     Entry(JOE, marks(40, 10.25), "joe_sixpack"),
 )
 
-GRADES = Grades(
-    qrels="qrels.txt",
-    submissions="class.zip",
-    baseline="bm25.run",
-    rules=DEFAULT_RULES._replace(title="Retrieval, exercise 3", pass_mark=50.0),
-    measures=("AP", "nDCG@10"),
-    baseline_measures={"AP": 0.25, "nDCG@10": 0.3},
-    entries=ENTRIES,
-    pairs=(Pair(0, 6, "same ranking", 1.0, 50), Pair(9, -1, "nearly the same", 0.97215, 50)),
-    strays=("claims.csv:12: student 'xy' handed nothing in",),
-    notes=("__MACOSX was left out",),
+GRADES = with_questions(
+    Grades(
+        qrels="qrels.txt",
+        submissions="class.zip",
+        baseline="bm25.run",
+        rules=DEFAULT_RULES._replace(title="Retrieval, exercise 3", pass_mark=50.0),
+        measures=("AP", "nDCG@10"),
+        baseline_measures={"AP": 0.25, "nDCG@10": 0.3},
+        entries=ENTRIES,
+        pairs=(Pair(0, 6, "same ranking", 1.0, 50), Pair(9, -1, "nearly the same", 0.97215, 50)),
+        strays=("claims.csv:12: student 'xy' handed nothing in",),
+        notes=("__MACOSX was left out",),
+    )
+)
+
+# A course: a roster, several runs, what was not read, changes of points, an excuse -----------------
+
+LI = scored(
+    "Li_Ming_5003_assignsubmission_file",
+    0.3125,
+    0.5,
+    run="runs/b.txt",
+    files=(
+        FileRead("runs/b.txt", "run", "its lines are those of a run", 65536),
+        FileRead("runs/a.txt", "run", "its lines are those of a run", 65530),
+        FileRead("report.docx", "report", "no number in it is a claim", 20480),
+        FileRead("scan.pdf", "unread", "scan.pdf has no text layer", 409600),
+    ),
+    runs=(
+        RunRead("runs/b.txt", "run", "scored", "", {"AP": 0.3125, "nDCG@10": 0.5}, right=1),
+        RunRead("runs/a.txt", "run", "scored", "", {"AP": 0.25, "nDCG@10": 0.375}, right=1),
+        RunRead("runs/old.txt", "run", "refused", "line 3: score 'nan' is not a number"),
+    ),
+    chosen="it was handed in last",
+    claims=(
+        Checked("AP", "0.3125", "notes.md:3", "correct", 0.3125, run="runs/b.txt"),
+        Checked("nDCG@10", "0.3750", "notes.md, table 1, row 2", "correct", 0.375, run="runs/a.txt", counts=False),
+    ),
+    handed_in="2026-11-02T23:10:00+00:00",
+    late=True,
+    attempt="2",
+)
+LATE = marks(40, 30)._replace(
+    total=66.5,
+    changes=(
+        Change("late", -7.0, "1 day late; 10 % of the points for each day"),
+        Change("adjusted", 3.5, "the table in the report is right: =1+1"),
+    ),
+)
+ZOE = Graded("zoe", "roster.csv", "missing", "nothing was handed in")
+
+COURSE = with_questions(
+    GRADES._replace(
+        entries=(
+            Entry(LI, LATE, "Li_Ming", Person("李明", "5003", "li@example.org", "li-ming", "B"), (), "quiet heron"),
+            Entry(ZOE, Marks((), 0.0, 0.0, None, (Change("adjusted", 0.0, "ill"),), True), "Zoe", Person("Zoë Roß")),
+            Entry(BOB, marks(30, 45), "Bob", None, (Question("nobody's", "'Bob' is not on the roster"),)),
+        ),
+        pairs=(),
+        strays=(),
+    )
 )

@@ -65,6 +65,7 @@ def test_it_prints_a_summary_and_names_who_could_not_be_scored(assignment: Path)
         "2 submissions: 1 scored, 1 refused",
         "claims: 1 correct",
         "  bob: refused: line 1: score 'nan' is not a number, so it has no place in an order (and 2 more such findings)",
+        "needs a human: 1 submission (1 no claims): see the overview",
         "written to out/",
     ]
 
@@ -106,7 +107,8 @@ def test_a_baseline_shows_where_a_submission_loses(assignment: Path) -> None:
         for rank, number in enumerate((12, 9, 6, 3, 1, 2), 1)
     )
     (assignment / "best.txt").write_text(best)
-    grade(assignment, "--baseline", "best.txt")
+    (assignment / "full.toml").write_text('[scoring]\nfeedback = "full"\n')
+    grade(assignment, "--baseline", "best.txt", "--rules", "full.toml")
     (ada, _) = json.loads((assignment / "out" / "grades.json").read_text("utf-8"))
     against = ada["against"]
     assert (against["baseline"], against["queries"], against["worse"]) == (1.0, 3, 3)
@@ -545,7 +547,7 @@ def test_judgments_from_a_pipe_are_refused_before_they_are_read(assignment: Path
 
 def test_a_defect_of_ours_fails_one_submission_only(assignment: Path) -> None:
     class Broken:
-        def grade(self, submission: object, claimed: object) -> object:
+        def grade(self, submission: object, claimed: object, wanted: str) -> object:
             raise RuntimeError("a defect")
 
     job = worker.Job(intake.one(str(assignment / "in" / "ada")))
@@ -711,6 +713,12 @@ def test_without_the_page_the_summary_points_to_the_gradebook(
 ) -> None:
     (assignment / "in" / "cid").mkdir()
     (assignment / "in" / "cid" / "run.txt").write_text(RUN)
-    assert "1 pair of runs alike: see the overview" in grade(assignment).out.decode().splitlines()
+    assert (
+        "needs a human: 3 submissions (2 no claims, 2 alike): see the overview"
+        in grade(assignment).out.decode().splitlines()
+    )
     monkeypatch.setattr("treceval_py.cli.grade.find_spec", lambda package: None)
-    assert "1 pair of runs alike: see the gradebook" in grade(assignment).out.decode().splitlines()
+    assert (
+        "needs a human: 3 submissions (2 no claims, 2 alike): see the gradebook"
+        in grade(assignment).out.decode().splitlines()
+    )

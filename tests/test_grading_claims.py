@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-
 from treceval_py.errors import InputError, MeasureError, UnknownMeasureError
 from treceval_py.grading.claims.claims import Claimed, claims_in, claims_of_class
 from treceval_py.grading.claims.naming import measure_named

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from pathlib import Path
+
 import pytest
-from grading_samples import ADA, BOB, DAN, ENTRIES, EVE, FAY, FORMULA, GRADES, LONG, SCRIPT, finding
+from command import treceval
+from grading_samples import ADA, BOB, COURSE, DAN, ENTRIES, EVE, FAY, FORMULA, GRADES, LONG, SCRIPT, finding
 
 from treceval_py.grading.grades import Entry, Pair
+from treceval_py.grading.grading import grade_one
 from treceval_py.grading.marking.points import Mark, Marks
 from treceval_py.grading.outputs.feedback import feedback, stated
 from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument
@@ -66,6 +72,8 @@ Your numbers
   These are means over the queries, as the profile trec_eval-10 computes them.
     AP: AP|q:50|tie:docid|treceval:0.1.0
     nDCG@10: nDCG@10|q:50|tie:docid|treceval:0.1.0
+  To compute them yourself:
+    treceval --profile trec_eval-10 -c -m AP -m nDCG@10 qrels.txt run.txt
 
 
 Beside the baseline
@@ -123,7 +131,7 @@ def test_a_run_like_the_baseline_is_told_so() -> None:
         (ADA, 0, "100.00 of 100.00 points: passed. Your run was read and scored."),
         (BOB, 1, "75.00 of 100.00 points: passed. Your run was scored after repairs that lose nothing; they are told"),
         (DAN, 3, "0.00 of 100.00 points: not passed. What you handed in could not be scored: the scores are no"),
-        (EVE, 4, "0.00 of 100.00 points: not passed. No run was found in what you handed in: the folder is empty."),
+        (EVE, 4, "0.00 of 100.00 points: not passed. No run was found: the folder is empty."),
         (FAY, 5, "0.00 of 100.00 points: not passed. Grading your submission was stopped: it took more than 120"),
     ],
 )
@@ -134,6 +142,53 @@ def test_the_first_sentences_say_what_became_of_the_submission(graded: Graded, p
 def test_without_a_pass_mark_nothing_is_said_of_passing() -> None:
     entry = ENTRIES[0]._replace(marks=ENTRIES[0].marks._replace(passed=None))
     assert feedback(entry, GRADES).split("\n")[5] == "100.00 of 100.00 points. Your run was read and scored."
+
+
+def test_changes_of_points_are_told_with_their_reasons_and_add_up() -> None:
+    assert (
+        section(feedback(COURSE.entries[0], COURSE), "Points")
+        == """\
+  run             40.00 of 40.00
+      the run was read and scored
+  claim AP        15.00 of 30.00
+      half of the points
+  claim nDCG@10   15.00 of 30.00
+      half of the points
+  late            -7.00
+      1 day late; 10 % of the points for each day
+  adjusted        +3.50
+      the table in the report is right: =1+1
+  Together       66.50 of 100.00"""
+    )
+
+
+def test_who_is_excused_is_told_so_with_the_reason_and_without_points() -> None:
+    made = feedback(COURSE.entries[1], COURSE)
+    assert made.split("\n")[5] == (
+        "You are excused, and no points are counted. No run was found: nothing was handed in."
+    )
+    assert section(made, "Points") == "  ill"
+    assert "What to do next" not in made
+
+
+def test_the_first_sentences_say_when_it_was_handed_in_and_who_you_are_on_the_board() -> None:
+    first = feedback(COURSE.entries[0], COURSE).split("\n\n")[2]
+    assert " ".join(first.split()).endswith(
+        "It was handed in on 2026-11-02 23:10 UTC, attempt 2: late. On the board of the class you are quiet heron."
+    )
+
+
+@pytest.mark.parametrize(
+    ("moment", "said"),
+    [
+        ("2026-11-02T23:10:05+00:00", "2026-11-02 23:10 UTC"),
+        ("2026-11-02T23:10:05", "2026-11-02 23:10"),
+        ("2026-11-02T23:10:05+01:00", "2026-11-02 23:10+01:00"),
+        ("2026-11-02", "2026-11-02"),
+    ],
+)
+def test_a_time_is_told_to_the_minute(moment: str, said: str) -> None:
+    assert f"It was handed in on {said}." in " ".join(told(ADA._replace(handed_in=moment)).split())
 
 
 # Files and findings -------------------------------------------------------------------------------
@@ -173,7 +228,10 @@ def test_findings_stand_under_their_code_errors_first_with_what_to_do_once() -> 
         "  R130, warning\n"
         "    the whole file: 41 % of the documents share their score with another one\n"
         "\n"
-        "  What a code means is told by: treceval check --explain R120"
+        "  To see all of it:\n"
+        "    treceval check run.txt\n"
+        "  To see what a code means:\n"
+        "    treceval check --explain R120"
     )
 
 
@@ -198,6 +256,27 @@ def test_repairs_are_told_one_by_one() -> None:
     assert section(told(BOB, 1), "What was repaired before scoring") == (
         "  - 17 exact duplicates removed (first: line 7)\n  - byte-order mark removed"
     )
+
+
+def test_what_was_not_read_has_a_section_of_its_own_before_what_was() -> None:
+    made = feedback(COURSE.entries[0], COURSE)
+    assert section(made, "What was not read") == (
+        "  - scan.pdf has no text layer\n  Whatever is claimed there gives no points yet; who grades you knows of it."
+    )
+    assert "scan.pdf" not in section(made, "What was read")
+    assert "  - Hand in what could not be read as plain text, or ask who grades you to look at it.\n" in made
+    assert "What was not read" not in feedback(ENTRIES[0], GRADES)
+
+
+def test_several_runs_are_told_with_their_values_and_why_one_counts() -> None:
+    made = section(feedback(COURSE.entries[0], COURSE), "Your runs")
+    assert made == (
+        "  You handed in 3 runs. runs/b.txt counts: it was handed in last.\n"
+        "  - runs/b.txt (counts): AP = 0.3125, nDCG@10 = 0.5000, 1 of your numbers is right for it\n"
+        "  - runs/a.txt: AP = 0.2500, nDCG@10 = 0.3750, 1 of your numbers is right for it\n"
+        "  - runs/old.txt: refused: line 3: score 'nan' is not a number"
+    )
+    assert "Your runs" not in feedback(ENTRIES[0], GRADES)
 
 
 # Numbers ------------------------------------------------------------------------------------------
@@ -330,6 +409,19 @@ def test_more_claims_than_are_told_are_counted() -> None:
     assert section(told(ADA._replace(claims=claims)), "Numbers that you claimed").endswith("\n  and 12 more claims")
 
 
+def test_a_number_of_a_run_that_does_not_count_is_told_as_that() -> None:
+    made = section(feedback(COURSE.entries[0], COURSE), "Numbers that you claimed")
+    assert " ".join(made.split()).endswith(
+        "- nDCG@10 = 0.3750 is right. This is about runs/a.txt, which does not count, and gives and takes no points. "
+        "(notes.md, table 1, row 2)"
+    )
+
+
+def test_values_of_another_convention_have_no_baseline_beside_them() -> None:
+    judged = ADA._replace(kind="judged-ranking", profile="coursework", against=None)
+    assert section(told(judged), "Your numbers").startswith("  measure      yours\n")
+
+
 # What to do ---------------------------------------------------------------------------------------
 
 
@@ -338,9 +430,9 @@ def test_more_claims_than_are_told_are_counted() -> None:
     [
         (EVE, "  - Hand in your run: a text file with a line for each retrieved document, which has the query, Q0,"),
         (FAY, "  - Hand in a run that is smaller or simpler; if it is neither large nor unusual, ask who grades"),
-        (DAN, "  - Correct the errors first. To see all of them: treceval check FILE"),
-        (BOB, "  - Mend the file itself: other programs may refuse it, or score it wrongly. To see everything:\n"),
-        (ADA._replace(counts={"R104": 1}), "  - Correct the errors first. To see all of them: treceval check run.txt"),
+        (DAN, "  - Correct the errors first."),
+        (BOB, "  - Mend the file itself: other programs may refuse it, or score it wrongly."),
+        (ADA._replace(counts={"R104": 1}), "  - Correct the errors first."),
         (ADA._replace(missing_queries=(1, 50)), "  - Rank documents for every judged query, or find out why your"),
         (ADA._replace(claims=(Checked("AP", "1", "", "mistake"),)), "  - Recompute what a mistake has changed; which"),
         (ADA._replace(claims=(Checked("AP", "1", "", "rounding"),)), "  - Round numbers once, at the end, and to the"),
@@ -387,3 +479,53 @@ def test_who_claimed_nothing_where_claims_give_points_is_told_how_to() -> None:
     marks = Marks((Mark("claims", 0.0, 60.0, "no number was claimed"),), 0.0, 60.0, None)
     made = feedback(ENTRIES[0]._replace(graded=ADA._replace(claims=()), marks=marks), GRADES)
     assert section(made, "What to do next") == ("  - Claim each expected number once, on a line such as: MAP = 0.1234")
+
+
+# Commands -----------------------------------------------------------------------------------------
+
+
+def commands(text: str) -> list[str]:
+    """Return the commands of a feedback, whole: a line that ends with a backslash goes on in the next one."""
+    lines = re.sub(r" \\\n +", " ", text).split("\n")
+    return [line.strip() for line in lines if line.startswith("    treceval ")]
+
+
+def test_a_long_command_goes_on_after_a_backslash_and_no_line_is_too_long() -> None:
+    names = tuple(f"ndcg_cut_{number}" for number in range(100, 120))
+    graded = ADA._replace(measures=dict.fromkeys(names, 0.5))
+    made = feedback(ENTRIES[0]._replace(graded=graded), GRADES._replace(measures=names, baseline_measures={}))
+    measures = " ".join(f"-m {name}" for name in names)
+    assert f"treceval --profile trec_eval-10 -c {measures} qrels.txt run.txt" in commands(made)
+    assert max(map(len, made.splitlines())) <= 100
+
+
+@pytest.mark.slow
+def test_every_command_of_a_feedback_runs_and_shows_what_the_feedback_says(tmp_path: Path) -> None:
+    pairs = {1: "abcdef", 2: "bcdefg", 3: "cdefgh"}
+    (tmp_path / "in").mkdir()
+    (tmp_path / "qrels.txt").write_text("".join(f"{qid} 0 {docid} 1\n" for qid in (*pairs, 4) for docid in "ace"))
+    run = "".join(
+        f"{qid} Q0 {docid} {rank} {9 - rank} t\n"
+        for qid, docids in pairs.items()
+        for rank, docid in enumerate(docids, 1)
+    )
+    (tmp_path / "in" / "my run.txt").write_text(run)
+    # Three, two and two of the first five: 7/15 over the three queries of the run, of four that are judged.
+    (tmp_path / "in" / "claims.txt").write_text("P@5 = 0.4667\n")
+    entry, book = grade_one(tmp_path / "qrels.txt", tmp_path / "in")
+    told = feedback(entry, book)
+    assert "P@5 = 0.4667 is right under another convention" in " ".join(told.split())
+    found = commands(told)
+    (tmp_path / "in" / "qrels.txt").write_text((tmp_path / "qrels.txt").read_text())
+    assert [words.split()[1] for words in found] == ["check", "check", "--profile", "explain"]
+    printed = []
+    for words in found:
+        done = treceval(shlex.split(words)[1:], folder=tmp_path / "in")
+        assert done.status == 0, done.err
+        printed.append(done.out.decode())
+    assert "X202" in printed[0]
+    assert "1 of 4 judged queries is missing" in printed[0]
+    assert printed[1].startswith(found[1].split()[-1])
+    for name, value in entry.graded.measures.items():
+        assert re.search(rf"^{name}\s+all\s+{value:.4f}$", printed[2], re.MULTILINE)
+    assert "0.4667" in printed[3]

@@ -7,16 +7,20 @@ import io
 import json
 import os
 import zipfile
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import SimpleNamespace
+from typing import BinaryIO
 
 import pytest
 from command import Done, treceval
 from grading_samples import GRADES
 
 from treceval_py.errors import OutputError
+from treceval_py.grading.grades import Grades, Question
 from treceval_py.grading.outputs import folder as writing
-from treceval_py.grading.outputs.folder import check_folder, write_all
+from treceval_py.grading.outputs.folder import check_folder, edited, with_edits, write_all
+from treceval_py.io.target import written_whole
 
 FEEDBACK = tuple(f"feedback/{entry.name}.txt" for entry in GRADES.entries)
 
@@ -86,7 +90,7 @@ def test_all_outputs_are_written_and_their_names_kept(tmp_path: Path) -> None:
     out = target(tmp_path)
     write_all(str(out), GRADES)
     assert files(out) == {*WRITTEN, ".grades/files.json"}
-    assert json.loads((out / ".grades" / "files.json").read_bytes()) == sorted(WRITTEN)
+    assert sorted(json.loads((out / ".grades" / "files.json").read_bytes())) == sorted(WRITTEN)
 
 
 def test_what_was_written_before_is_replaced(tmp_path: Path) -> None:
@@ -180,7 +184,7 @@ def test_a_damaged_manifest_is_written_again_and_removes_nothing(tmp_path: Path,
     put(out, "feedback/gone.txt")
     write_all(str(out), GRADES)
     assert files(out) == {*WRITTEN, ".grades/files.json", "feedback/gone.txt"}
-    assert json.loads((out / ".grades" / "files.json").read_bytes()) == sorted(WRITTEN)
+    assert sorted(json.loads((out / ".grades" / "files.json").read_bytes())) == sorted(WRITTEN)
 
 
 def test_what_a_killed_grading_left_half_written_is_removed(tmp_path: Path) -> None:
@@ -280,10 +284,117 @@ def test_at_most_twenty_that_could_not_be_scored_are_named(assignment: Path, bro
 
 
 def test_pairs_of_runs_alike_are_counted_in_the_summary(assignment: Path) -> None:
-    assert "1 pair of runs alike: see the overview" in grade(assignment).out.decode().splitlines()
+    assert "needs a human: 2 submissions (2 alike): see the overview" in grade(assignment).out.decode().splitlines()
 
 
 def test_the_gradebook_has_a_row_for_each_student(assignment: Path) -> None:
     grade(assignment)
     with (assignment / "out" / "gradebook.csv").open(encoding="utf-8", newline="") as stream:
         assert [row["student"] for row in csv.DictReader(stream)] == ["ada", "bob"]
+
+
+# --- what was edited by hand ---
+
+ADA = FEEDBACK[0]
+BESIDE = ADA.replace(".txt", ".new.txt")
+
+
+def regraded(title: str) -> Grades:
+    """Return the class under rules with a title, which stands in every feedback."""
+    return GRADES._replace(rules=GRADES.rules._replace(title=title))
+
+
+def edited_by_hand(folder: Path) -> Path:
+    """Return a folder of grades in which a teacher changed a feedback."""
+    out = target(folder)
+    write_all(str(out), GRADES)
+    (out / ADA).write_text("Come and see me.")
+    return out
+
+
+def test_an_edited_file_is_kept_and_the_new_version_is_written_beside_it(tmp_path: Path) -> None:
+    out = edited_by_hand(tmp_path)
+    write_all(str(out), regraded("Second try"))
+    assert (out / ADA).read_text() == "Come and see me."
+    assert "Second try" in (out / BESIDE).read_text("utf-8")
+    assert "Second try" in (out / FEEDBACK[1]).read_text("utf-8")
+    write_all(str(out), regraded("Third try"))
+    assert (out / ADA).read_text() == "Come and see me."
+    assert "Third try" in (out / BESIDE).read_text("utf-8")
+
+
+def test_there_is_no_new_version_as_long_as_nothing_else_would_be_written(tmp_path: Path) -> None:
+    out = edited_by_hand(tmp_path)
+    write_all(str(out), GRADES)
+    assert (out / ADA).read_text() == "Come and see me."
+    assert not (out / BESIDE).exists()
+
+
+def test_a_new_version_goes_when_the_edited_file_is_removed(tmp_path: Path) -> None:
+    out = edited_by_hand(tmp_path)
+    write_all(str(out), regraded("Second try"))
+    (out / ADA).unlink()
+    write_all(str(out), regraded("Second try"))
+    assert "Second try" in (out / ADA).read_text("utf-8")
+    assert not (out / BESIDE).exists()
+    assert edited(str(out)) == ()
+
+
+def test_a_new_version_that_was_edited_is_kept_too(tmp_path: Path) -> None:
+    out = edited_by_hand(tmp_path)
+    write_all(str(out), regraded("Second try"))
+    (out / BESIDE).write_text("Mine as well.")
+    write_all(str(out), regraded("Third try"))
+    assert [(out / name).read_text() for name in (ADA, BESIDE)] == ["Come and see me.", "Mine as well."]
+    assert "Third try" in (out / BESIDE.replace(".txt", ".new.txt")).read_text("utf-8")
+
+
+def test_edited_feedback_of_a_student_who_is_gone_is_kept(tmp_path: Path) -> None:
+    out = edited_by_hand(tmp_path)
+    write_all(str(out), GRADES._replace(entries=GRADES.entries[1:], pairs=()))
+    assert (out / ADA).read_text() == "Come and see me."
+    assert edited(str(out)) == (ADA,)
+
+
+def test_files_of_a_grading_that_was_killed_are_not_taken_for_edited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = target(tmp_path)
+    write_all(str(out), GRADES)
+    wrote = written_whole
+    left = [3]
+
+    def killed(path: str) -> AbstractContextManager[BinaryIO]:
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        return wrote(path)
+
+    monkeypatch.setattr(writing, "written_whole", killed)
+    with pytest.raises(KeyboardInterrupt):
+        write_all(str(out), regraded("Second try"))
+    monkeypatch.undo()
+    assert edited(str(out)) == ()
+    write_all(str(out), regraded("Second try"))
+    assert not [name for name in files(out) if ".new." in name]
+
+
+def test_an_edited_file_is_a_question_and_a_note(tmp_path: Path) -> None:
+    out = edited_by_hand(tmp_path)
+    book = with_edits(str(out), GRADES)
+    told = f"{ADA} was edited by hand and is kept; if grading changed it, see {BESIDE}"
+    first, *others = GRADES.entries
+    assert book.entries == (first._replace(questions=(*first.questions, Question("kept edit", told))), *others)
+    kept = f"edited by hand and kept: {ADA}; if grading changed one, see its .new file"
+    assert book.notes == (*GRADES.notes, kept)
+
+
+def test_a_manifest_of_names_alone_says_nothing_of_edits(tmp_path: Path) -> None:
+    out = target(tmp_path, json.dumps(WRITTEN).encode())
+    put(out, *WRITTEN)
+    assert edited(str(out)) == ()
+
+
+def test_a_folder_with_adjustments_alone_is_fine(tmp_path: Path) -> None:
+    put(tmp_path, "out/adjustments.toml")
+    check_folder(str(tmp_path / "out"))

@@ -8,12 +8,12 @@ import json
 
 import grading_samples as samples
 import pytest
-from grading_samples import ADA, BOB, ENTRIES, FORMULA, GRADES, LONG, UMLAUT
+from grading_samples import ADA, BOB, COURSE, ENTRIES, FORMULA, GRADES, LONG, UMLAUT
 
 from treceval_py.grading.grades import Entry
 from treceval_py.grading.marking.points import Mark, Marks
-from treceval_py.grading.outputs.gradebook import gradebook_csv, graded_json, perfect, sheets_of, shown
-from treceval_py.grading.records import Checked, Graded
+from treceval_py.grading.outputs.gradebook import gradebook_csv, graded_json, sheets_of, shown
+from treceval_py.grading.records import Checked
 
 
 def rows(text: str) -> list[dict[str, str]]:
@@ -29,10 +29,10 @@ def row_of(place: int) -> dict[str, str]:
 
 def test_the_columns_are_named_in_order() -> None:
     assert gradebook_csv(GRADES).split("\n")[0] == (
-        "student,points,out of,passed,points: run,points: claims,status,reason,AP,nDCG@10,AP less baseline,"
+        "student,points,out of,passed,points: run,points: claims,status,reason,needs a human,profile,AP,nDCG@10,AP less baseline,"
         "queries above,queries below,claims: correct,claims: rounding,claims: convention,claims: mistake,"
         "claims: not reproduced,claims: unchecked,claims: no claim,run,lines,queries,queries missing,errors,warnings,"
-        "repairs,to look into,feedback"
+        "repairs,feedback"
     )
 
 
@@ -51,14 +51,6 @@ def test_a_student_s_line_has_points_numbers_and_counts() -> None:
     assert (made["AP"], made["AP less baseline"]) == ("0.2", "0.25")
     assert (made["errors"], made["warnings"], made["repairs"]) == ("17", "1", "2")
     assert (made["claims: rounding"], made["claims: convention"], made["claims: correct"]) == ("1", "1", "0")
-
-
-def test_points_of_parts_that_were_rounded_one_by_one_still_make_the_total() -> None:
-    # three thirds of 20 points: 6.67 each, and 20 together
-    thirds = tuple(Mark(f"claim {name}", 6.67, 6.67, "") for name in ("AP", "RR", "P@10"))
-    entry = Entry(ADA, Marks((Mark("run", 40.0, 40.0, ""), *thirds), 60.0, 60.0, None), "ada")
-    made = rows(gradebook_csv(GRADES._replace(entries=(entry,), pairs=())))[0]
-    assert (made["points"], made["points: run"], made["points: claims"]) == ("60.00", "40.00", "20.00")
 
 
 def test_thousands_of_claims_make_no_columns_of_their_own() -> None:
@@ -119,38 +111,41 @@ def test_no_cell_of_the_csv_begins_as_a_formula_does() -> None:
             assert not cell.startswith("-") or float(cell) < 0  # a number below zero
 
 
-def test_who_is_alike_is_named_as_what_it_is() -> None:
-    assert row_of(0)["to look into"] == "same ranking: \\u202efdp.txt"
-    assert row_of(6)["to look into"] == "same ranking: Ada Lovelace"
-    assert row_of(9)["to look into"] == "nearly the same: (the baseline)"
+def test_what_needs_a_human_is_a_sentence_for_each_kind() -> None:
+    assert row_of(0)["needs a human"] == "same ranking as \\u202efdp.txt"
+    assert row_of(6)["needs a human"] == "no claim was found; same ranking as Ada Lovelace"
+    assert row_of(9)["needs a human"] == "no claim was found; nearly the same as the baseline"
 
 
-GOOD = ADA._replace(measures={"AP": 0.9991, "nDCG@10": 1.0})
+def test_what_a_roster_and_a_platform_say_has_columns_of_its_own() -> None:
+    made = rows(gradebook_csv(COURSE))
+    titles = ["student", "number", "e-mail", "group", "pseudonym", "handed in", "attempt", "late"]
+    assert list(made[0])[:8] == titles
+    assert [made[0][title] for title in titles] == [
+        *("李明", "5003", "li@example.org", "B", "quiet heron", "2026-11-02T23:10:00+00:00", "2", "yes"),
+    ]
+    assert [made[1][title] for title in titles] == ["Zoë Roß", *[""] * 7]
+    assert made[2]["student"] == "Bob"
 
 
-def test_a_run_as_good_as_the_judgments_is_to_be_looked_into() -> None:
-    grades = GRADES._replace(entries=(ENTRIES[0]._replace(graded=GOOD),), pairs=())
-    sentence = "AP is 0.9991, as if the judgments were handed in as a run"
-    assert perfect(grades) == {0: sentence}
-    assert rows(gradebook_csv(grades))[0]["to look into"] == sentence
-    (about,) = (sheet for sheet in sheets_of(grades) if sheet.name == "About")
-    assert ("to look into", f"Ada Lovelace: {sentence}") in zip(
-        *(column.cells for column in about.columns), strict=True
-    )
+def test_changes_of_points_are_columns_and_all_parts_add_up_to_the_points() -> None:
+    first = rows(gradebook_csv(COURSE))[0]
+    parts = [first[f"points: {part}"] for part in ("run", "claims", "late", "adjusted")]
+    # 40 + 30 - 7 + 3.5
+    assert (parts, first["points"]) == (["40.00", "30.00", "-7.00", "3.50"], "66.50")
 
 
-@pytest.mark.parametrize(
-    "graded",
-    [
-        GOOD._replace(measures={"AP": 0.9989, "nDCG@10": 1.0}),
-        GOOD._replace(measures={"AP": 5000.0, "nDCG@10": 1.0}),
-        GOOD._replace(missing_queries=(41, 50)),
-        GOOD._replace(measures={}),
-    ],
-    ids=["below 0.999", "no share", "nine queries", "no value"],
-)
-def test_another_run_is_not(graded: Graded) -> None:
-    assert perfect(GRADES._replace(entries=(ENTRIES[0]._replace(graded=graded),))) == {}
+def test_who_is_excused_has_no_points() -> None:
+    excused = rows(gradebook_csv(COURSE))[1]
+    assert (excused["points"], excused["passed"], excused["status"]) == ("", "excused", "missing")
+
+
+def test_values_of_another_convention_have_it_beside_them() -> None:
+    judged = ENTRIES[0]._replace(graded=ADA._replace(kind="judged-ranking", profile="coursework"))
+    entries = (judged, ENTRIES[1], ENTRIES[4])
+    for own, said in ((False, "coursework"), (True, "coursework, by its own labels")):
+        grades = GRADES._replace(entries=entries, pairs=(), rules=GRADES.rules._replace(own_labels=own))
+        assert [row["profile"] for row in rows(gradebook_csv(grades))] == [said, "trec_eval-10", ""]
 
 
 def test_an_empty_class_has_a_line_of_titles() -> None:
@@ -182,7 +177,7 @@ def table(book: object, name: str) -> list[list[object]]:
 
 
 def test_a_workbook_has_these_sheets() -> None:
-    assert opened().sheetnames == ["Grades", "Claims", "Findings", "Alike", "About"]  # type: ignore[attr-defined]
+    assert opened().sheetnames == ["Grades", "Needs a human", "Claims", "Runs", "Files", "Findings", "Alike", "About"]  # type: ignore[attr-defined]
 
 
 def test_the_sheet_of_grades_has_points_as_numbers() -> None:
@@ -208,9 +203,49 @@ def test_addresses_and_digits_in_names_stay_text() -> None:
     assert [row[0] for row in made[1:]] == ["https://example.org", "007", "1e5"]
 
 
+def test_a_sheet_lists_what_needs_a_human() -> None:
+    made = table(opened(COURSE), "Needs a human")
+    assert made == [
+        ["kind", "student", "what to look at", "feedback"],
+        ["unread", "李明", "scan.pdf has no text layer", "feedback/Li_Ming.txt"],
+        [
+            *("several runs", "李明", "3 runs were handed in; runs/b.txt counts: it was handed in last"),
+            "feedback/Li_Ming.txt",
+        ],
+        ["nobody's", "Bob", "'Bob' is not on the roster", "feedback/Bob.txt"],
+    ]
+
+
+def test_a_sheet_has_all_runs_with_the_one_that_counts() -> None:
+    made = table(opened(COURSE), "Runs")
+    assert made[0] == ["student", "run", "counts", "why", "status", "handed in", "right claims", "AP", "nDCG@10"]
+    assert [row[1:5] + row[6:] for row in made[1:]] == [
+        ["runs/b.txt", "yes", "it was handed in last", "scored", 1, 0.3125, 0.5],
+        ["runs/a.txt", "no", None, "scored", 1, 0.25, 0.375],
+        ["runs/old.txt", "no", "line 3: score 'nan' is not a number", "refused", 0, None, None],
+    ]
+
+
+def test_a_sheet_has_every_file_and_what_it_was_read_as() -> None:
+    made = table(opened(COURSE), "Files")
+    assert made[0] == ["student", "file", "bytes", "what it was read as", "why"]
+    assert made[4] == ["李明", "scan.pdf", 409600, "unread", "scan.pdf has no text layer"]
+    assert len(made) == 1 + 4 + 0 + 1
+
+
+def test_the_sheet_of_claims_names_the_run_and_whether_it_counts() -> None:
+    made = table(opened(COURSE), "Claims")
+    assert [row[7:] for row in made[1:3]] == [
+        ["notes.md:3", "runs/b.txt", "yes"],
+        ["notes.md, table 1, row 2", "runs/a.txt", "no"],
+    ]
+
+
 def test_the_sheet_of_claims_has_each_claim_in_a_line() -> None:
     made = table(opened(), "Claims")
-    assert made[0] == ["student", "measure", "claimed", "value", "verdict", "why", "profile", "place"]
+    assert made[0] == [
+        *("student", "measure", "claimed", "value", "verdict", "why", "profile", "place", "run", "counts"),
+    ]
     assert made[4] == [
         "Bob",
         "nDCG@10",
@@ -220,6 +255,8 @@ def test_the_sheet_of_claims_has_each_claim_in_a_line() -> None:
         "the gain is 2^rel - 1",
         "gdeval",
         "claims.csv:5",
+        None,
+        "yes",
     ]
     # Ada 2, Bob 2, Carla 2, Dan 2, Hal 1
     assert len(made) == 1 + 9
@@ -277,7 +314,7 @@ def test_a_text_that_excel_cannot_hold_is_cut() -> None:
 def test_a_value_that_is_no_number_is_text_in_a_workbook() -> None:
     entry = ENTRIES[0]._replace(graded=ADA._replace(measures={"AP": float("nan"), "nDCG@10": float("inf")}))
     made = table(opened(GRADES._replace(entries=(entry,), pairs=())), "Grades")
-    assert made[1][8:10] == ["nan", "inf"]
+    assert made[1][10:12] == ["nan", "inf"]
 
 
 # JSON ---------------------------------------------------------------------------------------------
@@ -298,6 +335,17 @@ def test_json_of_a_submission_has_points_measures_claims_and_findings() -> None:
     assert made["findings"][0]["line"] == 7
     assert made["severities"] == {"error": 17, "warning": 1, "note": 0}
     assert made["against"]["losses"][0]["documents"][0]["docid"] == "FBIS3-10082"
+
+
+def test_json_has_who_it_is_what_needs_a_human_runs_and_changes() -> None:
+    made = graded_json(COURSE.entries[0], COURSE)
+    assert [made[key] for key in ("student", "number", "email", "group", "pseudonym")] == [
+        *("李明", "5003", "li@example.org", "B", "quiet heron"),
+    ]
+    assert (made["late"], made["attempt"], made["excused"]) == (True, "2", False)
+    assert made["needs_a_human"][0] == {"kind": "unread", "what": "scan.pdf has no text layer"}
+    assert [run["name"] for run in made["runs"]] == ["runs/b.txt", "runs/a.txt", "runs/old.txt"]
+    assert made["changes"][0]["points"] == -7.0
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)

@@ -9,6 +9,7 @@ import pickle
 import socket
 import stat
 import struct
+import tarfile
 import tracemalloc
 import zipfile
 import zlib
@@ -468,7 +469,7 @@ def test_an_archive_in_an_archive_of_a_student_is_refused(tmp_path: Path) -> Non
     inner = zipped([("deep.zip", zipped([("run.txt", RUN)])), ("run.txt", RUN)])
     (_, bob), _ = taken(tmp_path, zipped([ADA, ("bob/hand-in.zip", inner)]))
     assert [(item.name, content(item)) for item in bob.items] == [("hand-in.zip/run.txt", RUN)]
-    why = "it is a zip archive in a zip archive: hand in the files themselves"
+    why = "it is a zip archive in an archive: hand in the files themselves"
     assert refusals(bob) == {"hand-in.zip/deep.zip": why}
 
 
@@ -476,7 +477,7 @@ def test_an_archive_that_has_itself_ends(tmp_path: Path) -> None:
     """A quine has a copy of itself; as far as can be seen from outside, it is an archive that never ends."""
     inner = zipped([("r/r.zip", b"PK\x03\x04" + bytes(100))])
     (_, bob), _ = taken(tmp_path, zipped([ADA, ("bob/r.zip", inner)]))
-    assert refusals(bob) == {"r.zip/r/r.zip": "it is a zip archive in a zip archive: hand in the files themselves"}
+    assert refusals(bob) == {"r.zip/r/r.zip": "it is a zip archive in an archive: hand in the files themselves"}
 
 
 @pytest.mark.parametrize(
@@ -489,6 +490,171 @@ def test_an_archive_that_has_itself_ends(tmp_path: Path) -> None:
 def test_an_archive_that_is_cut_off_is_refused(tmp_path: Path, data: bytes, why: str) -> None:
     (_, bob), _ = taken(tmp_path, zipped([ADA, ("bob/x.zip", data)]))
     assert refusals(bob) == {"x.zip": f"this is no zip archive that can be read: {why}"}
+
+
+# --- tar archives ---
+
+
+def tarred(*members: tarfile.TarInfo | tuple[str, bytes], mode: str = "w:gz", form: int = tarfile.GNU_FORMAT) -> bytes:
+    """Return a tar archive; what is given as a record is written as it is, without data."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode=mode, format=form) as archive:  # type: ignore[call-overload]
+        for member in members:
+            if isinstance(member, tarfile.TarInfo):
+                archive.addfile(member)
+            else:
+                info = tarfile.TarInfo(member[0])
+                info.size = len(member[1])
+                archive.addfile(info, io.BytesIO(member[1]))
+    return stream.getvalue()
+
+
+def record(name: str, kind: bytes, target: str = "", size: int = 0) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname, info.size = kind, target, size
+    return info
+
+
+def of_bob(folder: Path, name: str, data: bytes, limits: Limits = USUAL) -> Submission:
+    """Return what bob handed in, in a class of two, beside whom ada is read."""
+    (ada, bob), others = taken(folder, zipped([ADA, (f"bob/{name}", data)]), limits)
+    assert [content(item) for item in ada.items] == [RUN]
+    assert others == []
+    return bob
+
+
+@pytest.mark.parametrize(
+    ("member", "name", "why"),
+    [
+        (record("x", tarfile.SYMTYPE, "/etc/passwd"), "x", "it is a link, not a file: links are not followed"),
+        (record("x", tarfile.LNKTYPE, "run.txt"), "x", "it is a link, not a file: links are not followed"),
+        (record("x", tarfile.FIFOTYPE), "x", "it is a pipe, not a file"),
+        (record("x", tarfile.CHRTYPE), "x", "it is a device, not a file"),
+        (record("x", b"S"), "x", "it is of a kind that is not read: make the archive with the usual settings"),
+        (("../../evil", b"x"), "../../evil", "its path leads out of the archive"),
+        (("/etc/passwd", b"x"), "etc/passwd", "its path begins at the root of a disk"),
+        (("d/" * 40 + "x", b"x"), "/".join("d" * 40) + "/x", "it lies in 40 folders, more than 32"),
+        (("x" * 300, b"x"), "x" * 112 + "…", "its path has 300 characters, more than 255"),
+    ],
+    ids=["link", "hard link", "pipe", "device", "holes", "traversal", "root", "forty folders", "a long name"],
+)
+@pytest.mark.parametrize("mode", ["w", "w:gz"])
+def test_what_does_harm_in_a_tar_archive_is_refused(
+    tmp_path: Path, member: tarfile.TarInfo | tuple[str, bytes], name: str, why: str, mode: str
+) -> None:
+    bob = of_bob(tmp_path, "all.tar", tarred(("run.txt", RUN), member, ("b/run.txt", RUN), mode=mode))
+    assert {item.name: content(item) for item in bob.items} == {"all.tar/run.txt": RUN, "all.tar/b/run.txt": RUN}
+    ((shown, told),) = refusals(bob).items()
+    assert (shown.removeprefix("all.tar/").lstrip("/"), told) == (name, why)
+
+
+@pytest.mark.parametrize("form", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_long_names_and_letters_of_a_tar_archive_are_read(tmp_path: Path, form: int) -> None:
+    name = "é" * 60 + "/李明/" + "x" * 60
+    bob = of_bob(tmp_path, "all.tgz", tarred((name, RUN), ("y", b"y"), form=form))
+    assert [content(item) for item in bob.items] == [b"y", RUN]
+    assert bob.items[1].name.startswith("all.tgz/ééé")
+
+
+def test_two_files_of_one_name_in_a_tar_archive_are_both_refused(tmp_path: Path) -> None:
+    bob = of_bob(tmp_path, "all.tgz", tarred(("x", b"1"), ("./x", b"2"), ("y", b"y")))
+    why = "the archive has 2 files of this name, so that it is not clear which one is meant"
+    assert [(each.name, each.why) for each in bob.refused] == [("all.tgz/x", why)] * 2
+
+
+def test_a_bomb_of_tar_and_gzip_is_unpacked_no_further_than_the_limit(tmp_path: Path) -> None:
+    data = tarred(("run.txt", RUN), *((f"{number}", bytes(1 << 20)) for number in range(9)))
+    bob = of_bob(tmp_path, "all.tgz", data, Limits(submission_bytes=2 << 20))
+    assert bob.items == ()
+    assert refusals(bob) == {"all.tgz": "it unpacks to more than 4 MiB"}
+
+
+def test_a_file_of_a_tar_archive_that_is_too_large_is_refused_and_the_others_are_read(tmp_path: Path) -> None:
+    data = tarred(("big.txt", bytes(3 << 20)), ("run.txt", RUN))
+    bob = of_bob(tmp_path, "all.tgz", data, Limits(file_bytes=1 << 20))
+    assert {item.name: content(item) for item in bob.items} == {"all.tgz/run.txt": RUN}
+    assert refusals(bob) == {"all.tgz/big.txt": "it has 3 MiB, more than 1 MiB"}
+
+
+def test_a_tar_archive_with_too_many_files_is_refused(tmp_path: Path) -> None:
+    data = tarred(*((str(number), b"") for number in range(31)))
+    assert refusals(of_bob(tmp_path, "x.tgz", data, Limits(files=3))) == {"x.tgz": "it has more than 30 files"}
+
+
+def test_an_archive_in_a_tar_archive_is_refused(tmp_path: Path) -> None:
+    data = tarred(("a.tgz", tarred(("run.txt", RUN))), ("b.zip", zipped([("run.txt", RUN)])), ("run.txt", RUN))
+    bob = of_bob(tmp_path, "x.tgz", data)
+    assert [item.name for item in bob.items] == ["x.tgz/run.txt"]
+    assert refusals(bob) == {
+        "x.tgz/a.tgz": "it is a tar archive in an archive: hand in the files themselves",
+        "x.tgz/b.zip": "it is a zip archive in an archive: hand in the files themselves",
+    }
+
+
+WHOLE = tarred(("run.txt", RUN), ("b", b"b"), mode="w")
+DAMAGED = "this is no tar archive that can be read: "
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", DAMAGED + "it ends too early"),
+        (WHOLE[:300], DAMAGED + "it ends too early"),
+        (WHOLE[:530], DAMAGED + "it ends too early"),
+        (WHOLE[:1024], DAMAGED + "it ends too early"),
+        (WHOLE[:1024] + b"\1" * 512, DAMAGED + "it is damaged"),
+        (WHOLE + WHOLE, "it goes on after its end, as if several archives were put together"),
+        (zlib.compress(WHOLE, wbits=31)[:40], DAMAGED + "it ends too early"),
+        (b"\x1f\x8b" + bytes(60), DAMAGED + "it is damaged"),
+    ],
+    ids=[
+        "empty",
+        "half a record",
+        "half a file",
+        "no end",
+        "noise",
+        "two archives",
+        "half a gzip file",
+        "no gzip file",
+    ],
+)
+def test_a_damaged_tar_archive_is_refused_as_a_whole(tmp_path: Path, data: bytes, why: str) -> None:
+    bob = of_bob(tmp_path, "x.tar", data)
+    assert (bob.items, refusals(bob)) == ((), {"x.tar": why})
+
+
+def test_a_record_of_tar_that_is_said_to_have_terabytes_is_refused(tmp_path: Path) -> None:
+    header = record("x", tarfile.GNUTYPE_LONGNAME, size=1 << 40).tobuf(tarfile.GNU_FORMAT)
+    assert refusals(of_bob(tmp_path, "x.tar", header + bytes(4096))) == {"x.tar": DAMAGED + "it is damaged"}
+
+
+@pytest.mark.parametrize("value", [b"19 size=99999999999\n", b"22 GNU.sparse.major=1\n"])
+def test_a_record_of_tar_that_changes_a_size_is_refused(tmp_path: Path, value: bytes) -> None:
+    header = record("x", tarfile.XHDTYPE, size=len(value)).tobuf(tarfile.USTAR_FORMAT)
+    data = header + value.ljust(512, b"\0") + WHOLE
+    assert refusals(of_bob(tmp_path, "x.tar", data)) == {"x.tar": DAMAGED + "it is damaged"}
+
+
+def test_the_lengths_in_a_record_of_tar_cannot_keep_it_from_ending(tmp_path: Path) -> None:
+    value = (b"0 1 2 3 " * 64)[:512]
+    header = record("x", tarfile.XHDTYPE, size=len(value)).tobuf(tarfile.USTAR_FORMAT)
+    bob = of_bob(tmp_path, "x.tar", header + value + WHOLE)
+    assert [item.name for item in bob.items] == ["x.tar/b", "x.tar/run.txt"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damaged_tar_archives_never_stop_the_others(tmp_path: Path, seed: int) -> None:
+    import random
+
+    chance = random.Random(seed)
+    data = bytearray(tarred(("run.txt", RUN * 40), ("b/claims.txt", b"MAP = 0.5\n"), ("ü.txt", b"x"), mode="w"))
+    for _ in range(chance.randint(1, 6)):
+        data[chance.randrange(len(data))] = chance.choice([0, 1, 0xFF, chance.randrange(256)])
+    bob = of_bob(tmp_path, "x.tar", bytes(data))
+    for item in bob.items:
+        with contextlib.suppress(IntakeError):
+            content(item)
+    assert bob.items or bob.refused
 
 
 @pytest.mark.parametrize("seed", range(40))

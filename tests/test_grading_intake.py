@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import multiprocessing
 import pickle
+import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from treceval_py.grading.intake.intake import IntakeError, Limits, Submission, one, safe_name, submissions
+from treceval_py.grading.intake.items import Owner
 from treceval_py.grading.records import FileRead
 
 RUN = "1 Q0 a 1 0.9 t\n1 Q0 b 2 0.8 t\n"
@@ -103,7 +106,7 @@ def test_the_folder_of_an_only_student_is_not_entered(tmp_path: Path) -> None:
 def test_an_empty_folder_of_a_student_is_a_submission_without_files(tmp_path: Path) -> None:
     path = folder_of(tmp_path, "ada/run.txt")
     (tmp_path / "class" / "bob").mkdir()
-    assert submissions(path)[1] == Submission("bob", f"{path}/bob")
+    assert submissions(path)[1] == Submission("bob", f"{path}/bob", owners=(Owner("bob"),))
 
 
 def test_an_empty_class_has_no_submissions(tmp_path: Path) -> None:
@@ -242,18 +245,34 @@ def test_files_of_blackboard(tmp_path: Path) -> None:
     assert listed(path) == {"ada1": ["run.txt", "typed.txt"], "bob_x": ["run_2.txt"]}
 
 
-def test_of_several_attempts_the_last_one_counts(tmp_path: Path) -> None:
+def test_of_several_attempts_the_last_one_comes_first_and_each_file_tells_its_own(tmp_path: Path) -> None:
     path = archive_of(
         tmp_path,
         "HW_ada_attempt_2026-01-09-10-00-00_run.txt",
-        "HW_ada_attempt_2026-01-10-10-00-00_run.txt",
+        "HW_ada_attempt_2026-01-10-11-30-00_run.txt",
         "HW_bob_attempt_2026-01-01-10-00-00_run.txt",
     )
-    ada = submissions(path)[0]
-    assert ada.source == f"{path}/HW_ada_attempt_2026-01-10-10-00-00_run.txt"
-    assert [item.name for item in ada.items] == ["run.txt"]
-    earlier = "HW_ada_attempt_2026-01-09-10-00-00_run.txt"
-    assert ada.refused == (FileRead(earlier, "not used", "it is of an earlier attempt", len(RUN)),)
+    ada, bob = submissions(path)
+    assert ada.source == f"{path}/HW_ada_attempt_2026-01-10-11-30-00_run.txt"
+    assert [(item.name, item.attempt) for item in ada.items] == [
+        ("run.txt", "2026-01-10-11-30-00"),
+        ("HW_ada_attempt_2026-01-09-10-00-00_run.txt", "2026-01-09-10-00-00"),
+    ]
+    assert (ada.handed_in, ada.attempt, ada.late) == ("2026-01-10T11:30:00", "2", None)
+    assert (bob.handed_in, bob.attempt, bob.owners) == ("2026-01-01T10:00:00", "", (Owner("", "bob"),))
+
+
+def test_blackboard_tells_the_name_in_the_text_that_it_adds(tmp_path: Path) -> None:
+    # As Blackboard Learn writes it: name and login, then what was typed, then the names of the files.
+    text = (
+        "Name: Ada King Lovelace (ada1)\nAssignment: Homework\nDate Submitted: Thursday\n\nComments:\nName: Eve (eve)\n"
+    )
+    path = tmp_path / "class.zip"
+    before = "HW_ada1_attempt_2026-01-01-10-00-00"
+    names = (f"{before}.txt", f"{before}_run.txt", "HW_bob_attempt_2026-01-01-10-00-00_run.txt")
+    path.write_bytes(zipped(*names, **{f"{before}.txt": text}))
+    ada = submissions(str(path))[0]
+    assert (ada.student, ada.owners, ada.platform) == ("ada1", (Owner("Ada King Lovelace", "ada1"),), "blackboard")
 
 
 def test_of_ids_of_blackboard_that_begin_alike_no_short_number_alone_is_left(tmp_path: Path) -> None:
@@ -292,7 +311,217 @@ def test_the_archive_of_an_unpacked_class_gives_the_same_as_its_folder(tmp_path:
     assert listed(archive_of(tmp_path, *files)) == listed(folder_of(tmp_path, *files))
 
 
+def facts(found: Submission) -> dict[str, object]:
+    """Return what a platform told, without what it did not tell."""
+    empty = Submission("", "")
+    names = ("student", "platform", "group", "handed_in", "late", "attempt")
+    return {name: getattr(found, name) for name in names if getattr(found, name) != getattr(empty, name)}
+
+
+def test_moodle_tells_names_and_numbers(tmp_path: Path) -> None:
+    # downloader.php: the name, or the group's, underscore, number; "Participant" where they are anonymous.
+    path = archive_of(
+        tmp_path,
+        "Ada Lovelace_12345_assignsubmission_file_/run.txt",
+        "Participant_67_assignsubmission_file_/run.txt",
+        "Group 7_18_assignsubmission_file_/run.txt",
+        "Default group_assignsubmission_file_/run.txt",
+        "Team Blue-Jean-Luc Picard_5_assignsubmission_file_/run.txt",
+        "Anne-Marie Team_6_assignsubmission_file_/run.txt",
+    )
+    found = {each.student: each for each in submissions(path)}
+    assert {name: (each.owners, each.group) for name, each in found.items()} == {
+        "Ada Lovelace_12345": ((Owner("Ada Lovelace", "12345"),), ""),
+        "Participant_67": ((Owner("", "67"),), ""),
+        "Group 7_18": ((Owner("Group 7", "18"),), "Group 7"),
+        "Default group": ((Owner("Default group"),), "Default group"),
+        "Jean-Luc Picard_5": ((Owner("Jean-Luc Picard", "5"),), "Team Blue"),
+        "Anne-Marie Team_6": ((Owner("Anne-Marie Team", "6"),), "Anne-Marie Team"),
+    }
+    assert {each.platform for each in found.values()} == {"moodle"}
+
+
+def test_canvas_tells_who_is_late_and_numbers_what_is_handed_in_again(tmp_path: Path) -> None:
+    # content_zipper.rb: name, LATE, number of the user or "anon" and letters, number and name of the file; "text.html"
+    # for what was typed. Attachment.make_unique_filename puts "-1" before the ending of a name that there was before.
+    path = archive_of(
+        tmp_path,
+        "lovelaceada_LATE_123_456_my_run.txt",
+        "lovelaceada_LATE_123_text.html",
+        "neilbob_12_34_run-1.txt",
+        "李明_55_66_run.txt",
+        "anon_Ab3dE_77_run.txt",
+        "LATE_anon_Fg4hI_78_run.txt",
+    )
+    found = submissions(path)
+    assert [facts(each) for each in found] == [
+        {"student": "anon_Ab3dE", "platform": "canvas", "late": False},
+        {"student": "anon_Fg4hI", "platform": "canvas", "late": True},
+        {"student": "lovelaceada_123", "platform": "canvas", "late": True},
+        {"student": "neilbob_12", "platform": "canvas", "late": False, "attempt": "2"},
+        {"student": "李明_55", "platform": "canvas", "late": False},
+    ]
+    assert names(list(found))["lovelaceada_123"] == ["my_run.txt", "text.html"]
+    assert found[2].owners == (Owner("lovelaceada", "123"),)
+    assert [(item.name, item.number) for item in found[2].items] == [("my_run.txt", 456), ("text.html", 0)]
+
+
+GRADESCOPE = """---
+submission_11:
+  :submitters:
+  - :name: Ada Lovelace
+    :sid: '0017'
+    :email: ada@example.org
+  :created_at: 2026-01-02 10:00:00.123456000 +01:00
+  :score: 3.0
+  :results:
+    :output: "submission_12:\\n  :submitters:\\n  - :name: Eve"
+  :history:
+  - :id: 5
+    :created_at: 2026-01-01 10:00:00.000000000 Z
+    :submitters:
+    - :name: Nobody
+  - :id: 6
+    :created_at: 2026-01-01 11:00:00.000000000 Z
+submission_12:
+  :submitters:
+  - :name: "Bob \\xD6zg\\xFCr"
+    :sid:
+    :email: bob@example.org
+  - :name: 李明
+    :sid: 3
+    :email:
+  :created_at: !ruby/object:ActiveSupport::TimeWithZone
+    utc: 2026-01-03 22:38:48.127493000 Z
+"""
+
+
+@pytest.mark.parametrize("make", ["zip", "folder", "tar"])
+def test_gradescope_tells_names_numbers_addresses_times_and_attempts(tmp_path: Path, make: str) -> None:
+    # The form of submission_metadata.yml is that of exports which programs that read it show: symbols of Ruby as keys.
+    top = "assignment_9_export"
+    files = {f"{top}/submission_{number}/run.txt": RUN for number in (11, 12, 13)}
+    path = written(tmp_path, make, {**files, f"{top}/submission_metadata.yml": GRADESCOPE})
+    others: list[FileRead] = []
+    ada, bob, unknown = sorted(submissions(path, others=others), key=lambda each: each.source)
+    assert facts(ada) == {
+        "student": "Ada Lovelace_0017",
+        "platform": "gradescope",
+        "handed_in": "2026-01-02T09:00:00Z",
+        "attempt": "3",
+    }
+    assert ada.owners == (Owner("Ada Lovelace", "0017", "ada@example.org"),)
+    assert facts(bob) == {
+        "student": "Bob Özgür and 李明_3",
+        "platform": "gradescope",
+        "group": "Bob Özgür, 李明",
+        "handed_in": "2026-01-03T22:38:48Z",
+        "attempt": "1",
+    }
+    assert bob.owners == (Owner("Bob Özgür", "", "bob@example.org"), Owner("李明", "3"))
+    assert (bob.names, bob.numbers, bob.emails) == (("Bob Özgür", "李明"), ("3",), ("bob@example.org",))
+    assert facts(unknown) == {"student": "submission_13"}
+    assert others == []
+
+
+def test_a_file_of_gradescope_is_known_by_its_name(tmp_path: Path) -> None:
+    metadata = "7.txt:\n  :submitters:\n  - :name: Ada\n8.txt:\n  :submitters:\n  - :name: Bob\n"
+    path = written(tmp_path, "zip", {"7.txt": RUN, "8.txt": RUN, "submission_metadata.yml": metadata})
+    assert listed(path) == {"Ada": ["7.txt"], "Bob": ["8.txt"]}
+
+
+def test_what_a_student_calls_the_metadata_of_gradescope_says_nothing(tmp_path: Path) -> None:
+    metadata = "run.txt:\n  :submitters:\n  - :name: Eve\n"
+    path = written(tmp_path, "zip", {"ada/run.txt": RUN, "ada/submission_metadata.yml": metadata, "bob/run.txt": RUN})
+    assert [each.student for each in submissions(path)] == ["ada", "bob"]
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        (("hw1-ada/run.txt", "hw1-ada/.git/HEAD", "hw1-bob-x/run.txt"), [("ada", "github"), ("bob-x", "github")]),
+        (("hw1-ada/run.txt", "hw1-bob/run.txt", "hw1-carl/run.txt"), [("ada", ""), ("bob", ""), ("carl", "")]),
+        (("anna-lena/run.txt", "anna-maria/run.txt"), [("anna-lena", ""), ("anna-maria", "")]),
+        (
+            ("hw-group-1/run.txt", "hw-group-2/run.txt", "hw-group-3/run.txt"),
+            [("group-1", ""), ("group-2", ""), ("group-3", "")],
+        ),
+    ],
+    ids=["repositories", "three folders", "two folders", "short numbers"],
+)
+@pytest.mark.parametrize("make", ["zip", "folder"])
+def test_repositories_of_github_classroom_begin_with_the_assignment(
+    tmp_path: Path, make: str, files: tuple[str, ...], found: list[tuple[str, str]]
+) -> None:
+    path = written(tmp_path, make, {f"hw1-submissions/{name}": RUN for name in files})
+    assert [(each.student, each.platform) for each in submissions(path)] == found
+
+
+def written(folder: Path, make: str, files: dict[str, str]) -> str:
+    """Write a class as a zip archive, a folder, or a tar archive."""
+    if make == "folder":
+        for name, text in files.items():
+            (folder / "class" / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / "class" / name).write_text(text)
+        return str(folder / "class")
+    path = folder / f"class.{make}"
+    if make == "zip":
+        path.write_bytes(zipped(*files, **files))
+    else:
+        path.write_bytes(tarred(files))
+    return str(path)
+
+
+def tarred(files: dict[str, str]) -> bytes:
+    """Return a tar archive that gzip compressed."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:gz") as archive:
+        for name, text in files.items():
+            info = tarfile.TarInfo(name)
+            info.size, info.mtime = len(text.encode()), 1_768_000_000
+            archive.addfile(info, io.BytesIO(text.encode()))
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("end", ["tar", "tar.gz", "tgz"])
+def test_a_class_in_a_tar_archive_is_that_in_a_zip_archive(tmp_path: Path, end: str) -> None:
+    files = ("class/Ada_1_assignsubmission_file_/x/run.txt", "class/Bob_2_assignsubmission_file_/run.txt")
+    path = tmp_path / f"class.{end}"
+    data = tarred(dict.fromkeys(files, RUN))
+    path.write_bytes(gzip.decompress(data) if end == "tar" else data)
+    assert listed(str(path)) == listed(archive_of(tmp_path, *files)) == {"Ada_1": ["x/run.txt"], "Bob_2": ["run.txt"]}
+
+
 # --- archives of students ---
+
+
+def test_a_student_may_hand_in_a_tar_archive(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, "ada/notes.md")
+    (tmp_path / "class" / "ada" / "all.tar.gz").write_bytes(tarred({"run.txt": RUN, "x/._run.txt": RUN}))
+    (ada,) = submissions(path)
+    assert names([ada]) == {"ada": ["all.tar.gz/run.txt", "notes.md"]}
+    # date -u -d @1768000000 says 2026-01-09 23:06:40.
+    assert [item.time for item in ada.items] == ["2026-01-09T23:06:40Z", ""]
+
+
+def test_a_compressed_run_is_no_archive(tmp_path: Path) -> None:
+    path = folder_of(tmp_path, "ada/notes.md")
+    (tmp_path / "class" / "ada" / "run.txt.gz").write_bytes(gzip.compress(RUN.encode()))
+    assert [item.name for item in submissions(path)[0].items] == ["notes.md", "run.txt.gz"]
+
+
+def test_files_of_an_archive_have_the_time_of_their_last_change(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("old.txt", (2026, 1, 2, 3, 4, 6)), RUN)
+        archive.writestr(zipfile.ZipInfo("unknown.txt"), RUN)
+    path = folder_of(tmp_path, "ada/notes.md")
+    (tmp_path / "class" / "ada" / "all.zip").write_bytes(stream.getvalue())
+    assert {item.name: item.time for item in submissions(path)[0].items} == {
+        "all.zip/old.txt": "2026-01-02T03:04:06",
+        "all.zip/unknown.txt": "",
+        "notes.md": "",
+    }
 
 
 def test_a_student_may_hand_in_a_zip_archive(tmp_path: Path) -> None:
@@ -319,8 +548,8 @@ def test_an_office_document_is_not_unpacked(tmp_path: Path) -> None:
     [
         ("x.7z", b"7z\xbc\xaf\x27\x1c" + bytes(30), "a 7z archive"),
         ("x.txt", b"Rar!\x1a\x07\x01\x00", "a rar archive"),
-        ("x", bytes(257) + b"ustar\x0000" + bytes(248), "a tar archive"),
-        ("x.tar.gz", b"\x1f\x8b\x08" + bytes(20), "a tar archive"),
+        ("x.tar.xz", b"\xfd7zXZ\x00" + bytes(20), "a tar archive in an unusual compression"),
+        ("x.tbz2", b"BZh9" + bytes(20), "a tar archive in an unusual compression"),
     ],
 )
 def test_other_archives_are_refused_with_what_to_do(tmp_path: Path, name: str, data: bytes, what: str) -> None:
@@ -406,7 +635,7 @@ def test_a_submission_survives_pickling(tmp_path: Path) -> None:
     ("name", "data", "message"),
     [
         ("x", None, "x: no such file or folder. Check the name."),
-        ("x.txt", b"1 Q0 a 1 1 t\n", "x.txt: is neither a folder nor a zip archive. Give what the platform exported."),
+        ("x.txt", b"1 Q0 a 1 1 t\n", "x.txt: is neither a folder nor an archive. Give what the platform exported."),
         (
             "x.7z",
             b"7z\xbc\xaf\x27\x1c",
@@ -437,7 +666,7 @@ def test_submissions_that_cannot_be_read(
 def test_a_device_is_no_folder_of_submissions() -> None:
     with pytest.raises(IntakeError) as caught:
         submissions("/dev/null")
-    assert str(caught.value) == "/dev/null: is neither a folder nor a file. Give a folder or a zip archive."
+    assert str(caught.value) == "/dev/null: is neither a folder nor a file. Give a folder or an archive."
 
 
 def test_a_class_of_more_entries_than_the_limit_is_refused(tmp_path: Path) -> None:

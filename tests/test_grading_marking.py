@@ -17,9 +17,11 @@ import pytest
 
 from treceval_py.grading.claims.claims import Claimed, claimed
 from treceval_py.grading.intake.intake import one, submissions
+from treceval_py.grading.marking import marking
 from treceval_py.grading.marking.marking import Grader, baseline_record, limits_of
 from treceval_py.grading.marking.scoring import Assignment
 from treceval_py.grading.marking.similarity import alike
+from treceval_py.grading.processes.kept import plain
 from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded
 from treceval_py.grading.rules import MeasureRule, Rules, read_rules
 
@@ -153,7 +155,7 @@ def test_the_rules_say_which_numbers_are_to_be_claimed(tmp_path: Path) -> None:
     files = {"run.txt": RUN, "claims.txt": "AP = 0.75\n"}
     found = graded(tmp_path, files, AP._replace(expected=("AP", "RR")))
     assert found.claims == (
-        Checked("AP", "0.75", "claims.txt:1", "correct", 0.75),
+        Checked("AP", "0.75", "claims.txt:1", "correct", 0.75, run="run.txt"),
         Checked("RR", "", "", "no claim", 0.75, "no number was claimed for RR"),
     )
 
@@ -370,6 +372,198 @@ def test_a_file_of_claims_that_is_damaged_far_behind_its_beginning_is_refused_an
     ]
 
 
+def test_claims_of_several_files_are_bounded_together(tmp_path: Path) -> None:
+    many = "".join("AP = 0.75\n" for _ in range(150))
+    found = graded(tmp_path, {"run.txt": RUN, "a.txt": many, "b.txt": many}).claims
+    assert (len(found), found[-1].place) == (200, "b.txt:50")
+    assert found[-1].why == "only the first 200 claims of a submission are read"
+
+
+def test_values_are_those_of_each_judged_query_in_the_order_of_their_bytes(tmp_path: Path) -> None:
+    found = of_run(tmp_path, RUN, qrels=QRELS + "q10 0 a 1\n")
+    assert found.values is not None
+    assert found.values.tolist() == [1, 0, 0.5]  # q1, q10, q2
+
+
+# --- several runs ---
+
+BEST = "q1 Q0 a 1 2 best\nq1 Q0 b 2 1 best\nq2 Q0 b 1 2 best\nq2 Q0 a 2 1 best\n"
+"""AP is 1 in both queries."""
+
+WORST = "q1 Q0 b 1 2 worst\nq1 Q0 a 2 1 worst\nq2 Q0 a 1 2 worst\nq2 Q0 b 2 1 worst\n"
+"""AP is 1/2 in both queries."""
+
+THREE = {"bm25.txt": RUN, "dense.txt": BEST, "random.txt": WORST}
+
+
+def summary(found: Graded) -> list[tuple[str, str, str, bool]]:
+    return [(each.text, each.verdict, each.run, each.counts) for each in found.claims]
+
+
+def test_all_runs_are_scored_and_the_one_whose_claims_are_right_counts(tmp_path: Path) -> None:
+    found = graded(tmp_path, {**THREE, "report.txt": "AP = 0.7500\n"})
+    assert (found.run, found.measures) == ("bm25.txt", {"AP": 0.75})
+    assert found.chosen == "1 claimed number is right for it, more than for any other of 3 runs"
+    assert [(each.name, each.status, each.measures["AP"], each.right) for each in found.runs] == [
+        ("bm25.txt", "scored", 0.75, 1),
+        ("dense.txt", "scored", 1.0, 0),
+        ("random.txt", "scored", 0.5, 0),
+    ]
+    assert {each.name: each.role for each in found.files} == {
+        "bm25.txt": "run",
+        "dense.txt": "not used",
+        "random.txt": "not used",
+        "report.txt": "claims",
+    }
+
+
+@pytest.mark.parametrize(
+    ("rules", "run", "why"),
+    [
+        (AP._replace(counting="best"), "dense.txt", "its AP, 1.0000, is the highest of 3 runs"),
+        (AP._replace(named="RAND*"), "random.txt", "the rules count RAND*"),
+        (
+            AP._replace(named="mine.txt", counting="best"),
+            "dense.txt",
+            "the rules count mine.txt, and no run has that name; its AP, 1.0000, is the highest of 3 runs",
+        ),
+    ],
+)
+def test_the_rules_say_which_run_counts(tmp_path: Path, rules: Rules, run: str, why: str) -> None:
+    found = graded(tmp_path, {**THREE, "report.txt": "AP = 0.7500\n"}, rules)
+    assert (found.run, found.chosen) == (run, why)
+    # The claim is still right for its run, and neither counts nor is wrong.
+    assert summary(found) == [("0.7500", "correct", "bm25.txt", False)]
+    assert found.claims[0].why == "it is of bm25.txt, which is not the run that counts"
+
+
+def test_without_claims_the_run_that_was_handed_in_last_counts(tmp_path: Path) -> None:
+    found = graded(tmp_path, {"run_1.txt": BEST, "run_2.txt": RUN})
+    assert (found.run, found.chosen) == ("run_2.txt", "its name has the highest number")
+
+
+def test_claims_that_fit_several_runs_do_not_tell_which_one_counts(tmp_path: Path) -> None:
+    found = graded(tmp_path, {"run_1.txt": RUN, "run_2.txt": RUN.replace("t\n", "u\n"), "a.txt": "AP = 0.75\n"})
+    why = "1 claimed number is right for each of 2 runs; its name has the highest number"
+    assert (found.run, found.chosen) == ("run_2.txt", why)
+    assert summary(found) == [("0.75", "correct", "run_2.txt", True)]
+
+
+def test_claims_that_are_right_for_no_run_show_which_one_counts_if_one_explains_them(tmp_path: Path) -> None:
+    # Only in run_1 the mean over the one query that it has is 1/7.
+    files = {
+        "run_1.txt": "".join(f"q1 Q0 {docid} {rank} {9 - rank} t\n" for rank, docid in enumerate("tuvwxya", 1)),
+        "run_2.txt": RUN,
+        "a.txt": "RR = 0.142857\n",
+    }
+    found = graded(tmp_path, files)
+    why = "1 claimed number is explained by it, more than by any other of 2 runs"
+    assert (found.run, found.chosen) == ("run_1.txt", why)
+    assert summary(found) == [("0.142857", "convention", "run_1.txt", True)]
+
+
+def test_the_rule_may_be_the_last_run_whatever_is_claimed(tmp_path: Path) -> None:
+    files = {"run_1.txt": BEST, "run_2.txt": RUN, "a.txt": "AP = 0.5\nP@1 = 1.0000\n"}
+    found = graded(tmp_path, files, AP._replace(counting="last"))
+    assert (found.run, found.chosen) == ("run_2.txt", "its name has the highest number")
+
+
+def test_the_choice_of_the_teacher_is_stronger_than_the_rules(tmp_path: Path) -> None:
+    for name, text in {**THREE, "a.txt": "AP = 0.75\n"}.items():
+        (tmp_path / "ada").mkdir(exist_ok=True)
+        (tmp_path / "ada" / name).write_text(text)
+    made = grader(tmp_path, AP._replace(named="bm25.txt"))
+    found = made.grade(one(str(tmp_path / "ada"), limits_of(AP)), wanted="dense.txt")
+    assert (found.run, found.chosen, found.runs[0].name) == ("dense.txt", "the teacher chose dense.txt", "dense.txt")
+
+
+def test_a_table_with_a_row_for_each_run_is_checked_row_by_row(tmp_path: Path) -> None:
+    claims = [
+        claimed("AP", text, f"table.md:{line}")._replace(run=row)
+        for line, (row, text) in enumerate([("BM25", "0.75"), ("Dense", "1.0000"), ("Random", "0.4321")], 3)
+    ]
+    found = graded(tmp_path, THREE, AP._replace(named="bm25.txt"), claims=claims)
+    assert summary(found) == [
+        ("0.75", "correct", "bm25.txt", True),
+        ("1.0000", "correct", "dense.txt", False),
+        ("0.4321", "not reproduced", "random.txt", False),
+    ]
+    assert found.claims[2].why.startswith("it is of random.txt, which is not the run that counts; none of the ")
+
+
+def test_a_row_of_a_run_that_was_not_handed_in_is_not_held_against_the_one_that_was(tmp_path: Path) -> None:
+    claims = [claimed("AP", text, "a:1")._replace(run=row) for row, text in [("BM25", "0.62"), ("RM3", "0.75")]]
+    found = graded(tmp_path, {"run.txt": RUN}, claims=claims)
+    assert summary(found) == [("0.62", "unchecked", "", False), ("0.75", "correct", "run.txt", True)]
+    assert found.claims[0].why == "it is said of BM25, and no run of that name was handed in"
+
+
+def test_of_rows_that_fit_nothing_it_is_not_known_which_is_that_of_the_run(tmp_path: Path) -> None:
+    claims = [claimed("AP", text, "a:1")._replace(run=row) for row, text in [("BM25", "0.62"), ("RM3", "0.61")]]
+    found = graded(tmp_path, {"run.txt": RUN}, claims=claims)
+    assert summary(found) == [("0.62", "unchecked", "run.txt", True), ("0.61", "unchecked", "run.txt", True)]
+
+
+def test_the_only_row_of_a_table_is_that_of_the_run_whatever_its_name(tmp_path: Path) -> None:
+    found = graded(tmp_path, {"run.txt": RUN}, claims=[claimed("AP", "0.6123", "a:1")._replace(run="ours")])
+    assert summary(found) == [("0.6123", "not reproduced", "run.txt", True)]
+
+
+def test_a_number_that_only_another_run_explains_is_of_that_run(tmp_path: Path) -> None:
+    # Of dense, RR is 1/7 in q1, and 1/14 over both judged queries; in bm25 no rank is above 2.
+    dense = "".join(f"q1 Q0 {docid} {rank} {9 - rank} t\n" for rank, docid in enumerate("tuvwxya", 1))
+    claims = [claimed("RR", "0.142857", "a:1")]
+    found = graded(tmp_path, {"bm25.txt": RUN, "dense.txt": dense}, AP._replace(named="bm25.txt"), claims=claims)
+    assert summary(found) == [("0.142857", "convention", "dense.txt", False)]
+
+
+def test_a_run_that_cannot_be_scored_does_not_count_beside_one_that_can(tmp_path: Path) -> None:
+    broken = "q1 Q0 a 1 nan t\nq1 Q0 b 2 1 t\n"
+    found = graded(tmp_path, {"run_1.txt": RUN, "run_2.txt": broken})
+    assert (found.run, found.status) == ("run_1.txt", "scored")
+    assert found.chosen == "of 2 runs, it is the only one that can be scored and has judged queries"
+    assert [(each.name, each.status) for each in found.runs] == [("run_1.txt", "scored"), ("run_2.txt", "refused")]
+
+
+def test_the_same_file_twice_is_one_run(tmp_path: Path) -> None:
+    found = graded(tmp_path, {"a.run": RUN, "b.run": RUN})
+    assert (found.run, found.chosen, len(found.runs)) == ("a.run", "", 1)
+    assert found.files[1] == FileRead("b.run", "not used", "it is the same file as a.run", len(RUN))
+
+
+def test_runs_that_are_too_many_to_be_held_are_scored_again_when_they_are_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims = [claimed("AP", "0.5", "a:1"), claimed("P@1", "0.4999", "a:2")]
+    expected = graded(tmp_path, THREE, AP._replace(named="random.txt"), claims=claims)
+    monkeypatch.setattr(marking, "MOST_HELD", 5)
+    again = grader(tmp_path, AP._replace(named="random.txt"))
+    found = again.grade(one(str(tmp_path / "ada"), limits_of(AP)), claims)
+    assert plain(found) == plain(expected)
+
+
+# --- what may be told of the judgments ---
+
+
+@pytest.mark.parametrize("feedback", ["own", "aggregate"])
+def test_findings_name_no_judged_documents_and_labels_unless_the_rules_allow_it(tmp_path: Path, feedback: str) -> None:
+    # The document is judged as FT-1; the label of the other ranking is 1 in the judgments.
+    qrels = "q1 0 FT-1 1\nq1 0 FT-2 0\n"
+    run = of_run(tmp_path, "q1 Q0 ft-1.txt 1 2 t\n", AP._replace(feedback=feedback), qrels=qrels)
+    assert [each.what for each in run.findings if each.code == "X205"] == ["not one document is judged for its query"]
+    (tmp_path / "two").mkdir()
+    judged = of_run(tmp_path / "two", "q1 Q0 FT-2 0\nq1 Q0 FT-1 0\n", AP._replace(feedback=feedback), qrels=qrels)
+    assert [(each.line, each.what) for each in judged.findings if each.code == "X210"] == [
+        (0, "labels in the ranking differ from those of the judgments")
+    ]
+
+
+def test_findings_name_judged_documents_and_labels_where_the_rules_allow_it(tmp_path: Path) -> None:
+    qrels = "q1 0 FT-1 1\nq1 0 FT-2 0\n"
+    run = of_run(tmp_path, "q1 Q0 ft-1.txt 1 2 t\n", AP._replace(feedback="full"), qrels=qrels)
+    assert any("FT-1" in each.what for each in run.findings if each.code == "X205")
+
+
 # --- beside the baseline ---
 
 
@@ -451,12 +645,14 @@ def test_the_same_files_are_paired_each_with_the_next_one_by_name(pairs: dict[fr
     assert {pair for pair, kind in pairs.items() if kind == "same file"} == expected
 
 
-def test_the_same_rankings_in_other_files_are_paired_each_with_the_next_one(pairs: dict[frozenset[str], str]) -> None:
-    chain = {*map(frozenset, pairwise(("Upside Down", *HONEST_IN_OTHER_FILES)))}  # the last one with the honest file
+def test_everyone_with_the_ranking_of_the_baseline_is_paired_with_it(pairs: dict[frozenset[str], str]) -> None:
+    module = made()
+    honest = {each.name for each in module.CLASS if module.RUN in each.files.values()} | {"Donald Knuth"}
+    expected = {frozenset({name, "baseline"}) for name in honest | set(HONEST_IN_OTHER_FILES) - {"baseline"}}
     # A run of distances, read as scores, is the honest one reversed, which the two copies are.
-    chain |= {frozenset({"Copy Two", "Distances"})}
+    expected |= {frozenset({"Copy Two", "Distances"})}
     same = {pair for pair, kind in pairs.items() if kind == "same ranking"}
-    assert same == chain - {frozenset({"Grace Hopper", "baseline"})}
+    assert same == expected - {frozenset({"Grace Hopper", "baseline"})}  # who has the same file
 
 
 def test_unrelated_runs_and_those_that_could_not_be_scored_are_not_paired(pairs: dict[frozenset[str], str]) -> None:

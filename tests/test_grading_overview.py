@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from grading_samples import ADA, ENTRIES, GRADES, LONG, SCRIPT
+from grading_samples import ADA, COURSE, ENTRIES, GRADES, LONG, SCRIPT
 
 from treceval_py.grading.grades import Grades, Pair
 from treceval_py.grading.outputs.overview import histogram, overview
@@ -49,7 +49,7 @@ def test_a_page_allows_its_own_script_and_style_by_their_hashes_and_nothing_else
 def test_a_page_fetches_nothing_and_links_to_feedback_only() -> None:
     made = overview(GRADES)
     links = re.findall(r"(?:src|href)=\"([^\"#][^\"]*)\"", made)
-    assert sorted(links) == sorted(f"feedback/{entry.name}.txt" for entry in ENTRIES)
+    assert sorted(set(links)) == sorted(f"feedback/{entry.name}.txt" for entry in ENTRIES)
     assert "@import" not in made
     assert "url(" not in made
     assert " style=" not in made
@@ -99,7 +99,14 @@ def test_the_class_is_summed_up() -> None:
     figures = re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd></div>", overview(GRADES))
     # 100 + 75 + 47.5 + 0 + 0 + 0 + 40 + 40 + 70 + 50.25 = 422.75; the middle two are 40 and 47.5
     assert figures == [
-        *(("scored", "6"), ("repaired", "1"), ("refused", "1"), ("missing", "1"), ("failed", "1")),
+        *(
+            ("scored", "6"),
+            ("repaired", "1"),
+            ("refused", "1"),
+            ("missing", "1"),
+            ("failed", "1"),
+            ("need a human", "4"),
+        ),
         *(("mean of the points, of 100", "42.3"), ("median of the points", "43.8"), ("passed", "4 of 10")),
     ]
 
@@ -215,10 +222,10 @@ def browser() -> Iterator[Any]:
 def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
     """Return a function that opens the overview; what goes wrong in it is collected in ``faults``."""
     target = tmp_path / "overview.html"
-    target.write_text(overview(GRADES), "utf-8")
     pages = []
 
-    def show(width: int = 1200, **options: Any) -> Any:
+    def show(width: int = 1200, grades: Grades = GRADES, **options: Any) -> Any:
+        target.write_text(overview(grades), "utf-8")
         page = browser.new_page(viewport={"width": width, "height": 900}, **options)
         page.faults = []
         page.on("console", lambda message: page.faults.append(message.text))
@@ -286,6 +293,23 @@ def test_the_page_is_as_wide_as_the_window(opened: Any, width: int) -> None:
 
 @pytest.mark.slow
 @needs_browser
+@pytest.mark.parametrize("width", [1400, 1920])
+def test_no_column_is_cut_in_a_wide_window(opened: Any, width: int) -> None:
+    measures = ("AP", "nDCG@10", "RR", "P@10", "R@100", "bpref", "ndcg_cut_100", "Rprec")
+    values = dict.fromkeys(measures, 0.25)
+    entries = tuple(each._replace(graded=each.graded._replace(measures=values)) for each in COURSE.entries)
+    page = opened(width, grades=COURSE._replace(measures=measures, baseline_measures=values, entries=entries))
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    boxes = page.evaluate(
+        "[...document.querySelectorAll('.scroll')].map((each) => [each.clientWidth, each.scrollWidth])"
+    )
+    assert len(boxes) >= 4
+    assert [inside for box, inside in boxes if inside > box] == []
+
+
+@pytest.mark.slow
+@needs_browser
 def test_the_page_reads_without_javascript(opened: Any) -> None:
     page = opened(java_script_enabled=False)
     assert len(first_names(page)) == 10
@@ -334,21 +358,54 @@ def test_a_group_with_the_same_ranking_is_a_sentence_and_no_pairs() -> None:
     assert '<td class="middle">same file</td>' not in page
 
 
-@pytest.mark.parametrize(
-    ("kind", "own", "marked"), [("judged-ranking", True, 1), ("judged-ranking", False, 0), ("run", True, 0)]
-)
-def test_a_judged_ranking_that_its_own_labels_scored_is_marked_in_the_table(kind: str, own: bool, marked: int) -> None:
-    entry = ENTRIES[0]._replace(graded=ENTRIES[0].graded._replace(kind=kind))
-    rules = GRADES.rules._replace(own_labels=own)
-    page = overview(GRADES._replace(entries=(entry,), pairs=(), rules=rules))
-    assert page.count('<span class="tag">own labels</span>') == marked
+def test_values_of_another_convention_are_marked_and_are_in_no_histogram() -> None:
+    entries = list(GRADES.entries)
+    graded = ENTRIES[0].graded._replace(kind="judged-ranking", profile="coursework")
+    entries[0] = entries[0]._replace(graded=graded)
+    page = overview(GRADES._replace(entries=tuple(entries)))
+    # AP and nDCG@10 of one of ten
+    marked = re.findall(r"([\d.]+)<span class=\"dagger\">†", page)
+    assert marked == ["0.3125", "0.5000"]
+    assert "† These values are not to be compared with the others: they are scored under coursework." in page
+    assert "†" not in overview(GRADES)
+    # seven values of AP, of which one is left out
+    plot = content(page, r'aria-label="AP: ([^"]*)"')
+    assert sum(map(int, re.findall(r"(\d+) submission", plot))) == 6
 
 
-def test_a_run_as_good_as_the_judgments_is_a_question() -> None:
-    graded = ENTRIES[0].graded._replace(measures={"AP": 1.0, "nDCG@10": 1.0})
-    page = overview(GRADES._replace(entries=(ENTRIES[0]._replace(graded=graded),), pairs=()))
-    assert "<li>Ada Lovelace: AP is 1.0000, as if the judgments were handed in as a run</li>" in page
-    assert "<h3>Runs that are as good as the judgments</h3>" not in overview(GRADES)
+def test_values_by_own_labels_are_marked_as_such() -> None:
+    entries = list(GRADES.entries)
+    entries[0] = entries[0]._replace(graded=ENTRIES[0].graded._replace(kind="judged-ranking", profile="coursework"))
+    rules = GRADES.rules._replace(own_labels=True)
+    page = overview(GRADES._replace(entries=tuple(entries), rules=rules))
+    assert "they are scored under coursework, by its own labels." in page
+
+
+def test_what_needs_a_human_is_listed_by_kind_with_links_to_feedback() -> None:
+    page = content(overview(GRADES), r'<section id="human"(.*?)</section>')
+    assert re.findall(r"<h3>([^<]*) <span", page) == ["No claims", "Alike", "Nobody&#39;s"]
+    assert '<li><a href="feedback/joe_sixpack.txt">joe\\tsixpack@</a>: no claim was found</li>' in page
+    # Ada, Gus and Joe, about whom there is a section
+    assert '<p class="prose">3 submissions: see <a href="#alike">runs that are alike</a>.</p>' in page
+    assert "<li>claims.csv:12: student &#39;xy&#39; handed nothing in</li>" in page
+    assert 'id="human"' not in overview(GRADES._replace(entries=ENTRIES, strays=()))
+
+
+def test_who_is_excused_is_in_no_mean_and_has_no_points() -> None:
+    page = overview(COURSE)
+    figures = dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd></div>", page))
+    # 66.5 and 75
+    assert (figures["mean of the points, of 100"], figures["excused"], figures["passed"]) == ("70.8", "1", "2 of 2")
+    row = content(page, r'(<th scope="row"><a href="feedback/Zoe.txt">.*?)</tr>')
+    assert '<td data-value="">–</td>' in row
+    assert re.findall(r'<span class="tag[^"]*">([^<]*)<', row) == ["missing", "excused"]
+
+
+def test_a_row_has_number_and_group_what_happened_and_what_is_asked() -> None:
+    row = content(overview(COURSE), r'(<th scope="row"><a href="feedback/Li_Ming.txt">.*?)</tr>')
+    assert '李明</a> <span class="about">5003, B</span>' in row
+    assert re.findall(r'<span class="tag[^"]*">([^<]*)<', row) == ["scored", "late", "adjusted"]
+    assert '<a href="#human">unread, several runs</a>' in row
 
 
 def test_runs_with_the_same_documents_are_a_pair_and_no_group() -> None:

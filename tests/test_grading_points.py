@@ -6,7 +6,7 @@ import pytest
 
 from treceval_py.checking.findings import Finding
 from treceval_py.errors import EvaluationError
-from treceval_py.grading.marking.points import Mark, Marks, marks_of
+from treceval_py.grading.marking.points import Change, Mark, Marks, changed, marks_of
 from treceval_py.grading.records import Checked, Graded
 from treceval_py.grading.rules import DEFAULT_RULES, MeasureRule, Rules
 
@@ -159,7 +159,7 @@ def test_measures_share_points_by_weight_and_those_without_a_value_to_reach_have
         ("measure map", 6.67, 13.33),
         ("measure P_10", 6.67, 6.67),
     ]
-    assert (marks.total, marks.most) == (13.33, 20.0)  # 20/3 + 20/3 = 13.333…
+    assert (marks.total, marks.most) == (13.34, 20.0)  # 6.67 + 6.67, 13.33 + 6.67
 
 
 @pytest.mark.parametrize("measures", [{}, {"map": float("nan")}])
@@ -187,10 +187,70 @@ def test_each_verdict_has_its_credit(verdict: str, points: float, why: str) -> N
     assert only(claim_marks(claim("map", verdict))) == Mark("claim map", points, 60.0, why)
 
 
-def test_claims_share_their_points_equally_and_are_added_before_rounding() -> None:
+def test_claims_share_their_points_so_that_the_parts_add_up_to_the_total() -> None:
     marks = claim_marks(claim("map", "correct"), claim("P_10", "correct"), claim("RR", "correct"), points=20.0)
-    assert [mark.points for mark in marks.items] == [6.67, 6.67, 6.67]
-    assert marks.total == 20.0  # not 20.01
+    assert [mark.points for mark in marks.items] == [6.67, 6.67, 6.66]
+    assert (marks.total, marks.most) == (20.0, 20.0)  # not 20.01
+
+
+def test_rounded_parts_add_up_to_the_rounded_sum() -> None:
+    marks = claim_marks(claim("map", "convention"), claim("P_10", "convention"), claim("RR", "mistake"), points=20.0)
+    # Halves of 6.67 and 6.67 and a quarter of 6.66: 3.335 + 3.335 + 1.665 = 8.335, up to 8.34. Of three remainders of
+    # one half the first two are rounded up.
+    assert [(mark.points, mark.most) for mark in marks.items] == [(3.34, 6.67), (3.34, 6.67), (1.66, 6.66)]
+    assert marks.total == 8.34
+
+
+@pytest.mark.parametrize("number", range(1, 41))
+def test_however_many_parts_there_are_they_add_up_and_no_part_has_more_than_there_is(number: int) -> None:
+    verdicts = ["correct", "convention", "mistake", "not reproduced"]
+    claims = [claim(f"P@{cut}", verdicts[cut % 4], f"0.12{cut}") for cut in range(1, number + 1)]
+    marks = claim_marks(*claims, points=33.33, expected=tuple(f"P@{cut}" for cut in range(1, number + 1)))
+    cents = [(round(mark.points * 100), round(mark.most * 100)) for mark in marks.items]
+    assert all(0 <= got <= most for got, most in cents)
+    assert sum(got for got, _ in cents) == round(marks.total * 100)
+    assert sum(most for _, most in cents) == 3333
+
+
+# --- claims of another run ---
+
+
+def test_a_claim_of_a_run_that_does_not_count_neither_gives_points_nor_takes_any() -> None:
+    other = claim("map", "not reproduced", "0.7")._replace(run="b.txt", counts=False)
+    right = claim("P_10", "correct")._replace(run="b.txt", counts=False)
+    marks = claim_marks(claim("map", "correct"), other, right)
+    assert marks.items == (Mark("claim map", 60.0, 60.0, "0.5: the number is right"),)
+
+
+@pytest.mark.parametrize(("expected", "part"), [((), "claims"), (("map",), "claim map")])
+def test_where_all_claims_are_of_other_runs_it_is_said(expected: tuple[str, ...], part: str) -> None:
+    marks = claim_marks(claim("map", "correct")._replace(counts=False), expected=expected)
+    assert marks.items == (Mark(part, 0.0, 60.0, "no number was claimed for the run that counts"),)
+
+
+# --- what is added or taken ---
+
+
+def test_what_is_added_and_taken_adds_up_to_the_total() -> None:
+    marks = changed(
+        marks_of(SCORED, DEFAULT_RULES, {}),
+        [Change("late", -10.005, "2 days"), Change("adjusted", 5, "oral")],
+        DEFAULT_RULES,
+    )
+    # 40 for the run; halves of a hundredth are rounded up: 40 - 10 + 5
+    assert (marks.total, [each.points for each in marks.changes]) == (35.0, [-10.0, 5.0])
+
+
+def test_never_more_is_taken_than_there_is() -> None:
+    marks = changed(marks_of(SCORED, DEFAULT_RULES, {}), [Change("late", -50, "9 days late")], DEFAULT_RULES)
+    why = "9 days late; 50 points would be taken, and there are only 40"
+    assert (marks.total, marks.changes) == (0.0, (Change("late", -40.0, why),))
+
+
+@pytest.mark.parametrize(("points", "passed"), [(-5, True), (-5.01, False)])
+def test_whether_a_student_passes_is_decided_by_the_changed_total(points: float, passed: bool) -> None:
+    rules = DEFAULT_RULES._replace(pass_mark=35.0)
+    assert changed(marks_of(SCORED, rules, {}), [Change("late", points, "late")], rules).passed is passed
 
 
 def test_halves_of_a_hundredth_are_rounded_up() -> None:

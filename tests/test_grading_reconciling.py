@@ -11,9 +11,10 @@ from test_profiles import PROFILE_OF, QRELS, RUN, Row, expressible, label
 import treceval_py as te
 from treceval_py.grading.claims import reconciling
 from treceval_py.grading.claims.claims import claims_in
-from treceval_py.grading.claims.reconciling import reconcile
+from treceval_py.grading.claims.reconciling import Ways, reconcile
 from treceval_py.grading.records import Checked
 from treceval_py.io.judged_ranking import read_judged_ranking
+from treceval_py.scoring.profiles import profile_named
 
 MESSY = te.read_qrels(QRELS), te.read_run(RUN)
 
@@ -39,11 +40,10 @@ def checked(text: str, qrels: Any = LABELS, run: Any = LISTS, **options: Any) ->
     """Reconcile the claims of a text."""
     judgments = qrels if isinstance(qrels, te.Qrels) else te.Qrels(qrels)
     table = run if run is None or isinstance(run, te.Run) else te.Run(run)
-    given: dict[str, Any] = {
-        "profile": "trec_eval-10", "complete": False, "level": None, "values": {}, "tolerance": 0.0, "expected": (),
-        **options,
-    }  # fmt: skip
-    return reconcile(claims_in(text.encode(), "claims.txt"), judgments, table, **given)
+    profile, expected = options.pop("profile", "trec_eval-10"), options.pop("expected", ())
+    given: dict[str, Any] = {"complete": False, "level": None, "values": {}, "tolerance": 0.0, **options}
+    ways = None if table is None else Ways(judgments, table, profile_named(profile), **given)
+    return reconcile(claims_in(text.encode(), "claims.txt"), ways, expected)
 
 
 def said(text: str, *arguments: Any, **options: Any) -> tuple[str, str]:
@@ -393,19 +393,6 @@ def test_of_more_than_two_hundred_claims_the_rest_is_not_read_and_the_last_says_
     found = checked("MAP = 0.4861\n" * 1000)
     assert [len(found), found[-1].verdict] == [200, "correct"]
     assert found[-1].why == "only the first 200 claims of a submission are read"
-
-
-def test_claims_of_several_files_are_bounded_together() -> None:
-    claims = claims_in(b"MAP = 0.4861\n" * 150, "a") + claims_in(b"MAP = 0.4861\n" * 150, "b")
-    found = reconcile(
-        claims, te.Qrels(LABELS), te.Run(LISTS), profile="trec_eval-10", complete=False, level=None, values={},
-        tolerance=0.0, expected=(),
-    )  # fmt: skip
-    assert [len(found), found[-1].place, found[-1].why] == [
-        200,
-        "b:50",
-        "only the first 200 claims of a submission are read",
-    ]
 
 
 # --- what is expected ---

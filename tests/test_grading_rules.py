@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import io
 import pickle
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
 from treceval_py.errors import InputError
 from treceval_py.grading.records import VERDICTS
+from treceval_py.grading.rule_keys import ARRAYS
 from treceval_py.grading.rules import (
     DEFAULT_RULES,
     RULES,
     MeasureRule,
     Rules,
+    Task,
     example_rules,
     fingerprint,
     read_rules,
@@ -159,11 +162,15 @@ def test_the_example_can_be_read_with_its_optional_keys() -> None:
     rules = rules_of(text.replace("measures = 0", "measures = 10"))
     assert rules.measures == (MeasureRule("map", 1.0, 0.15, 0.3),)
     assert (rules.level, rules.pass_mark) == (1, 50.0)
+    (task,) = rules.tasks
+    assert task[:-1] == ("Exercise 1", "qrels.txt", "bm25.txt", "claims.csv", "ex1*", 1.0)
+    assert task.rules == rules._replace(title="Exercise 1", tasks=())
 
 
 def test_every_attribute_of_the_rules_has_a_key() -> None:
-    assert {key.field for key in RULES if key.section != "measure"} == set(Rules._fields)
+    assert {key.field for key in RULES if key.section not in ARRAYS} == set(Rules._fields) - {"tasks"}
     assert [key.field for key in RULES if key.section == "measure"] == list(MeasureRule._fields)
+    assert [key.field for key in RULES if key.section == "task"] == list(Task._fields)[:-1]
 
 
 def test_every_verdict_has_credit() -> None:
@@ -218,7 +225,7 @@ REFUSALS = {
     ),
     "colour = 1\n": (
         "rules.toml:1: unknown key 'colour'. There are title, [scoring], [[measure]], [points], [credit], [claims], "
-        "[similarity], [limits]."
+        "[similarity], [board], [limits], [late], [roster], [[task]]."
     ),
     "\x1b = 1\n": (
         "rules.toml:1: no TOML: invalid statement. Write key = value, text in double quotes, and each key once."
@@ -324,6 +331,108 @@ def test_what_makes_no_sense_is_refused_at_its_line(text: str) -> None:
     assert refusal(text) == REFUSALS[text]
 
 
+COURSE = """\
+title = "IR"
+[scoring]
+profile = "trec_eval-9"
+measures = ["map", "P_5"]
+[points]
+run = 10
+claims = 0
+[late]
+per_day = 0.1
+free_days = 3
+
+[[task]]
+name = "Exercise 1"
+qrels = "ex1/qrels.txt"
+[task.late]
+deadline = 2026-11-20T23:59:00+01:00
+
+[[task]]
+name = "Exercise 2"
+qrels = "/data/qrels.txt"
+baseline = "bm25.txt"
+folder = "*/ex2"
+weight = 2
+title = "The second one"
+[[task.measure]]
+name = "nDCG@10"
+full_from = 0.5
+[task.points]
+measures = 20
+[task.late]
+deadline = "2026-12-20T12:00Z"
+"""
+
+
+def test_tasks_have_what_they_say_and_else_what_is_said_for_all() -> None:
+    rules = rules_of(COURSE)
+    first, second = rules.tasks
+    assert (first.name, first.qrels, first.baseline, first.folder, first.weight) == (
+        *("Exercise 1", "ex1/qrels.txt", "", "", 1.0),
+    )
+    assert first.rules == rules._replace(
+        title="IR: Exercise 1", tasks=(), deadline=datetime(2026, 11, 20, 23, 59, tzinfo=timezone(timedelta(hours=1)))
+    )
+    assert (second.qrels, second.baseline, second.folder, second.weight) == (
+        *("/data/qrels.txt", "bm25.txt", "*/ex2", 2.0),
+    )
+    assert second.rules == Rules(
+        title="The second one",
+        profile="trec_eval-9",
+        measures=(MeasureRule("nDCG@10", full_from=0.5),),
+        points_run=10.0,
+        points_measures=20.0,
+        points_claims=0.0,
+        late_per_day=0.1,
+        free_days=3,
+        deadline=datetime(2026, 12, 20, 12, tzinfo=UTC),
+    )
+
+
+def test_the_files_of_a_task_are_beside_the_rules(tmp_path: Path) -> None:
+    (tmp_path / "course.toml").write_text(COURSE)
+    first, second = read_rules(tmp_path / "course.toml").tasks
+    assert (first.qrels, first.baseline) == (str(tmp_path / "ex1/qrels.txt"), "")
+    assert (second.qrels, second.baseline) == ("/data/qrels.txt", str(tmp_path / "bm25.txt"))
+
+
+TASK = '[[task]]\nname = "A"\nqrels = "q"\n'
+
+WRONG_TASKS = {
+    "task = 1\n": "rules.toml:1: task is not an array of tables. Write [[task]] with two brackets.",
+    '[task]\nname = "A"\n': "rules.toml:1: task is not an array of tables. Write [[task]] with two brackets.",
+    '[[task]]\nname = "A"\n': 'rules.toml:1: [[task]] without qrels. Write qrels = "qrels.txt".',
+    f'{TASK}[[task]]\nname = "a"\nqrels = "r"\n': (
+        "rules.toml:5: there is another task 'a'. Give each task a name of its own."
+    ),
+    f"{TASK}folders = 1\n": "rules.toml:4: unknown key 'folders' in [[task]]. Did you mean folder?",
+    f"{TASK}{TASK.replace('A', 'B')}[task.points]\nrun = -1\n": (
+        "rules.toml:8: run in [points] is -1; it must be a number from 0 to 1,000,000."
+    ),
+    f"[points]\nrun = -1\n{TASK}": (
+        "rules.toml:2: run in [points] is -1; it must be a number from 0 to 1,000,000."
+    ),
+    f"{TASK}[task.points]\nmeasures = 5\n": (
+        "rules.toml:5: there are 5 points for measures, and no measure says from which value on. Add [[measure]] with "
+        "name and full_from."
+    ),
+    f'{TASK}[task.late]\ndeadline = "2026-11-20 23:59"\n': (
+        'rules.toml:5: deadline in [late] is "2026-11-20 23:59"; it must be a time with its zone, such as '
+        "2026-11-20T23:59:00+01:00."
+    ),
+    f"{TASK}[task.late]\nfree_days = 1\n": (
+        "rules.toml:5: free_days counts over all tasks, and not for one of them. Write it in [late], above the tasks."
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", WRONG_TASKS, ids=[" ".join(text.split())[-50:] for text in WRONG_TASKS])
+def test_what_makes_no_sense_in_a_task_is_refused_at_its_line(text: str) -> None:
+    assert refusal(text) == WRONG_TASKS[text]
+
+
 def test_text_that_is_not_utf_8_is_refused_at_its_line() -> None:
     assert refusal(b'title = "x"\n# \xfcbung\n') == "rules.toml:2: the rules are not UTF-8 text. Save them as UTF-8."
 
@@ -335,8 +444,8 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 def test_control_characters_of_a_key_are_made_visible() -> None:
     assert refusal('"\\u001b[31m" = 1\n') == (
-        "rules.toml: unknown key '\\x1b[31m'. There are title, [scoring], [[measure]], [points], [credit], [claims], "
-        "[similarity], [limits]."
+        "rules.toml:1: unknown key '\\x1b[31m'. There are title, [scoring], [[measure]], [points], [credit], [claims], "
+        "[similarity], [board], [limits], [late], [roster], [[task]]."
     )
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from treceval_py.errors import DataError, InputError
-from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, Named, Scored, against
+from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, Named, Scored, against, values_by_query
 from treceval_py.grading.records import AgainstBaseline, Loss, LostDocument
 from treceval_py.grading.rules import MeasureRule, Rules
 
-RR = Rules(measures=(MeasureRule("RR"),))
+RR = Rules(measures=(MeasureRule("RR"),), feedback="full")
 """The reciprocal of the rank of the first relevant document, over all judged queries."""
 
 
@@ -42,7 +42,7 @@ def compared(folder: Path, qrels: str, mine: str, theirs: str, rules: Rules = RR
     made = scoring(folder, qrels, theirs, rules)
     assert made.baseline is not None
     scored = made.scored(Named(mine.encode(), "run.txt"), "run")
-    return against(scored, made.baseline, rules.measures[0].name)
+    return against(scored, made.baseline, rules.measures[0].name, rules.feedback)
 
 
 def sure(found: AgainstBaseline | None) -> AgainstBaseline:
@@ -252,21 +252,49 @@ def test_what_is_scored_under_another_profile_is_not_compared(tmp_path: Path) ->
     made = scoring(tmp_path, ONE_EACH, run_of(q1="r"))
     other = scoring(tmp_path, ONE_EACH, rules=RR._replace(profile="ranx"))
     assert made.baseline is not None
-    assert against(other.scored(Named(run_of(q1="r").encode(), "run.txt"), "run"), made.baseline, "RR") is None
+    assert against(other.scored(Named(run_of(q1="r").encode(), "run.txt"), "run"), made.baseline, "RR", "full") is None
 
 
 def test_what_is_scored_by_other_judgments_is_not_compared(tmp_path: Path) -> None:
     made = scoring(tmp_path, ONE_EACH, run_of(q1="r"))
     other = scoring(tmp_path, ONE_EACH.replace("q5 0 r 1", "q5 0 r 0"))
     assert made.baseline is not None
-    assert against(other.scored(Named(run_of(q1="r").encode(), "run.txt"), "run"), made.baseline, "RR") is None
+    assert against(other.scored(Named(run_of(q1="r").encode(), "run.txt"), "run"), made.baseline, "RR", "full") is None
 
 
 def test_what_is_scored_by_the_same_judgments_read_twice_is_compared(tmp_path: Path) -> None:
     made = scoring(tmp_path, ONE_EACH, run_of(q1="r"))
     other = scoring(tmp_path, ONE_EACH)
     assert made.baseline is not None
-    assert sure(against(other.scored(Named(run_of(q1="r").encode(), "run.txt"), "run"), made.baseline, "RR")).equal == 5
+    assert (
+        sure(against(other.scored(Named(run_of(q1="r").encode(), "run.txt"), "run"), made.baseline, "RR", "full")).equal
+        == 5
+    )
+
+
+# --- what may be told of the judgments ---
+
+
+@pytest.mark.parametrize(
+    ("feedback", "losses"),
+    [
+        ("full", (Loss("q1", 0.5, 1.0, (LostDocument("r", 1, 2, 1),)),)),
+        ("own", (Loss("q1", 0.5, 1.0),)),
+        ("aggregate", ()),
+    ],
+)
+def test_documents_and_queries_that_lost_are_named_where_the_rules_allow_it(
+    tmp_path: Path, feedback: str, losses: tuple[Loss, ...]
+) -> None:
+    found = sure(compared(tmp_path, "q1 0 r 1\n", run_of(q1="xr"), run_of(q1="rx"), RR._replace(feedback=feedback)))
+    assert found.losses == losses
+    assert (found.value, found.baseline, found.worse) == (0.5, 1.0, 1)
+
+
+def test_values_by_query_are_those_of_all_judged_queries_in_the_order_of_their_bytes(tmp_path: Path) -> None:
+    made = scoring(tmp_path, "2 0 r 1\n10 0 r 1\n7 0 r 1\n", rules=RR._replace(complete=False))
+    scored = made.scored(Named(b"10 Q0 r 1 9 t\n2 Q0 x 1 9 t\n2 Q0 r 2 8 t\n", "run.txt"), "run")
+    assert values_by_query(scored, "RR", ["2", "7", "10"]).tolist() == pytest.approx([1, 0.5, math.nan], nan_ok=True)
 
 
 # --- the documents that were lost ---
@@ -276,7 +304,7 @@ AP = Rules(measures=(MeasureRule("AP"),))
 
 def lost(folder: Path, qrels: str, mine: str, theirs: str, rules: Rules = AP) -> tuple[LostDocument, ...]:
     """Return the documents of the only query that is worse than the baseline."""
-    (loss,) = sure(compared(folder, qrels, mine, theirs, rules)).losses
+    (loss,) = sure(compared(folder, qrels, mine, theirs, rules._replace(feedback="full"))).losses
     return loss.documents
 
 

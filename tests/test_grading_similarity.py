@@ -161,6 +161,25 @@ def test_a_copy_of_the_baseline_is_a_pair_with_it() -> None:
     assert pairs(graded(XY, "one"), graded(AB, "bm25"), baseline=baseline) == [Pair(1, -1, "same file", 1.0, 1)]
 
 
+def test_every_copy_of_the_baseline_is_paired_with_it() -> None:
+    found = pairs(graded(AB, "mine"), graded(AB, "bm25"), graded(AB, "mine"), baseline=graded(AB, "bm25"))
+    assert found == [
+        # Two have the same file, which is not the baseline's; all have its ranking.
+        Pair(0, 2, "same file", 1.0, 1),
+        Pair(1, -1, "same file", 1.0, 1),
+        Pair(0, -1, "same ranking", 1.0, 1),
+        Pair(2, -1, "same ranking", 1.0, 1),
+    ]
+
+
+def test_every_run_near_the_baseline_is_paired_with_it() -> None:
+    one, two = (["a", "b", "c", *rest] for rest in (["x", "y"], ["x", "z"]))
+    base = graded({"q": ["a", "b", "c", "w", "v"]}, "bm25")
+    found = pairs(graded({"q": one}, "one"), graded({"q": two}, "two"), baseline=base, threshold=0.8)
+    # The two are more like one another than like the baseline, which a tree would join to one of them only.
+    assert [(each.first, each.second) for each in found] == [(0, 1), (0, -1), (1, -1)]
+
+
 def test_a_baseline_without_a_hash_of_its_file_is_the_same_ranking() -> None:
     baseline = graded(AB, "bm25")._replace(hash_of_run="")
     assert pairs(graded(AB, "bm25"), baseline=baseline) == [Pair(0, -1, "same ranking", 1.0, 1)]

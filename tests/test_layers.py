@@ -46,7 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     "judges": COMPARING,
     "report": {*COMPARING, "ranges"},
     "checking": EXPLAINING,
-    "grading": {*COMPARING, "checking", "ranges", "report"},
+    "grading": {*COMPARING, "boards", "checking", "ranges", "report"},
     "retrieval": IO,
     "integrations": SCORING,
     "cli": {*COMPARING, "boards", "checking", "gating", "grading", "judges", "ranges", "report", "retrieval"},
@@ -56,6 +56,7 @@ ALLOWED: dict[str, set[str]] = {
 MOST_FLAT = 6
 
 HEAVY = ["pandas", "rich", "scipy", "pyarrow", "faiss", "torch", "jinja2", "vl_convert", "xlsxwriter", "narwhals"]
+HEAVY += ["pypdf", "docx", "lxml"]
 
 
 def name_of(path: Path) -> str:

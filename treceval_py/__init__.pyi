@@ -31,7 +31,10 @@ from treceval_py.explaining import explain as explain
 from treceval_py.gating import Verdict as Verdict
 from treceval_py.gating import gate as gate
 from treceval_py.grading import grade as grade
+from treceval_py.grading import grade_course as grade_course
 from treceval_py.grading import grade_one as grade_one
+from treceval_py.grading.course.roster import Roster as Roster
+from treceval_py.grading.course.roster import read_roster as read_roster
 from treceval_py.grading.rules import Rules as Rules
 from treceval_py.grading.rules import read_rules as read_rules
 from treceval_py.io.conversion import convert as convert

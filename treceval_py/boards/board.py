@@ -16,7 +16,7 @@ import numpy as np
 from treceval_py._types import FloatArray
 from treceval_py.boards.cache import Cached, Entry, is_within, place_of, read_cache, still_there, write_cache
 from treceval_py.boards.groups import BoardGroup, board_groups
-from treceval_py.boards.intervals import drawn_errors, rank_intervals
+from treceval_py.boards.intervals import ranges_of, rounded, shared_ranks
 from treceval_py.comparing.gathering import USUAL, comparable, fit
 from treceval_py.comparing.outcome import Settings
 from treceval_py.comparing.paired import mean_interval
@@ -59,10 +59,8 @@ __all__ = [
     "board",
     "check_statistics",
     "known_runs",
-    "rounded",
     "scored_runs",
     "scorer_of",
-    "shared_ranks",
 ]
 
 JUDGED = "judged_10"
@@ -702,7 +700,8 @@ def _ranked(
     )
     low, high = _intervals(scorer.measures[0], columns[0], settings)
     critical, groups = _groups(columns[0], settings, threads)
-    ranges = _rank_intervals(columns[0], settings)
+    values = columns[0].values
+    ranges = ranges_of(values, settings.confidence, draws=settings.resamples, seed=settings.seed)
     warnings = _warnings(known, called)
     order = sorted(range(len(called)), key=lambda run: (-rounded(means[0, run]), encode(called[run])))
     ranks = shared_ranks([means[0, run] for run in order])
@@ -752,34 +751,11 @@ def _number(found: float | None) -> float:
     return float("nan") if found is None else found
 
 
-def rounded(mean: float) -> float:
-    """Return a mean without its last digits, which depend on the order in which values are added."""
-    return float(f"{mean:.12g}")
-
-
-def shared_ranks(means: Sequence[float]) -> list[int]:
-    """Return the ranks of descending means; equal ones share the first of theirs."""
-    ranks: list[int] = []
-    for number, mean in enumerate(means):
-        same = number > 0 and rounded(mean) == rounded(means[number - 1])
-        ranks.append(ranks[-1] if same else number + 1)
-    return ranks
-
-
 def _intervals(measure: Measure, column: Aligned, settings: BoardSettings) -> tuple[FloatArray, FloatArray]:
     """Return the intervals of the runs' averages; of a sum, those of the mean times the number of queries."""
     low, high = mean_interval(column.values, settings.confidence)
     scale = len(column.qids) if measure.family.average is SUM else 1
     return low * scale, high * scale
-
-
-def _rank_intervals(column: Aligned, settings: BoardSettings) -> list[tuple[int, int] | None]:
-    """Return the intervals of the runs' ranks, by a bootstrap over queries; None for a single query."""
-    if len(column.qids) < 2:
-        return [None] * len(column.values)
-    errors = drawn_errors([column.values], draws=settings.resamples, seed=settings.seed)
-    low, high = rank_intervals(column.values.mean(axis=1), errors, settings.confidence)
-    return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
 def _groups(column: Aligned, settings: BoardSettings, threads: int | None) -> tuple[float, tuple[str, ...]]:

@@ -9,7 +9,18 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 
-__all__ = ["RESAMPLED", "Resampled", "Separation", "drawn_errors", "rank_intervals", "ranks_of", "separated"]
+__all__ = [
+    "RESAMPLED",
+    "Resampled",
+    "Separation",
+    "drawn_errors",
+    "ranges_of",
+    "rank_intervals",
+    "ranks_of",
+    "rounded",
+    "separated",
+    "shared_ranks",
+]
 
 Resampled: TypeAlias = Literal["both", "queries", "collections"]
 
@@ -49,6 +60,20 @@ def ranks_of(means: FloatArray) -> IntArray:
     order = np.argsort(-means, axis=-1, kind="stable")
     ranks = np.empty_like(order)
     np.put_along_axis(ranks, order, np.broadcast_to(np.arange(1, means.shape[-1] + 1), order.shape), -1)
+    return ranks
+
+
+def rounded(mean: float) -> float:
+    """Return a mean without its last digits, which depend on the order in which values are added."""
+    return float(f"{mean:.12g}")
+
+
+def shared_ranks(means: Sequence[float]) -> list[int]:
+    """Return the ranks of descending means; equal ones share the first of theirs."""
+    ranks: list[int] = []
+    for number, mean in enumerate(means):
+        same = number > 0 and rounded(mean) == rounded(means[number - 1])
+        ranks.append(ranks[-1] if same else number + 1)
     return ranks
 
 
@@ -195,6 +220,25 @@ def rank_intervals(means: FloatArray, errors: FloatArray, confidence: float = 0.
         low[run] = min(low[run], better[0] + 1 if len(better) else runs)
         high[run] = max(high[run], worse[-1] + 2 if len(worse) else 1)
     return low, high
+
+
+def ranges_of(
+    values: FloatArray, confidence: float = 0.95, *, draws: int = 1000, seed: int = 1
+) -> list[tuple[int, int] | None]:
+    """Return the interval of each run's rank in one collection; None for a single query.
+
+    Parameters
+    ----------
+    values : (S, Q) float array
+        The values, a row for each run.
+    confidence, draws, seed
+        As for `rank_intervals` and `drawn_errors`.
+    """
+    if values.shape[1] < 2:
+        return [None] * len(values)
+    errors = drawn_errors([values], draws=draws, seed=seed)
+    low, high = rank_intervals(values.mean(axis=1), errors, confidence)
+    return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
 def _others(means: FloatArray, run: int) -> FloatArray:

@@ -17,14 +17,20 @@ from treceval_py.boards.board import (
     Unscored,
     check_statistics,
     known_runs,
-    rounded,
     scored_runs,
     scorer_of,
-    shared_ranks,
 )
 from treceval_py.boards.cache import cache_beside
 from treceval_py.boards.collections import Collection, Collections, found_in, listed_in
-from treceval_py.boards.intervals import RESAMPLED, Resampled, drawn_errors, rank_intervals, separated
+from treceval_py.boards.intervals import (
+    RESAMPLED,
+    Resampled,
+    drawn_errors,
+    rank_intervals,
+    rounded,
+    separated,
+    shared_ranks,
+)
 from treceval_py.comparing.gathering import gather
 from treceval_py.comparing.saved.files import passed_over, run_files
 from treceval_py.comparing.saved.naming import stem, unique_names

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Collection, Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,14 +30,16 @@ SHOWN = 20
 
 HELP = """Grade a class: check and score the run in every submission, and verify the claimed values.
 
-SUBMISSIONS is a folder with a file or folder per student, or a zip file of it as exported by Moodle, Canvas,
-Blackboard and others. OUT is a folder for a gradebook (CSV and XLSX), a feedback file per student and an overview to
+SUBMISSIONS is a folder with a file or folder per student, or a zip or tar.gz file of it as exported by Moodle,
+Canvas, Blackboard, Gradescope and others. OUT is a folder for a gradebook (CSV and XLSX), a feedback file per student and an overview to
 open in a browser. Claims are read from a CSV (student, measure, value) or from lines such as 'MAP = 0.75' in a file of
 the submission.
 
 \b
 treceval grade qrels.txt submissions.zip -o graded
 treceval grade qrels.txt submissions/ -o graded --claims claims.csv --baseline bm25.txt --rules rules.toml
+treceval grade qrels.txt submissions.zip -o graded --roster participants.csv
+treceval grade submissions/ --rules course.toml -o graded       a course: judgments and more of each task in the rules
 treceval grade --example-rules > rules.toml
 treceval grade qrels.txt submission.zip --single        one submission as JSON, for an autograder
 
@@ -52,10 +55,21 @@ Exit status: 0: graded. 1: an input file is unreadable, or the single submission
 @click.option("-o", "--output", metavar="OUT", help="Folder to write to: a new one, or that of an earlier grading.")
 @click.option("--claims", metavar="FILE", help="Values claimed by students: CSV with student, measure, value.")
 @click.option("--baseline", metavar="RUN", help="Run to compare the submissions with.")
-@click.option("--rules", "rules_file", metavar="FILE", help="Measures, thresholds and points (TOML).")
+@click.option("--rules", "rules_file", metavar="FILE", help="Measures, thresholds, points and tasks (TOML).")
+@click.option(
+    "--roster",
+    metavar="FILE",
+    help="Everybody in the class: CSV of Moodle, Canvas, Gradescope, GitHub Classroom or plain.",
+)
 @flag("--example-rules", help="Print the default rules, with comments, as a starting point.")
 @flag("--single", help="SUBMISSIONS is one submission: print its grade as JSON and write nothing.")
 @click.option("--student", metavar="NAME", help="With --single: the student's name, as in the table of claims.")
+@click.option(
+    "--to",
+    multiple=True,
+    type=click.Choice(("moodle", "canvas", "gradescope")),
+    help="Also write a file for this platform to import; repeatable. With --single: results.json of Gradescope.",
+)
 @number("--workers", least=1, most=256, help="Grade with N processes [one per core].")
 @click.pass_context
 def grade(
@@ -66,9 +80,11 @@ def grade(
     claims: str | None,
     baseline: str | None,
     rules_file: str | None,
+    roster: str | None,
     example_rules: bool,
     single: bool,
     student: str | None,
+    to: tuple[str, ...],
     workers: int | None,
 ) -> None:
     """Grade: read the rules, grade in processes, write."""
@@ -80,36 +96,81 @@ def grade(
             raise click.UsageError("--example-rules only prints rules; remove the other arguments.")
         put(example(), output)
         return
+    _check_files(qrels, submissions, claims, baseline, rules_file, roster, output)
+    rules = DEFAULT_RULES if rules_file is None else read_rules(rules_file)
+    if rules.tasks:
+        _check_course(given(ctx))
+        qrels, submissions = "", qrels
     if qrels is None or submissions is None:
         raise click.UsageError("Missing argument 'QRELS'." if qrels is None else "Missing argument 'SUBMISSIONS'.")
-    _check_files(qrels, submissions, claims, baseline, output)
-    rules = DEFAULT_RULES if rules_file is None else read_rules(rules_file)
     if single:
-        if output is not None:
-            raise click.UsageError("--single prints a grade and writes no files; remove -o.")
-        if workers is not None:
-            raise click.UsageError("--single grades one submission in one process; remove --workers.")
-        ctx.exit(_print_one(qrels, submissions, claims, baseline, rules, student))
+        _check_single(output, workers, roster, to)
+        ctx.exit(_print_one(qrels, submissions, claims, baseline, rules, student, results=bool(to)))
     if student is not None:
         raise click.UsageError("--student names the student of a single submission; add --single.")
     if not output:
         raise click.UsageError("Missing option '-o': the folder to write to.")
-    from treceval_py.grading.grading import grade as graded
-
     _note_packages()
+    shared: dict[str, Any] = {
+        "rules": rules,
+        "roster": roster,
+        "workers": workers,
+        "without": [] if rules_file is None else [rules_file],
+        "to": tuple(dict.fromkeys(to)),
+    }
     with counting("submissions graded") as after:
-        book = graded(
-            *(qrels, submissions, output),
-            claims=claims,
-            baseline=baseline,
-            rules=rules,
-            workers=workers,
-            without=[] if rules_file is None else [rules_file],
-            after=after,
-        )
+        if rules.tasks:
+            put(_course(submissions, output, {**shared, "after": after}), None)
+        else:
+            files = {"claims": claims, "baseline": baseline}
+            put(_class(qrels, submissions, output, {**shared, **files, "after": after}), None)
+
+
+def _class(qrels: str, submissions: str, output: str, options: Mapping[str, Any]) -> str:
+    """Grade a class, note what is to be noted, and return the summary."""
+    from treceval_py.grading.grading import grade
+
+    book = grade(qrels, submissions, output, **options)
     for line in book.notes:
         note(f"{line}.")
-    put(_summary(book, output), None)
+    return _summary(book, "") + _written(output)
+
+
+def _course(submissions: str, output: str, options: Mapping[str, Any]) -> str:
+    """Grade a course, as of `_class`."""
+    from treceval_py.grading.grading import grade_course
+
+    course = grade_course(submissions, output, **options)
+    books = dict(zip(course.names, course.tasks, strict=True))
+    for line in (*(f"{name}: {line}" for name, book in books.items() for line in book.notes), *course.notes):
+        note(f"{line}.")
+    return "".join(_summary(book, f"{name}: ") for name, book in books.items()) + _written(output)
+
+
+def _written(output: str) -> str:
+    return visible(f"written to {os.path.join(output, '')}") + "\n"
+
+
+def _check_course(options: Collection[str]) -> None:
+    if "submissions" in options:
+        raise click.UsageError("The rules name the judgments of each task; give SUBMISSIONS only.")
+    for name, where in (("claims", "claims_file"), ("baseline", "baseline")):
+        if name in options:
+            raise click.UsageError(f"--{name} belongs to a task; write {where} in [[task]] of the rules.")
+    for name in ("single", "student"):
+        if name in options:
+            raise click.UsageError(f"--{name} grades by the rules of one exercise, and these are of a course.")
+
+
+def _check_single(output: str | None, workers: int | None, roster: str | None, to: tuple[str, ...]) -> None:
+    if output is not None:
+        raise click.UsageError("--single prints a grade and writes no files; remove -o.")
+    if workers is not None:
+        raise click.UsageError("--single grades one submission in one process; remove --workers.")
+    if roster is not None:
+        raise click.UsageError("--roster names a class; remove it, or --single.")
+    if set(to) - {"gradescope"}:
+        raise click.UsageError("--single prints one grade, which only Gradescope takes: --to gradescope.")
 
 
 def _check_files(*files: str | None) -> None:
@@ -118,16 +179,26 @@ def _check_files(*files: str | None) -> None:
 
 
 def _print_one(
-    qrels: str, submission: str, claims: str | None, baseline: str | None, rules: Rules, student: str | None
+    qrels: str,
+    submission: str,
+    claims: str | None,
+    baseline: str | None,
+    rules: Rules,
+    student: str | None,
+    *,
+    results: bool,
 ) -> int:
-    """Print the grade of one submission and return its exit status."""
+    """Print the grade of one submission, as Gradescope takes results or in full, and return its exit status."""
     from treceval_py.grading.grading import grade_one
+    from treceval_py.grading.outputs.feedback import feedback
     from treceval_py.grading.outputs.gradebook import graded_json
+    from treceval_py.grading.outputs.imports import gradescope_results
 
     entry, book = grade_one(qrels, submission, claims=claims, baseline=baseline, rules=rules, student=student)
     for line in (*book.notes, *book.strays):
         note(f"{line}.")
-    put(json.dumps(graded_json(entry, book), indent=1, allow_nan=False) + "\n", None)
+    made = gradescope_results(entry, feedback(entry, book)) if results else graded_json(entry, book)
+    put(json.dumps(made, indent=1, allow_nan=False) + "\n", None)
     return _status(entry)
 
 
@@ -146,8 +217,8 @@ def _note_packages() -> None:
             note(f"{file} is not written because {package} is not installed. Run pip install 'treceval-py[grade]'.")
 
 
-def _summary(book: Grades, output: str) -> str:
-    from treceval_py.grading.outputs.gradebook import perfect
+def _summary(book: Grades, task: str) -> str:
+    from treceval_py.grading.attention import KINDS
     from treceval_py.grading.records import REPAIRED, SCORED, STATUSES
 
     # The page with all of it is not written without its package.
@@ -155,22 +226,22 @@ def _summary(book: Grades, output: str) -> str:
     counts = Counter(entry.graded.status for entry in book.entries)
     parts = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
     plural = "submission" if len(book.entries) == 1 else "submissions"
-    lines = [f"{len(book.entries)} {plural}" + (f": {parts}" if parts else "")]
+    lines = [f"{task}{len(book.entries)} {plural}" + (f": {parts}" if parts else "")]
     verdicts = Counter(claim.verdict for entry in book.entries for claim in entry.graded.claims)
     if verdicts:
         lines.append("claims: " + ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common()))
     lost = [entry for entry in book.entries if entry.graded.status not in (SCORED, REPAIRED)]
-    records = [entry.graded for entry in lost[:SHOWN]]
-    lines += [f"  {each.student}: {each.status}: {each.reason}" for each in records]
+    lines += [f"  {each.student}: {each.graded.status}: {each.graded.reason}" for each in lost[:SHOWN]]
     if len(lost) > SHOWN:
         lines.append(f"  and {len(lost) - SHOWN} more, see the {place}")
-    if book.pairs:
-        lines.append(f"{len(book.pairs)} {'pair' if len(book.pairs) == 1 else 'pairs'} of runs alike: see the {place}")
-    suspect = len(perfect(book))
-    if suspect:
-        lines.append(f"{suspect} {'run is' if suspect == 1 else 'runs are'} as good as the judgments: see the {place}")
+    kinds = Counter(kind for entry in book.entries for kind in dict.fromkeys(each.kind for each in entry.questions))
+    if kinds:
+        number = sum(bool(entry.questions) for entry in book.entries)
+        said = ", ".join(f"{kinds[kind]} {kind}" for kind in KINDS if kinds[kind])
+        lines.append(
+            f"needs a human: {number} {'submission' if number == 1 else 'submissions'} ({said}): see the {place}"
+        )
     lines += [f"not matched: {stray}" for stray in book.strays[:SHOWN]]
     if len(book.strays) > SHOWN:
         lines.append(f"and {len(book.strays) - SHOWN} more claims of nobody, see the {place}")
-    lines.append(f"written to {os.path.join(output, '')}")
     return "".join(visible(line) + "\n" for line in lines)

@@ -1,5 +1,5 @@
 """Grading of coursework: submissions in, a gradebook and feedback out."""
 
-from treceval_py.grading.grading import Graded, Grades, grade, grade_one
+from treceval_py.grading.grading import Course, Graded, Grades, grade, grade_course, grade_one
 
-__all__ = ["Graded", "Grades", "grade", "grade_one"]
+__all__ = ["Course", "Graded", "Grades", "grade", "grade_course", "grade_one"]

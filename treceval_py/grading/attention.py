@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-__all__ = ["KINDS"]
+import math
+from collections.abc import Collection, Iterator, Sequence
+
+from treceval_py.errors import visible
+from treceval_py.grading.claims.claims import claimed
+from treceval_py.grading.claims.naming import measure_named
+from treceval_py.grading.claims.rounding import readings
+from treceval_py.grading.grades import Entry, Grades, Question
+from treceval_py.grading.marking.similarity import SAME_FILE, SAME_RANKING
+from treceval_py.grading.records import NO_CLAIM, NOT_REPRODUCED, REPAIRED, SCORED, Checked, Graded
+from treceval_py.measures import Measure
+
+__all__ = ["BASELINE", "KINDS", "equal_runs", "needing", "perfect", "with_questions"]
 
 KINDS = {
     "unread": "a document was not read",
@@ -15,3 +27,205 @@ KINDS = {
     "kept edit": "a file was edited by hand, and is kept as it is",
 }
 """The reasons, with what they mean."""
+
+BASELINE = "the baseline"
+
+PERFECT, FEWEST_QUERIES = 0.999, 10
+"""From this value on, of so many queries, a run is as good as the judgments themselves."""
+
+FEWEST_DECIMALS = 4
+"""Numbers of fewer decimals are right for some other run by chance."""
+
+MOST_NAMED = 3
+"""So many of the runs that one is like are named in a sentence."""
+
+
+def with_questions(grades: Grades) -> Grades:
+    """Add to each entry what a person should look at.
+
+    Parameters
+    ----------
+    grades : Grades
+        The class. Questions that its entries already have are kept.
+
+    Returns
+    -------
+    Grades
+        The same class; the questions of each entry are in the order of `KINDS`, each of them once.
+    """
+    found: list[list[Question]] = [[*entry.questions, *_of_submission(entry, grades)] for entry in grades.entries]
+    for place, sentence in perfect(grades).items():
+        found[place].append(Question("too good", sentence))
+    for place, sentence in _alike(grades):
+        found[place].append(Question("alike", sentence))
+    for place, sentence in _right_for_others(grades):
+        found[place].append(Question("another's claim", sentence))
+    kinds = list(KINDS)
+    entries = (
+        entry._replace(questions=tuple(sorted(dict.fromkeys(questions), key=lambda each: kinds.index(each.kind))))
+        for entry, questions in zip(grades.entries, found, strict=True)
+    )
+    return grades._replace(entries=tuple(entries))
+
+
+def needing(grades: Grades) -> list[tuple[Entry | None, Question]]:
+    """Return all questions of a class, in the order of `KINDS`; those of no entry are about claims of nobody."""
+    found: list[tuple[Entry | None, Question]] = [
+        (entry, question) for entry in grades.entries for question in entry.questions
+    ]
+    found += [(None, Question("nobody's", stray)) for stray in grades.strays]
+    kinds = list(KINDS)
+    return sorted(found, key=lambda each: kinds.index(each[1].kind))
+
+
+# What is known from a submission alone ------------------------------------------------------------
+
+
+def _of_submission(entry: Entry, grades: Grades) -> Iterator[Question]:
+    graded = entry.graded
+    for file in graded.files:
+        if file.role == "unread":
+            yield Question("unread", file.why if file.name in file.why else f"{file.name} was not read: {file.why}")
+    if len(graded.runs) > 1:
+        yield Question("several runs", f"{len(graded.runs)} runs were handed in; {graded.run} counts: {graded.chosen}")
+    if graded.files and grades.rules.points_claims and all(claim.verdict == NO_CLAIM for claim in graded.claims):
+        searched = [file.name for file in graded.files if file.role == "report"]
+        where = f", though {_and(searched)} {'was' if len(searched) == 1 else 'were'} read" if searched else ""
+        yield Question("no claims", f"no claim was found{where}")
+
+
+def perfect(grades: Grades) -> dict[int, str]:
+    """Say of which entries the run is as good as the judgments themselves, which may be what was handed in.
+
+    Parameters
+    ----------
+    grades : Grades
+        The class.
+
+    Returns
+    -------
+    dict of int to str
+        For the numbers of such entries a sentence without full stop: where the first measure is 0.999 to 1, over 10 and
+        more queries. It is a question to look into.
+    """
+    name = grades.measures[0] if grades.measures else ""
+    said = {}
+    for place, entry in enumerate(grades.entries):
+        missing, judged = entry.graded.missing_queries
+        value = entry.graded.measures.get(name, math.nan)
+        if PERFECT <= value <= 1.0 + 1e-9 and judged - missing >= FEWEST_QUERIES:
+            said[place] = f"{name} is {value:.4f}, as if the judgments were handed in as a run"
+    return said
+
+
+# Runs that are alike ------------------------------------------------------------------------------
+
+
+def equal_runs(grades: Grades, kinds: Sequence[str] = (SAME_FILE, SAME_RANKING)) -> list[frozenset[int]]:
+    """Return the groups of entries that have the same ranking, the largest first; -1 is the baseline.
+
+    Parameters
+    ----------
+    grades : Grades
+        The class.
+    kinds : sequence of str
+        The kinds of pairs that join two runs.
+
+    Returns
+    -------
+    list of frozenset of int
+        Numbers of entries, two and more in each group.
+    """
+    group: dict[int, set[int]] = {}
+    for pair in grades.pairs:
+        if pair.kind in kinds:
+            joined = group.get(pair.first, {pair.first}) | group.get(pair.second, {pair.second})
+            group.update(dict.fromkeys(joined, joined))
+    return sorted({frozenset(each) for each in group.values()}, key=lambda each: (-len(each), sorted(each)))
+
+
+def _alike(grades: Grades) -> Iterator[tuple[int, str]]:
+    """Yield numbers of entries, with what their runs are like; equal ones are all named, others by their pairs."""
+    like: dict[int, dict[str, set[int]]] = {}
+    for group in equal_runs(grades):
+        for place in group:
+            like.setdefault(place, {})[SAME_RANKING] = set(group - {place})
+    for group in equal_runs(grades, (SAME_FILE,)):
+        for place in group:
+            like[place] = {SAME_FILE: set(group - {place}), SAME_RANKING: like[place][SAME_RANKING] - group}
+    for pair in grades.pairs:
+        if pair.kind not in (SAME_FILE, SAME_RANKING):
+            for one, other in ((pair.first, pair.second), (pair.second, pair.first)):
+                like.setdefault(one, {}).setdefault(pair.kind, set()).add(other)
+    for place in sorted(like.keys() - {-1}):
+        said = [f"{kind} as {_named(grades, others)}" for kind, others in like[place].items() if others]
+        yield place, "; ".join(said)
+
+
+def _named(grades: Grades, places: Collection[int]) -> str:
+    """Name the runs of some entries; beside the baseline, which many may be like, they are counted."""
+    names = [visible(grades.entries[place].student) for place in sorted(places) if place >= 0]
+    if -1 in places:
+        names = [BASELINE, f"{len(names)} more"] if names else [BASELINE]
+    return _and(names)
+
+
+def _and(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    shown = [*names[:MOST_NAMED], f"{more} more"] if more > 0 else [*names]
+    return " and ".join([*([", ".join(shown[:-1])] if len(shown) > 1 else []), shown[-1]])
+
+
+# Numbers of others --------------------------------------------------------------------------------
+
+
+def _right_for_others(grades: Grades) -> Iterator[tuple[int, str]]:
+    """Yield numbers of entries, with a sentence about a claimed number that another student's run gives."""
+    values = [_values(entry.graded) for entry in grades.entries]
+    baseline = _by_measure(grades.baseline_measures)
+    for place, entry in enumerate(grades.entries):
+        for claim in entry.graded.claims:
+            given = _given(claim)
+            if given is None or _gives([baseline], *given):
+                continue
+            others = [
+                other
+                for other, theirs in enumerate(values)
+                if grades.entries[other].graded.source != entry.graded.source and _gives(theirs, *given)
+            ]
+            if others:
+                yield (
+                    place,
+                    f"{claim.measure} = {claim.text} ({claim.place}) is right for the run of {_named(grades, others)}",
+                )
+
+
+def _values(graded: Graded) -> list[dict[Measure, float]]:
+    """Return the means of each run of a submission."""
+    if graded.status not in (SCORED, REPAIRED):
+        return []
+    return [_by_measure(means) for means in (graded.measures, *(run.measures for run in graded.runs[1:]))]
+
+
+def _by_measure(means: dict[str, float]) -> dict[Measure, float]:
+    return {measure_named(name): value for name, value in means.items()}
+
+
+def _given(claim: Checked) -> tuple[Measure, list[tuple[float, float]]] | None:
+    """Return the measure of a claim and how near to which numbers a value must be; None unless it is to be sought."""
+    if claim.verdict != NOT_REPRODUCED:
+        return None
+    read = claimed(claim.measure, claim.text, claim.place).claim
+    if read is None:
+        return None
+    numbers = [
+        (each.value, 0.5 * 10.0**-each.digits + 1e-9)
+        for each in readings(read)
+        if each.digits >= FEWEST_DECIMALS and 0 < each.value < 1
+    ]
+    return (read.measure, numbers) if numbers else None
+
+
+def _gives(runs: list[dict[Measure, float]], measure: Measure, numbers: list[tuple[float, float]]) -> bool:
+    values = [means[measure] for means in runs if measure in means]
+    return any(abs(value - number) <= near for value in values for number, near in numbers)

@@ -66,6 +66,9 @@ class Entry(NamedTuple):
         What a person should look at.
     pseudonym : str
         The name on the board of the class; empty without one.
+    platform, account : str
+        The platform that the submission was exported from, and the number of the student's account on it; empty if
+        unknown.
     """
 
     graded: Graded
@@ -74,6 +77,8 @@ class Entry(NamedTuple):
     person: Person | None = None
     questions: tuple[Question, ...] = ()
     pseudonym: str = ""
+    platform: str = ""
+    account: str = ""
 
     @property
     def student(self) -> str:

@@ -1,44 +1,56 @@
-"""Grade a class: submissions, one by one and side by side, and all that is written about them."""
+"""Grade a class or a course: submissions, one by one and side by side, and all that is written about them."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
-from treceval_py.data.ids import encode, shown
+from treceval_py.data.ids import shown
 from treceval_py.errors import EvaluationError
-from treceval_py.grading.claims.claims import Claimed, claims_of_class
+from treceval_py.grading.adjustments import read_adjustments
+from treceval_py.grading.attention import with_questions
+from treceval_py.grading.course.course import Course, course_of
+from treceval_py.grading.course.members import Class, class_of
+from treceval_py.grading.course.roster import Roster, read_roster
+from treceval_py.grading.course.tasks import roster_of, submissions_of
+from treceval_py.grading.exercise import FreeDays, Records, assignment_of, book_of, recorded
 from treceval_py.grading.grades import Entry, Grades
-from treceval_py.grading.intake.archives import close_kept
 from treceval_py.grading.intake.intake import Submission, one, safe_name, submissions
-from treceval_py.grading.intake.students import match_students
-from treceval_py.grading.marking.marking import Grader, baseline_record, limits_of
-from treceval_py.grading.marking.points import marks_of
-from treceval_py.grading.marking.scoring import Assignment
-from treceval_py.grading.marking.similarity import alike
-from treceval_py.grading.outputs.folder import KEPT, check_folder, write_all
+from treceval_py.grading.marking.marking import Grader, limits_of
+from treceval_py.grading.outputs.board import with_pseudonyms
+from treceval_py.grading.outputs.course import course_outputs
+from treceval_py.grading.outputs.folder import (
+    ADJUSTMENTS,
+    KEPT,
+    RESERVED,
+    check_folder,
+    with_edits,
+    write_all,
+    write_files,
+)
+from treceval_py.grading.outputs.imports import check_platforms
 from treceval_py.grading.processes.kept import forget
-from treceval_py.grading.processes.worker import Job, Reply, Setup
-from treceval_py.grading.processes.workers import graded_by_processes
 from treceval_py.grading.records import FileRead, Graded
-from treceval_py.grading.rules import DEFAULT_RULES, Rules, fingerprint
+from treceval_py.grading.rules import DEFAULT_RULES, Rules, Task
 from treceval_py.threads import available_threads
-from treceval_py.version import __version__
 
-__all__ = ["Graded", "Grades", "grade", "grade_one"]
+__all__ = ["Course", "Graded", "Grades", "grade", "grade_course", "grade_one"]
+
+AnyPath = str | os.PathLike[str]
 
 
 def grade(
-    qrels: str | os.PathLike[str],
-    submitted: str | os.PathLike[str],
-    output: str | os.PathLike[str],
+    qrels: AnyPath,
+    submitted: AnyPath,
+    output: AnyPath,
     *,
-    claims: str | os.PathLike[str] | None = None,
-    baseline: str | os.PathLike[str] | None = None,
+    claims: AnyPath | None = None,
+    baseline: AnyPath | None = None,
     rules: Rules = DEFAULT_RULES,
+    roster: AnyPath | Roster | None = None,
     workers: int | None = None,
-    without: Iterable[str | os.PathLike[str]] = (),
+    without: Iterable[AnyPath] = (),
+    to: Sequence[str] = (),
     after: Callable[[], None] | None = None,
 ) -> Grades:
     """Grade all submissions of a class, and write a gradebook, a feedback file for each student and an overview.
@@ -58,10 +70,15 @@ def grade(
         A run to compare with.
     rules : Rules
         What is computed, and what gives points; see `read_rules`.
+    roster : path or Roster, optional
+        Everybody in the class; see `read_roster`. Who handed in nothing has a row, too, and whose submission fits
+        nobody is listed.
     workers : int, optional
         How many processes grade; by default as many as there are cores for this process.
     without : iterable of paths, optional
         What else in the folder of submissions is none, such as the file of rules.
+    to : sequence of str
+        Learning platforms for which files to import are written: ``moodle``, ``canvas``, ``gradescope``.
     after : callable, optional
         Is called after each submission.
 
@@ -73,42 +90,168 @@ def grade(
     Raises
     ------
     InputError
-        The judgments, the baseline, the claims or the submissions as a whole cannot be read.
+        The judgments, the baseline, the claims, the roster or the submissions as a whole cannot be read.
     OutputError
         The folder is one of somebody else, or cannot be written.
     """
     _check_paths(qrels, submitted, output, claims or "", baseline or "")
-    target = os.fspath(output)
-    assignment = _assignment(qrels, baseline, rules)
+    check_platforms(to)
+    if rules.tasks:
+        raise EvaluationError("these are the rules of a course", "Use grade_course, which takes judgments from them.")
+    target, path = os.fspath(output), os.fspath(submitted)
+    assignment = assignment_of(os.fspath(qrels), _path(baseline), rules)
     grader = Grader(assignment)
-    aside = [os.path.realpath(each) for each in (target, qrels, claims, baseline, *without) if each is not None]
+    everybody, aside = _roster(roster, [target, qrels, claims, baseline, *without])
     others: list[FileRead] = []
-    handed_in = submissions(os.fspath(submitted), limits_of(rules), without=aside, others=others)
+    handed_in = submissions(path, limits_of(rules), without=aside, others=others)
     if not handed_in:
         raise EvaluationError(
-            "there is no submission",
-            "Give a folder or zip with a file or folder for each student.",
-            file=os.fspath(submitted),
+            "there is no submission", "Give a folder or zip with a file or folder for each student.", file=path
         )
-    claimed, strays = _claimed(claims, [each.student for each in handed_in])
     check_folder(target)
-    os.makedirs(os.path.join(target, KEPT), exist_ok=True)
-    known = baseline_record(grader)
-    setup = _setup(assignment, grader, known, os.path.join(target, KEPT))
-    replies = _replies(setup, handed_in, claimed, workers or available_threads(), after)
-    book = _grades(assignment, known, os.fspath(submitted), [each.graded for each in replies], strays, grader.notes)
-    book = book._replace(notes=(*map(_about_other, others), *book.notes))
-    write_all(target, book)
-    forget(os.path.join(target, KEPT), {each.kept for each in replies if each.kept})
-    return book
+    records = recorded(
+        *(grader, assignment, path, class_of(handed_in, everybody, rules.groups)),
+        claims=_path(claims),
+        adjustments=read_adjustments(os.path.join(target, ADJUSTMENTS)),
+        others=others,
+        folder=_records_in(target),
+        workers=workers or available_threads(),
+        after=after,
+    )
+    return _written(target, _looked_at(book_of(records, {})), records, to)
+
+
+def grade_course(
+    submitted: AnyPath,
+    output: AnyPath,
+    *,
+    rules: Rules,
+    roster: AnyPath | Roster | None = None,
+    workers: int | None = None,
+    without: Iterable[AnyPath] = (),
+    to: Sequence[str] = (),
+    after: Callable[[], None] | None = None,
+) -> Course:
+    """Grade all tasks of a course: each as `grade` does, into a folder of its own, and together in one gradebook.
+
+    Parameters
+    ----------
+    submitted : path
+        A folder with a folder or archive of submissions for each task; or, if the rules say so, submissions with a
+        folder for each task.
+    output : path
+        A folder to write to, as of `grade`.
+    rules : Rules
+        Rules with tasks.
+    roster : path or Roster, optional
+        Everybody in the course. Without it, those are in the course who handed something in; their names say who is
+        the same student.
+    workers, without, to, after
+        As of `grade`.
+
+    Returns
+    -------
+    Course
+        The tasks of which something was handed in, and everybody's points.
+
+    Raises
+    ------
+    InputError, OutputError
+        As of `grade`.
+    EvaluationError
+        The rules have no task, or nothing was handed in.
+    """
+    _check_paths(submitted, output)
+    check_platforms(to)
+    if not rules.tasks:
+        raise EvaluationError("the rules have no task", "Add [[task]] with name and qrels, or use grade.")
+    target, path = os.fspath(output), os.fspath(submitted)
+    files = [each for task in rules.tasks for each in (task.qrels, task.baseline, task.claims)]
+    everybody, aside = _roster(roster, [target, *filter(None, files), *without])
+    others: dict[str, list[FileRead]] = {}
+    handed_in: dict[str, Sequence[Submission]] = {}
+    for task in rules.tasks:
+        beside = others.setdefault(task.name, [])
+        handed_in[task.name] = submissions_of(task, path, limits_of(rules_of(task)), without=aside, others=beside)
+    if not any(handed_in.values()):
+        names = ", ".join(task.folder or task.name for task in rules.tasks)
+        raise EvaluationError(
+            f"there is nothing called {names}", "Name the folder of each task in the rules.", file=path
+        )
+    everybody = everybody or roster_of(list(handed_in.values()))
+    check_folder(target)
+    _records_in(target)
+    taken, folders = {*RESERVED}, {}
+    for task in rules.tasks:
+        folders[task.name] = safe_name(task.name, taken)
+        check_folder(os.path.join(target, folders[task.name]))
+    tasks = [task for task in rules.tasks if handed_in[task.name]]
+    found = {
+        task.name: _task_recorded(
+            task,
+            path,
+            class_of(handed_in[task.name], everybody, rules.groups),
+            others[task.name],
+            target,
+            folders[task.name],
+            [each.name for each in rules.tasks],
+            workers or available_threads(),
+            after,
+        )
+        for task in tasks
+    }
+    free_days: FreeDays = {}
+    # Late days are used up in the order of the deadlines, whatever the order of the tasks.
+    books = {task.name: _looked_at(book_of(found[task.name], free_days)) for task in sorted(tasks, key=_when_due)}
+    books = {
+        task.name: _written(os.path.join(target, folders[task.name]), books[task.name], found[task.name], to)
+        for task in tasks
+    }
+    notes = [f"nothing was handed in for {task.name}, which is left out" for task in rules.tasks if task not in tasks]
+    course = course_of(rules.title, tasks, [books[task.name] for task in tasks], folders, everybody, notes)
+    write_files(target, lambda _: (course_outputs(course, target), ()))
+    return course
+
+
+def rules_of(task: Task) -> Rules:
+    """Return the rules of a task."""
+    return DEFAULT_RULES if task.rules is None else task.rules
+
+
+def _when_due(task: Task) -> float:
+    deadline = rules_of(task).deadline
+    return float("inf") if deadline is None else deadline.timestamp()
+
+
+def _task_recorded(
+    task: Task,
+    submitted: str,
+    people: Class,
+    others: Sequence[FileRead],
+    target: str,
+    folder: str,
+    tasks: Collection[str],
+    workers: int,
+    after: Callable[[], None] | None,
+) -> Records:
+    assignment = assignment_of(task.qrels, task.baseline, rules_of(task))
+    return recorded(
+        *(Grader(assignment), assignment, submitted, people),
+        claims=task.claims,
+        adjustments=read_adjustments(os.path.join(target, ADJUSTMENTS), task.name, tasks),
+        others=others,
+        folder=_records_in(os.path.join(target, folder)),
+        workers=workers,
+        after=after,
+    )
 
 
 def grade_one(
-    qrels: str | os.PathLike[str],
-    submission: str | os.PathLike[str],
+    qrels: AnyPath,
+    submission: AnyPath,
     *,
-    claims: str | os.PathLike[str] | None = None,
-    baseline: str | os.PathLike[str] | None = None,
+    claims: AnyPath | None = None,
+    baseline: AnyPath | None = None,
     rules: Rules = DEFAULT_RULES,
     student: str | None = None,
 ) -> tuple[Entry, Grades]:
@@ -131,23 +274,16 @@ def grade_one(
         A class of this one.
     """
     _check_paths(qrels, submission, claims or "", baseline or "")
-    assignment = _assignment(qrels, baseline, rules)
-    grader = Grader(assignment)
+    assignment = assignment_of(os.fspath(qrels), _path(baseline), rules)
     handed_in = one(os.fspath(submission), limits_of(rules))
     if student is not None:
         handed_in = handed_in._replace(student=student)
-    claimed, strays = _claimed(claims, [handed_in.student])
-    if handed_in.student in claimed:
-        strays = ()  # those of a class are all of others
-    known = baseline_record(grader)
-    (reply,) = _replies(_setup(assignment, grader, known, ""), [handed_in], claimed, 1)
-    book = _grades(assignment, known, os.fspath(submission), [reply.graded], strays, grader.notes)
+    people = class_of([handed_in._replace(owners=handed_in.owners[:1])], None)
+    records = recorded(Grader(assignment), assignment, os.fspath(submission), people, claims=_path(claims))
+    if records.claimed:
+        records = records._replace(strays=())  # those of a class are all of others
+    book = with_questions(book_of(records, {}))
     return book.entries[0], book
-
-
-def _about_other(found: FileRead) -> str:
-    """Say what was found beside the submissions."""
-    return f"{found.name}: {found.why}" if found.role == "note" else f"{found.name} belongs to nobody: {found.why}"
 
 
 def _check_paths(*paths: object) -> None:
@@ -157,91 +293,32 @@ def _check_paths(*paths: object) -> None:
         raise EvaluationError(f"submissions are graded by files, not by {shown(wrong[0])}", "Give paths.")
 
 
-def _assignment(qrels: str | os.PathLike[str], baseline: str | os.PathLike[str] | None, rules: Rules) -> Assignment:
-    for path in (qrels, baseline):
-        if path is not None and os.path.exists(path) and not os.path.isfile(path):
-            raise EvaluationError(
-                "is no regular file, and is read by several processes", "Write it to a file.", file=os.fspath(path)
-            )
-    if baseline is None and rules.needs_baseline:
-        raise EvaluationError(
-            "the rules give points by the baseline, and there is none", "Give a run to compare with (--baseline)."
-        )
-    return Assignment(os.fspath(qrels), "" if baseline is None else os.fspath(baseline), rules)
+def _path(path: AnyPath | None) -> str:
+    return "" if path is None else os.fspath(path)
 
 
-def _claimed(
-    claims: str | os.PathLike[str] | None, students: Sequence[str]
-) -> tuple[Mapping[str, Sequence[Claimed]], Sequence[str]]:
-    if claims is None:
-        return {}, ()
-    return match_students(claims_of_class(os.fspath(claims)), students)
+def _roster(roster: AnyPath | Roster | None, aside: Iterable[AnyPath | None]) -> tuple[Roster | None, list[str]]:
+    """Return the roster, and all files that are not submissions."""
+    everybody = roster if roster is None or isinstance(roster, Roster) else read_roster(roster)
+    files = [*aside, everybody.file if everybody is not None and everybody.file else None]
+    return everybody, [os.path.realpath(each) for each in files if each is not None]
 
 
-def _replies(
-    setup: Setup,
-    handed_in: Sequence[Submission],
-    claimed: Mapping[str, Sequence[Claimed]],
-    workers: int,
-    after: Callable[[], None] | None = None,
-) -> list[Reply]:
-    """Let processes grade submissions."""
-    jobs = [Job(each, tuple(claimed.get(each.student, ()))) for each in handed_in]
-    try:
-        return graded_by_processes(setup, jobs, workers=workers, seconds=setup.assignment.rules.seconds, after=after)
-    finally:
-        close_kept()
+def _records_in(target: str) -> str:
+    """Return the folder of records in a folder of grades, which is made."""
+    folder = os.path.join(target, KEPT)
+    os.makedirs(folder, exist_ok=True)
+    return folder
 
 
-def _setup(assignment: Assignment, grader: Grader, baseline: Graded | None, folder: str) -> Setup:
-    """Return what processes are told; the context changes with all that grades depend on."""
-    from treceval_py.scoring.signatures import Fingerprint
-
-    parts = (
-        __version__,
-        str(Fingerprint(grader.qrels)),
-        grader.head,
-        assignment.qrels,
-        assignment.baseline,
-        "" if baseline is None else f"{baseline.hash_of_ranking} {sorted(baseline.measures.items())}",
-        fingerprint(assignment.rules),
-    )
-    context = hashlib.sha256(repr(parts).encode("utf-8", "surrogateescape")).hexdigest()
-    memory = int(assignment.rules.memory_megabytes * (1 << 20))
-    return Setup(assignment, folder, context, memory)
+def _looked_at(book: Grades) -> Grades:
+    """Add what belongs to a class as a whole."""
+    return with_questions(with_pseudonyms(book))
 
 
-def _grades(
-    assignment: Assignment,
-    baseline: Graded | None,
-    submitted: str,
-    graded: Sequence[Graded],
-    strays: Sequence[str],
-    notes: Sequence[str],
-) -> Grades:
-    rules = assignment.rules
-    if rules == DEFAULT_RULES and not strays and not any(each.claims for each in graded):
-        # Nobody was asked for numbers, then; with rules of their own, teachers say what they want.
-        rules = rules._replace(points_claims=0.0)
-        notes = (*notes, "nobody claims a number, so points are given for runs alone")
-    means = {} if baseline is None else baseline.measures
-    ordered = sorted(graded, key=lambda each: (each.student.casefold(), encode(each.student), encode(each.source)))
-    taken: set[str] = set()
-    entries = tuple(
-        Entry(each._replace(tops=None), marks_of(each, rules, means), safe_name(each.student, taken))
-        for each in ordered
-    )
-    pairs = alike(ordered, baseline, threshold=rules.similarity, depth=rules.similarity_depth)
-    measures = tuple(each.name for each in rules.measures)
-    return Grades(
-        qrels=assignment.qrels,
-        submissions=submitted,
-        baseline=assignment.baseline,
-        rules=rules,
-        measures=measures,
-        baseline_measures=means,
-        entries=entries,
-        pairs=pairs,
-        strays=tuple(strays),
-        notes=tuple(notes),
-    )
+def _written(target: str, book: Grades, records: Records, to: Sequence[str]) -> Grades:
+    """Write everything about a class, and forget what was kept of submissions that are gone."""
+    book = with_edits(target, book)
+    notes = write_all(target, book, to)
+    forget(os.path.join(target, KEPT), set(records.kept))
+    return book._replace(notes=(*book.notes, *notes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from treceval_py.errors import brief, listed
@@ -21,6 +22,7 @@ from treceval_py.grading.records import (
 from treceval_py.scoring.profiles import DEFAULT_PROFILE
 
 __all__ = [
+    "ARRAYS",
     "DEFAULT_RULES",
     "RULES",
     "SECTIONS",
@@ -29,6 +31,7 @@ __all__ = [
     "Key",
     "MeasureRule",
     "Rules",
+    "Task",
     "bracketed",
     "example_rules",
     "fingerprint",
@@ -75,6 +78,35 @@ USUAL_CREDIT = {
 }
 
 
+class Task(NamedTuple):
+    """A task of a course.
+
+    Attributes
+    ----------
+    name : str
+        Its name, which no other task has.
+    qrels : str
+        The judgments.
+    baseline, claims : str
+        A run to compare with, and a table of claims; empty without one.
+    folder : str
+        Which of the submissions are of this task: a pattern for the names of files and folders, or for paths within
+        those of the students where it has a slash; empty for the task's name.
+    weight : float
+        How often its points count in the course.
+    rules : Rules
+        By what it is graded.
+    """
+
+    name: str
+    qrels: str
+    baseline: str = ""
+    claims: str = ""
+    folder: str = ""
+    weight: float = 1.0
+    rules: Rules | None = None
+
+
 class Rules(NamedTuple):
     """By what submissions are graded; `RULES` says what each attribute means.
 
@@ -87,8 +119,21 @@ class Rules(NamedTuple):
     expected : tuple of str
         The measures of which a number must be claimed. Where it is empty, those of `measures` that are claimed have
         equal parts, all others together one more, and counts none.
+    counting : str
+        ``claims``, ``best`` or ``last``.
+    feedback : str
+        ``own``, ``aggregate`` or ``full``.
     pass_mark : float or None
         The points that are needed to pass; None where nobody passes or fails.
+    deadline : datetime or None
+        Until when it is to be handed in, with its zone; None where only the platform says what is late.
+    groups : str
+        A pattern for the groups of the roster that hand in together: what one member handed in counts for those who
+        handed in nothing; empty for none.
+    most_days : int or None
+        So many days late there are points yet; None for any number.
+    tasks : tuple of Task
+        Those of a course; empty where the rules are those of one exercise.
     """
 
     title: str = ""
@@ -97,6 +142,9 @@ class Rules(NamedTuple):
     level: int | None = None
     repair: bool = True
     own_labels: bool = False
+    counting: str = "claims"
+    named: str = ""
+    feedback: str = "own"
     measures: tuple[MeasureRule, ...] = tuple(map(MeasureRule, USUAL_MEASURES))
     points_run: float = 40.0
     points_measures: float = 0.0
@@ -109,9 +157,18 @@ class Rules(NamedTuple):
     tolerance: float = 0.0
     similarity: float = 0.95
     similarity_depth: int = 10
+    board_key: str = ""
     seconds: float = 120.0
     megabytes: float = 64.0
     memory_megabytes: int = 1024
+    deadline: datetime | None = None
+    grace_minutes: float = 0.0
+    free_days: int = 0
+    late_per_day: float = 0.0
+    most_days: int | None = None
+    late_lowest: float = 0.0
+    groups: str = ""
+    tasks: tuple[Task, ...] = ()
 
     def __repr__(self) -> str:
         measures = listed([each.name for each in self.measures])
@@ -161,6 +218,20 @@ def _names(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
+def _time(value: Any) -> datetime | None:
+    """Return a time with its zone, as TOML has it or as text; None where it is none."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+    return value if isinstance(value, datetime) and value.tzinfo is not None else None
+
+
+def _one_of(*names: str) -> Form:
+    return Form("one of " + ", ".join(f'"{name}"' for name in names), lambda value: value in names, str)
+
+
 MOST = 1_000_000
 _TEXT = Form("text in quotes", lambda value: isinstance(value, str), str)
 _YES = Form("true or false", lambda value: isinstance(value, bool), bool)
@@ -168,6 +239,7 @@ _LIST = Form("a list of names in quotes", _names, tuple)
 _SHARE = _number(0, 1)
 _POINTS = _number(0, MOST)
 _VALUE = _number(-MOST, MOST)
+_TIME = Form("a time with its zone, such as 2026-11-20T23:59:00+01:00", lambda value: _time(value) is not None, _time)
 
 
 class Key(NamedTuple):
@@ -176,7 +248,7 @@ class Key(NamedTuple):
     Attributes
     ----------
     section : str
-        The table in which it stands; empty at the top of the file. ``measure`` is an array of tables.
+        The table in which it stands; empty at the top of the file. `ARRAYS` are arrays of tables.
     name : str
         Its name.
     field : str
@@ -201,8 +273,8 @@ class Key(NamedTuple):
         """The value where the key is left out; None where that is none."""
         if self.section == "credit":
             return DEFAULT_RULES.credit[verdict_of(self.name)]
-        if self.section == "measure":
-            return MeasureRule._field_defaults.get(self.field)
+        if self.section in ARRAYS:
+            return (MeasureRule if self.section == "measure" else Task)._field_defaults.get(self.field)
         value = getattr(DEFAULT_RULES, self.field)
         return [each.name for each in value] if self.field == "measures" else value
 
@@ -226,6 +298,29 @@ RULES = (
         "own_labels",
         _YES,
         "Whether a judged ranking is scored by the labels in it, and not by the judgments of the assignment",
+    ),
+    Key(
+        "scoring",
+        "run",
+        "counting",
+        _one_of("claims", "best", "last"),
+        "Which of several runs counts: the one for which most claims are right, else the last one (claims), the one "
+        "with the highest first measure (best), or the last one handed in (last)",
+    ),
+    Key(
+        "scoring",
+        "named",
+        "named",
+        _TEXT,
+        "Name of the file that counts where there are several runs, such as run*.txt",
+    ),
+    Key(
+        "scoring",
+        "feedback",
+        "feedback",
+        _one_of("own", "aggregate", "full"),
+        "What students may learn of the judgments: values of their own queries (own), only means (aggregate), or also "
+        "documents with their judgments (full)",
     ),
     Key("scoring", "measures", "measures", _LIST, "What is computed; the first measure orders the overview"),
     Key("measure", "name", "name", _TEXT, "One measure", '"map"'),
@@ -256,18 +351,73 @@ RULES = (
     Key("claims", "tolerance", "tolerance", _number(0, MOST), "How far off a number may be, beyond its last digit"),
     Key("similarity", "threshold", "similarity", _SHARE, "Overlap from which runs are called alike"),
     Key("similarity", "depth", "similarity_depth", _whole(1, 1000), "How many documents of each query it looks at"),
+    Key(
+        "board",
+        "key",
+        "board_key",
+        _TEXT,
+        "Secret words from which pseudonyms are made for an anonymous board of the class; without them there is none",
+    ),
     Key("limits", "seconds", "seconds", _number(1, 86_400), "Time for one submission"),
     Key("limits", "megabytes", "megabytes", _number(0.001, 1_000_000), "Largest file, unpacked"),
     Key("limits", "memory_megabytes", "memory_megabytes", _whole(128, 1_000_000), "Memory for one submission"),
+    Key(
+        "late",
+        "deadline",
+        "deadline",
+        _TIME,
+        "Until when to hand in; without it, what the platform marks as late is late by one day",
+        "2026-11-20T23:59:00+01:00",
+    ),
+    Key("late", "grace_minutes", "grace_minutes", _number(0, MOST), "So much later is in time"),
+    Key("late", "free_days", "free_days", _whole(0, 1000), "Late days without penalty, of a student over all tasks"),
+    Key("late", "per_day", "late_per_day", _SHARE, "Share of all points that is taken for each further day begun"),
+    Key("late", "lowest", "late_lowest", _SHARE, "Share of all points below which lateness takes nothing"),
+    Key("late", "most_days", "most_days", _whole(0, 1000), "So many days late at most; there are no points later", "7"),
+    Key(
+        "roster",
+        "groups",
+        "groups",
+        _TEXT,
+        'Groups that hand in together, such as "Team *"; one submission counts for all',
+    ),
+    Key(
+        "task",
+        "name",
+        "name",
+        _TEXT,
+        "One task of a course; its sections are [task.scoring], [[task.measure]], …",
+        '"Exercise 1"',
+    ),
+    Key("task", "qrels", "qrels", _TEXT, "Its judgments; files are looked for beside the rules", '"qrels.txt"'),
+    Key("task", "baseline", "baseline", _TEXT, "Its run to compare with", '"bm25.txt"'),
+    Key("task", "claims_file", "claims", _TEXT, "Its table of claims", '"claims.csv"'),
+    Key(
+        "task",
+        "folder",
+        "folder",
+        _TEXT,
+        'Its submissions: the name of their folder or zip file, or as "*/ex1*" of what students have in their own; by '
+        "default the task's name",
+        '"ex1*"',
+    ),
+    Key("task", "weight", "weight", _number(0, MOST), "How often its points count in the course"),
 )
 """All keys of a file of rules, in the order in which they are shown."""
 
 SECTIONS = tuple(dict.fromkeys(key.section for key in RULES))
 
 
+ARRAYS = {
+    "measure": "In place of measures in [scoring], one block for each measure.",
+    "task": "For a course, one block for each task; what is said above holds for all that say nothing else.",
+}
+"""Sections that are arrays of tables, with what they are for."""
+
+
 def bracketed(section: str) -> str:
     """Return a section as it is written in a file."""
-    return "[[measure]]" if section == "measure" else f"[{section}]"
+    return f"[[{section}]]" if section in ARRAYS else f"[{section}]"
 
 
 def written(value: Any) -> str:
@@ -283,7 +433,7 @@ def written(value: Any) -> str:
 
 RECORDED = (
     *("profile", "complete", "level", "repair", "own_labels", "expected", "tolerance", "similarity_depth"),
-    *("seconds", "megabytes", "memory_megabytes"),
+    *("seconds", "megabytes", "memory_megabytes", "counting", "named", "feedback"),
 )
 """What a record of a graded submission depends on, beside the names of measures."""
 
@@ -313,9 +463,9 @@ def example_rules() -> str:
         "# A line that begins with #: is a key without a default; take away the #: to use it.",
     ]
     for section in SECTIONS:
-        optional = section == "measure"
+        optional = section in ARRAYS
         if section:
-            lines += ["", *(["# In place of measures in [scoring], one block for each measure."] if optional else [])]
+            lines += ["", *([f"# {ARRAYS[section]}"] if optional else [])]
             lines += [("#:" if optional else "") + bracketed(section)]
         for key in RULES:
             if key.section == section:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import re
-import tomllib
-from collections import Counter
+import os
 from collections.abc import Mapping
 from typing import Any, get_args
 
@@ -13,6 +11,7 @@ from treceval_py._types import Source
 from treceval_py.data.ids import encode, quoted, shortened
 from treceval_py.errors import InputError, MeasureError
 from treceval_py.grading.rule_keys import (
+    ARRAYS,
     DEFAULT_RULES,
     RULES,
     SECTIONS,
@@ -20,19 +19,32 @@ from treceval_py.grading.rule_keys import (
     Key,
     MeasureRule,
     Rules,
+    Task,
     bracketed,
     example_rules,
     fingerprint,
     verdict_of,
     written,
 )
+from treceval_py.grading.toml_file import Place, TomlFile
+from treceval_py.io.named import DATASET
 from treceval_py.io.source import name_of, source_of, whole
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.registry import TEXT
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_named
 
-__all__ = ["DEFAULT_RULES", "RULES", "Key", "MeasureRule", "Rules", "example_rules", "fingerprint", "read_rules"]
+__all__ = [
+    "DEFAULT_RULES",
+    "RULES",
+    "Key",
+    "MeasureRule",
+    "Rules",
+    "Task",
+    "example_rules",
+    "fingerprint",
+    "read_rules",
+]
 
 
 def read_rules(source: Source | None = None, *, text: str | None = None) -> Rules:
@@ -48,7 +60,8 @@ def read_rules(source: Source | None = None, *, text: str | None = None) -> Rule
     Returns
     -------
     Rules
-        The rules.
+        The rules; those of a course have `tasks`, each with rules of its own: what the file says outside of a task
+        holds for all of them.
 
     Raises
     ------
@@ -60,42 +73,76 @@ def read_rules(source: Source | None = None, *, text: str | None = None) -> Rule
     Tom Preston-Werner, Pradyun Gedam and others. TOML v1.0.0, https://toml.io/en/v1.0.0.
     """
     given = source_of(source, text)
-    name, raw = name_of(given), whole(given)
-    try:
-        written = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise InputError("the rules are not UTF-8 text", "Save them as UTF-8.", file=name, line=line) from None
-    return _File(name, written).rules()
+    return _File(name_of(given), whole(given), "rules").rules()
 
 
-class _File:
-    """A file of rules, and where its keys stand."""
+class _File(TomlFile):
+    """A file of rules.
 
-    def __init__(self, name: str, text: str) -> None:
-        self.name = name
-        self.lines = text.replace("\r\n", "\n").split("\n")
-        self.document = self._parsed("\n".join(self.lines))
+    Attributes
+    ----------
+    tables : dict
+        What is read: the document, or what holds for one task.
+    task : int or None
+        The number of this task.
+    """
 
-    def _parsed(self, text: str) -> dict[str, Any]:
-        try:
-            document: dict[str, Any] = tomllib.loads(text)
-        except (ValueError, RecursionError) as error:
-            place = re.search(r" \(at line (\d+), column \d+\)$", str(error))
-            line = int(place[1]) if place else len(text.rstrip().split("\n"))
-            reason = re.sub(r" \(at .*\)$", "", str(error))
-            todo = "Write key = value, text in double quotes, and each key once."
-            if re.search(r"=\s*-?\d+,\d", self.lines[line - 1]):
-                todo = "Write decimals with a point: 0.95."
-            raise InputError(f"no TOML: {reason[:1].lower()}{reason[1:]}", todo, file=self.name, line=line) from None
-        return document
+    def __init__(self, name: str, raw: bytes, what: str) -> None:
+        super().__init__(name, raw, what)
+        self.tables: dict[str, Any] = self.document
+        self.task: int | None = None
 
-    def refusal(self, what: str, todo: str, *place: str, number: int = 0) -> InputError:
-        """Return an error about the key, or the section, at a place."""
-        return InputError(what, todo, file=self.name, line=_line(self.lines, place, number))
+    def refusal(self, what: str, todo: str, *place: Place, number: int = 0) -> InputError:
+        """Return an error about a section, or a key of it; `number` is that of the table in an array of tables."""
+        section, *keys = place
+        steps = [each for each in ([section, number, *keys] if section in ARRAYS else [*place]) if each != ""]
+        if self.task is not None and section != "task" and self._is_own(*keys, section=section):
+            steps = ["task", self.task, *steps]
+        return super().refusal(what, todo, *steps)
+
+    def _is_own(self, *keys: Place, section: Place) -> bool:
+        """Tell whether a key, or section, is in the table of the task itself."""
+        own = self.document["task"][self.task] if section == "" else self.document["task"][self.task].get(section)
+        return own is not None and all(not isinstance(own, dict) or key in own for key in keys)
 
     def rules(self) -> Rules:
         """Return what the file says."""
+        if "task" not in self.document:
+            return self._checked(self._rules())
+        tasks = self.document["task"]
+        if not isinstance(tasks, list) or not all(isinstance(each, dict) for each in tasks):
+            raise self.refusal("task is not an array of tables", "Write [[task]] with two brackets.", "task")
+        shared = self.tables = {name: value for name, value in self.document.items() if name != "task"}
+        common = self._rules()
+        found: list[Task] = []
+        for number, table in enumerate(tasks):
+            self.task = number
+            self.tables = _together(shared, table)
+            found.append(self._task(number, table, found, common))
+        return common._replace(tasks=tuple(found))
+
+    def _task(self, number: int, table: Mapping[str, Any], before: list[Task], common: Rules) -> Task:
+        """Return a task; its files are where the rules are, unless they are said to be elsewhere."""
+        own = {name: value for name, value in table.items() if name not in SECTIONS and name != "title"}
+        values = {key.field: value for key, value in self._values("task", own, number)}
+        for key, example in (("name", '"Exercise 1"'), ("qrels", '"qrels.txt"')):
+            if not values.get(key):
+                raise self.refusal(f"[[task]] without {key}", f"Write {key} = {example}.", "task", key, number=number)
+        if any(values["name"].casefold() == each.name.casefold() for each in before):
+            what = f"there is another task {quoted(encode(values['name']))}"
+            raise self.refusal(what, "Give each task a name of its own.", "task", "name", number=number)
+        for key in ("qrels", "baseline", "claims"):
+            if values.get(key) and not values[key].startswith(DATASET):
+                values[key] = os.path.join(os.path.dirname(self.name), values[key])
+        rules = self._checked(self._rules())
+        if rules.free_days != common.free_days:
+            todo = "Write it in [late], above the tasks."
+            raise self.refusal("free_days counts over all tasks, and not for one of them", todo, "late", "free_days")
+        if "title" not in table:
+            rules = rules._replace(title=": ".join(filter(None, (common.title, values["name"]))))
+        return Task(**values, rules=rules)
+
+    def _rules(self) -> Rules:
         given: dict[str, Any] = {}
         credit = dict(DEFAULT_RULES.credit)
         for section, values in self._sections():
@@ -109,18 +156,16 @@ class _File:
         names = given.get("expected", ())
         measures = [self._measure(name, "claims", "expected") for name in names]
         self._check_repeated(measures, "claims", "expected")
-        rules = Rules(**{**given, "credit": credit, "expected": tuple(each.name for each in measures)})
-        self._check_points(rules)
-        return rules
+        return Rules(**{**given, "credit": credit, "expected": tuple(each.name for each in measures)})
 
     def _sections(self) -> list[tuple[str, dict[str, Any]]]:
-        """Return the tables of the file but those of measures; the top of the file is one."""
-        top = {name: value for name, value in self.document.items() if name not in SECTIONS}
+        """Return the tables of the file but those in arrays; the top of the file is one."""
+        top = {name: value for name, value in self.tables.items() if name not in SECTIONS}
         found = [("", top)]
         for section in SECTIONS:
-            if section in ("", "measure") or section not in self.document:
+            if section == "" or section in ARRAYS or section not in self.tables:
                 continue
-            values = self.document[section]
+            values = self.tables[section]
             if not isinstance(values, dict):
                 what = f"{section} is {_shown(values)}, not a section"
                 raise self.refusal(what, f"Write [{section}] on a line, and its keys below.", section)
@@ -150,7 +195,7 @@ class _File:
         except MeasureError as error:
             raise self.refusal(error.what, error.todo, "scoring", "profile") from None
 
-    def _measure(self, name: str, *place: str, number: int = 0) -> Measure:
+    def _measure(self, name: str, *place: Place, number: int = 0) -> Measure:
         """Return the one measure that a name stands for."""
         measures = self._parse(name, *place, number=number)
         if len(measures) != 1:
@@ -158,7 +203,7 @@ class _File:
             raise self.refusal(what, f"Write one of them, such as {measures[0].name}.", *place, number=number)
         return measures[0]
 
-    def _parse(self, name: str, *place: str, number: int = 0) -> list[Measure]:
+    def _parse(self, name: str, *place: Place, number: int = 0) -> list[Measure]:
         try:
             measures = parse_measures(name)
         except MeasureError as error:
@@ -177,7 +222,7 @@ class _File:
 
     def _measures(self, profile: Profile, listed: tuple[str, ...] | None) -> tuple[MeasureRule, ...]:
         """Return what is computed: the list of names, or the tables of measures, or what is usual."""
-        tables = self.document.get("measure")
+        tables = self.tables.get("measure")
         if tables is None:
             if listed == ():
                 raise self.refusal("the list of measures is empty", "Name one, or leave it out.", "scoring", "measures")
@@ -215,15 +260,15 @@ class _File:
             raise self.refusal(what, "Turn them round.", "measure", "full_from", number=number)
         return rule, measure
 
-    def _check_repeated(self, measures: list[Measure], *place: str, number: int = 0) -> None:
+    def _check_repeated(self, measures: list[Measure], *place: Place, number: int = 0) -> None:
         for at, each in enumerate(measures):
             if each in measures[:at]:
                 first = measures[measures.index(each)].name
                 again = f", as {first}" if first != each.name else ""
                 raise self.refusal(f"{each.name} is named twice{again}", "Keep one.", *place, number=number)
 
-    def _check_points(self, rules: Rules) -> None:
-        """Refuse what would give other points than the file seems to say."""
+    def _checked(self, rules: Rules) -> Rules:
+        """Return rules, unless they would give other points than the file seems to say."""
         valued = [each for each in rules.measures if each.full_from is not None]
         if rules.points_measures and not valued:
             what = f"there are {rules.points_measures:g} points for measures, and no measure says from which value on"
@@ -236,6 +281,23 @@ class _File:
         if rules.pass_mark is not None and rules.pass_mark > rules.points:
             what = f"pass_mark is {rules.pass_mark:g}, and there are only {rules.points:g} points"
             raise self.refusal(what, "Nobody could pass.", "points", "pass_mark")
+        return rules
+
+
+def _together(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what holds for a task: its own sections, and where it says nothing what is said for all tasks."""
+    tables = dict(shared)
+    for name, value in own.items():
+        if name not in SECTIONS and name != "title":
+            continue
+        both = isinstance(value, dict) and isinstance(shared.get(name), dict)
+        tables[name] = {**shared[name], **value} if both else value
+    scoring = own.get("scoring")
+    if "measure" in own and isinstance(tables.get("scoring"), dict) and "measures" not in (scoring or {}):
+        tables["scoring"] = {key: value for key, value in tables["scoring"].items() if key != "measures"}
+    elif isinstance(scoring, dict) and "measures" in scoring and "measure" not in own:
+        tables.pop("measure", None)
+    return tables
 
 
 def _fault_of(measure: Measure) -> str:
@@ -270,41 +332,3 @@ def _suggestion(name: str, section: str, known: Mapping[str, Key]) -> str:
     if near:
         return f"Did you mean {near[0] if near[0] in known else bracketed(near[0])}?"
     return f"There are {', '.join([*known, *map(bracketed, sections)])}."
-
-
-_HEADER = re.compile(r"\s*\[\[?([^\[\]]*)\]")
-_ASSIGNED = re.compile(r"\s*([^=#\[\]]+?)\s*=")
-
-
-def _line(lines: list[str], place: tuple[str, ...], number: int) -> int | None:
-    """Return the line of a key; of its section, where the key is written in another way than on a line of its own.
-
-    Parameters
-    ----------
-    lines : list of str
-        The text.
-    place : tuple of str
-        The section, and the key where it is about one.
-    number : int
-        Which of several tables of that name, from 0.
-    """
-    wanted = [name for name in place if name]
-    section: list[str] = []
-    seen, best = Counter[str](), None
-    for line, text in enumerate(lines, 1):
-        header = _HEADER.match(text)
-        found = None if header else _ASSIGNED.match(text)
-        if header:
-            section = _parts(header[1])
-            seen[section[0]] += 1
-        here = section + ([] if found is None else _parts(found[1]))
-        if here == wanted and (not section or seen[section[0]] == number + 1):
-            return line
-        if here == wanted[:1] and seen[here[0]] <= number + 1:
-            best = line
-    return best
-
-
-def _parts(text: str) -> list[str]:
-    """Return the names of a dotted key."""
-    return [name.strip(" \t\"'") for name in text.split(".")]

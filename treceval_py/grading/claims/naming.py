@@ -197,10 +197,10 @@ def nearest_name(text: str) -> str:
 # --- names within sentences ---
 
 
-_ORDINARY = frozenset(
-    "g q p r f f1 n runid relstring utility judged hole inst insq compat unj hits hit success accuracy recall precision prec"
-    " rec arp auc bing opa bpm rcap fallout".split()  # noqa: SIM905 - a list would be a line for each
-)
+_ORDINARY = """
+    g q p r f f1 n runid relstring utility judged hole inst insq compat unj hits hit success accuracy recall precision prec
+    rec arp auc bing opa bpm rcap fallout
+"""
 """Names that are words, or letters, and mean a measure in a sentence only with a cutoff."""
 
 _CUTOFF = (
@@ -211,7 +211,7 @@ _CUTOFF = (
 
 def is_ordinary(name: str) -> bool:
     """Tell whether a name is a word or letter that means one measure only with a cutoff, and has none."""
-    return _squeezed(_DECORATION.sub("", name)) in _ORDINARY
+    return _squeezed(_DECORATION.sub("", name)) in _ORDINARY.split()
 
 
 @cache

@@ -25,7 +25,7 @@ from treceval_py.explaining.variants import (
     task_of,
     variants_of,
 )
-from treceval_py.grading.claims.claims import MOST_CLAIMS, ONLY_THE_FIRST, Claimed, noted
+from treceval_py.grading.claims.claims import Claimed
 from treceval_py.grading.claims.naming import measure_named
 from treceval_py.grading.claims.rounding import OF_ROUNDED, Reading, agreement, figure, readings
 from treceval_py.grading.records import (
@@ -39,9 +39,9 @@ from treceval_py.grading.records import (
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.conventions import CONVENTIONS
 from treceval_py.scoring.planning import Scoring, Task
-from treceval_py.scoring.profiles import Profile, profile_named
+from treceval_py.scoring.profiles import Profile
 
-__all__ = ["MOST_SEARCHES", "reconcile"]
+__all__ = ["MOST_SEARCHES", "Ways", "reconcile"]
 
 MOST_SEARCHES = 20
 """So many wrong claims of a submission are searched for, each of which may take a second."""
@@ -65,38 +65,15 @@ MOST_PAIR_SEARCHES = 3
 """For so many measures of a submission two changes at once are tried, which is ten times as much as one."""
 
 
-def reconcile(
-    claimed: Sequence[Claimed],
-    qrels: Qrels,
-    run: Run | None,
-    *,
-    profile: str,
-    complete: bool,
-    level: int | None,
-    values: Mapping[str, float],
-    tolerance: float,
-    expected: Sequence[str],
-) -> list[Checked]:
+def reconcile(claimed: Sequence[Claimed], ways: Ways | None, expected: Sequence[str] = ()) -> list[Checked]:
     """Say of each claim how its number comes about.
 
     Parameters
     ----------
     claimed : sequence of Claimed
         The claims, and what was written in the place of some.
-    qrels : Qrels
-        The judgments.
-    run : Run or None
-        The run; without one, claims are not checked.
-    profile : str
-        The profile under which a claim is correct.
-    complete : bool
-        Whether it averages all judged queries.
-    level : int or None
-        Least judgment that counts as relevant, by default that of each profile.
-    values : mapping of str to float
-        Means that are known, by the name of the measure; others are computed.
-    tolerance : float
-        So far from our value a claim is still correct, whatever its digits are.
+    ways : Ways or None
+        The ways in which numbers of the run could have been made; without a run, claims are not checked.
     expected : sequence of str
         Measures for which a claim has to be there.
 
@@ -105,15 +82,10 @@ def reconcile(
     list of Checked
         One for each claim, in their order, and one for each expected measure without a claim.
     """
-    named = {measure: value for name, value in values.items() for measure in parse_measures(name)}
-    ways = None if run is None else _Ways(qrels, run, profile_named(profile), complete, level, named)
-    read = list(claimed[:MOST_CLAIMS])
-    if len(claimed) > MOST_CLAIMS:
-        read[-1] = noted(read[-1], ONLY_THE_FIRST)
-    return [_checked(each, ways, tolerance) for each in read] + list(_missing(read, expected, ways))
+    return [_checked(each, ways) for each in claimed] + list(_missing(claimed, expected, ways))
 
 
-def _missing(claimed: Sequence[Claimed], expected: Sequence[str], ways: _Ways | None) -> Iterator[Checked]:
+def _missing(claimed: Sequence[Claimed], expected: Sequence[str], ways: Ways | None) -> Iterator[Checked]:
     """Yield what is expected and was not claimed; a claim that could not be read is one."""
     there = {measure for each in claimed if (measure := _measure_of(each)) is not None}
     for name in expected:
@@ -132,20 +104,19 @@ def _measure_of(claimed: Claimed) -> Measure | None:
         return None
 
 
-def _checked(claimed: Claimed, ways: _Ways | None, tolerance: float) -> Checked:
+def _checked(claimed: Claimed, ways: Ways | None) -> Checked:
     unchecked = Checked(claimed.measure, claimed.text, claimed.place, UNCHECKED)
     if claimed.claim is None:
         return unchecked._replace(why=claimed.fault)
-    checked = _compared(claimed.claim, unchecked, ways, tolerance)
+    checked = _compared(claimed.claim, unchecked, ways)
     return checked._replace(why="; ".join(each for each in (checked.why, claimed.fault) if each))
 
 
-def _compared(claim: Claim, unchecked: Checked, ways: _Ways | None, tolerance: float) -> Checked:
+def _compared(claim: Claim, unchecked: Checked, ways: Ways | None) -> Checked:
     if ways is None:
         return unchecked._replace(why="there is no run that could be scored")
-    ours = ways.ours(claim.measure)
+    ours, near = ways.ours(claim.measure), ways.agreement(claim)
     checked = unchecked._replace(value=ours)
-    near = None if ours is None else agreement(claim, ours, tolerance)
     if near is not None:
         return checked._replace(verdict=near[0], why=near[1])
     if not has_number(claim.measure):
@@ -165,24 +136,63 @@ class _Match(NamedTuple):
     cut_off: bool
 
 
-class _Ways:
-    """The ways in which numbers of a run could have been made."""
+class Ways:
+    """The ways in which numbers of a run could have been made.
+
+    Parameters
+    ----------
+    qrels : Qrels
+        The judgments.
+    run : Run
+        The run.
+    profile : Profile
+        The profile under which a claim is correct.
+    complete : bool
+        Whether it averages all judged queries.
+    level : int or None
+        Least judgment that counts as relevant, by default that of each profile.
+    values : mapping of str to float
+        Means that are known, by the name of the measure; others are computed.
+    tolerance : float
+        So far from our value a claim is still correct, whatever its digits are.
+
+    Attributes
+    ----------
+    searches : int
+        For so many measures at most an explanation of a wrong number is searched.
+    """
 
     def __init__(
         self,
         qrels: Qrels,
         run: Run,
         profile: Profile,
+        *,
         complete: bool,
         level: int | None,
-        values: Mapping[Measure, float],
+        values: Mapping[str, float],
+        tolerance: float,
     ) -> None:
         self._qrels, self._run = qrels, run
         self._profile, self._complete, self._level = profile, complete, level
-        self._ours: dict[Measure, float | None] = dict(values)
+        self._tolerance = tolerance
+        self.searches = MOST_SEARCHES
+        self._ours: dict[Measure, float | None] = {
+            measure: value for name, value in values.items() for measure in parse_measures(name)
+        }
         self._scorer: Scorer | None = None
         self._searched: dict[Measure, None] = {}
         self._paired: dict[Measure, None] = {}
+
+    def is_right(self, claimed: Claimed) -> bool:
+        """Tell whether a claim is our value, but for its rounding."""
+        near = None if claimed.claim is None else self.agreement(claimed.claim)
+        return near is not None and near[0] != UNCHECKED
+
+    def agreement(self, claim: Claim) -> tuple[str, str] | None:
+        """Compare a claim with our value, as `rounding.agreement` does."""
+        ours = self.ours(claim.measure)
+        return None if ours is None else agreement(claim, ours, self._tolerance)
 
     def ours(self, measure: Measure) -> float | None:
         """Return the number of a measure under the assignment's conventions; None where there is none."""
@@ -202,8 +212,8 @@ class _Ways:
         if measure.family.kind != "count" and not any(each.digits and each.value for each in readings(claim)):
             why = "a number without decimals, or of 0, does not say how it came about"
             return checked._replace(verdict=NOT_REPRODUCED, why=why)
-        if measure not in self._searched and len(self._searched) >= MOST_SEARCHES:
-            why = f"only the first {MOST_SEARCHES} measures with wrong numbers are searched for an explanation"
+        if measure not in self._searched and len(self._searched) >= self.searches:
+            why = f"only the first {self.searches} measures with wrong numbers are searched for an explanation"
             return checked._replace(verdict=NOT_REPRODUCED, why=why)
         self._searched.setdefault(measure)
         # One for each measure: what it remembers of hundreds of ways for thousands of queries is then forgotten.

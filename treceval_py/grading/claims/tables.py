@@ -17,8 +17,8 @@ from treceval_py.grading.claims.wording import (
     is_change,
     is_of_others,
     is_of_own,
-    is_standard,
     is_spread,
+    is_standard,
     told_of,
 )
 

@@ -164,13 +164,12 @@ _STANDARD = re.compile(
     r"(?: \(?(?:pyserini|anserini|lucene|terrier|run|system|ranking|default|default settings)\)?)?"
 )
 
-OF_ALL = frozenset(
-    """
+_MEANS = """
     all mean average avg avg. overall macro total amean measures metrics scores results aggregate aggregated summary
     mittel mittelwert durchschnitt gesamt alle moyenne tous toutes media promedio todos todas média gemiddelde среднее
     平均 平均値 全部 所有 总体
-    """.split()
-)
+"""
+OF_ALL = frozenset(_MEANS.split())
 """How rows of the mean over all queries are called."""
 
 

@@ -1,7 +1,7 @@
-"""Zip archives that nobody has looked at: which of their members can be read, and the members as streams.
+"""Archives that nobody has looked at, zip and tar: which of their members can be read, and the members as streams.
 
-Nothing is unpacked to a name of its own. An archive that lies in another one is copied to a temporary file without a
-name, as a zip archive is read from its end.
+Nothing is unpacked to a name of its own. A zip archive that lies in another archive is copied to a temporary file
+without a name, as it is read from its end; so are the files of a tar archive, which is read from its beginning only.
 
 References
 ----------
@@ -11,21 +11,26 @@ References
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
 import re
 import stat
 import struct
+import tarfile
+import tempfile
 import threading
+import time
 import weakref
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable
-from typing import IO, BinaryIO, NamedTuple, cast
+from collections.abc import Callable, Iterator
+from typing import IO, Any, BinaryIO, NamedTuple, Protocol, cast
 
-from treceval_py.grading.intake.limits import DEEPEST, IntakeError, Limits, amount
+from treceval_py.grading.intake.found import IntakeError, Limits, amount, path_of
 
-__all__ = ["BROKEN", "Member", "archive_in", "kept_archive", "members_of", "opened_member", "path_of", "reason"]
+__all__ = ["BROKEN", "Archive", "Member", "close_kept", "kept_archive", "packed_as", "reason"]
 
 LARGEST_DIRECTORY = 64 << 20
 """Bytes of the list of members, which zipfile reads whole; 100,000 members with long names have less."""
@@ -50,13 +55,14 @@ BROKEN = (
     OverflowError,
     IndexError,
     struct.error,
+    tarfile.TarError,
     OSError,
 )
-"""What zipfile raises for archives that are damaged, encrypted, or made to look so."""
+"""What zipfile, tarfile and gzip raise for archives that are damaged, encrypted, or made to look so."""
 
 
 def reason(error: BaseException) -> str:
-    """Return what an exception of zipfile or of the system says, for people, without full stop."""
+    """Return what an exception of these modules or of the system says, for people, without full stop."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     text = str(error)
@@ -96,12 +102,116 @@ class Member(NamedTuple):
         Its size as it is declared.
     why : str
         Why it is refused; empty where it is not.
+    time : str
+        When it was last changed, ISO 8601: in local time in a zip archive, in UTC in a tar archive; empty if unknown.
     """
 
     number: int
     parts: tuple[str, ...]
     size: int
     why: str = ""
+    time: str = ""
+
+
+class Archive(Protocol):
+    """An archive whose list of files was read."""
+
+    def members(self, limits: Limits) -> list[Member]:
+        """Return its files in the order of its list, each with why it is refused, if it is."""
+
+    def opened(self, number: int, name: str) -> IO[bytes]:
+        """Open a file for reading; an `IntakeError` where that cannot be."""
+
+
+ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_OF_A_DOCUMENT = (".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".jar", ".npz", ".epub", ".pages", ".numbers")
+_TAR = (".tar", ".tgz", ".tar.gz")
+_OTHER_ENDINGS = re.compile(r"(?i)\.t(ar\.)?(bz2?|xz|zst)$")
+_OTHER = {b"7z\xbc\xaf\x27\x1c": "a 7z archive", b"Rar!\x1a\x07": "a rar archive"}
+
+BEGINNING = 1024
+"""Bytes by which archives are known."""
+
+
+def packed_as(head: bytes, name: str) -> str:
+    """Tell which archive a file is: ``zip``, ``tar``, another one in words, or none.
+
+    Parameters
+    ----------
+    head : bytes
+        Its first `BEGINNING` bytes.
+    name : str
+        Its name; documents are no archives, though their format is.
+    """
+    small = name.lower()
+    if head.startswith(ZIP):
+        return "" if small.endswith(_OF_A_DOCUMENT) else "zip"
+    if head.startswith(b"\x1f\x8b"):
+        try:
+            head = zlib.decompressobj(31).decompress(head, 512)
+        except zlib.error:
+            head = b""
+    if head[257:262] == b"ustar" or small.endswith(_TAR):
+        return "tar"
+    if _OTHER_ENDINGS.search(small):
+        return "a tar archive in an unusual compression"
+    return next((what for magic, what in _OTHER.items() if head.startswith(magic)), "")
+
+
+def archive_in(stream: BinaryIO, name: str, limits: Limits) -> Archive:
+    """Read the list of files of an archive.
+
+    Parameters
+    ----------
+    stream : binary file
+        The archive; it is closed with the object that is returned, or where it is refused.
+    name : str
+        How messages call it.
+    limits : Limits
+        How many files it may have, and how much is unpacked.
+
+    Raises
+    ------
+    IntakeError
+        It is damaged, or has too many files.
+    """
+    kind = "archive"
+    try:
+        head = stream.read(4)
+        stream.seek(0)
+        kind = "zip archive" if head.startswith(ZIP) else "tar archive"
+        return _Zip(stream, limits.entries) if head.startswith(ZIP) else _Tar(stream, limits)
+    except IntakeError as error:
+        stream.close()
+        raise IntakeError(error.what, "Hand in fewer files.", file=name) from None
+    except BROKEN as error:
+        stream.close()
+        what = f"this is no {kind} that can be read: {reason(error)}"
+        raise IntakeError(what, "Make it again, or hand in the files themselves.", file=name) from None
+
+
+def _fault_of(kind: int, size: int, limits: Limits) -> str:
+    """Return what is wrong with a file by its kind and size."""
+    if kind in _KINDS:
+        return f"it is {_KINDS[kind]}, not a file" + (": links are not followed" if kind == stat.S_IFLNK else "")
+    return f"it has {amount(size)}, more than {amount(limits.file_bytes)}" if size > limits.file_bytes else ""
+
+
+_KINDS = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+_KINDS[stat.S_IFSOCK] = "a socket"
+
+
+def _unlike(members: list[Member]) -> list[Member]:
+    """Refuse files of the same name."""
+    often = Counter(member.parts for member in members)
+    why = "the archive has {} files of this name, so that it is not clear which one is meant"
+    return [
+        each._replace(why=why.format(often[each.parts])) if often[each.parts] > 1 and not each.why else each
+        for each in members
+    ]
+
+
+# --- zip archives ---
 
 
 class _Guarded:
@@ -133,64 +243,33 @@ class _Guarded:
         return data
 
 
-def archive_in(stream: BinaryIO, name: str, entries: int) -> zipfile.ZipFile:
-    """Read the list of members of a zip archive.
+class _Zip:
+    """A zip archive."""
 
-    Parameters
-    ----------
-    stream : binary file
-        The archive; it is closed with the object that is returned, or where it is refused.
-    name : str
-        How messages call it.
-    entries : int
-        How many members it may have.
+    def __init__(self, stream: BinaryIO, entries: int) -> None:
+        guarded = _Guarded(stream, entries)
+        self._archive = zipfile.ZipFile(cast("IO[bytes]", guarded))
+        guarded.ready()
 
-    Raises
-    ------
-    IntakeError
-        It is no zip archive, is damaged, or has too many members.
-    """
-    guarded = _Guarded(stream, entries)
-    try:
-        archive = zipfile.ZipFile(cast("IO[bytes]", guarded))
-    except IntakeError as error:
-        stream.close()
-        raise IntakeError(error.what, "Hand in fewer files.", file=name) from None
-    except BROKEN as error:
-        stream.close()
-        what = f"this is no zip archive that can be read: {reason(error)}"
-        raise IntakeError(what, "Make it again, or hand in the files themselves.", file=name) from None
-    guarded.ready()
-    return archive
+    def members(self, limits: Limits) -> list[Member]:
+        # Only the list is looked at: what a member really holds is seen, and bounded, when it is read.
+        infos = self._archive.infolist()
+        sharing = _sharing(infos, self._archive.start_dir)
+        members = []
+        for number, info in enumerate(infos):
+            parts, why = path_of(_name_of(info), limits.path)
+            if info.orig_filename.endswith(("/", "\\")) and not info.file_size and (not why or parts == ("?",)):
+                continue
+            if not why and number in sharing:
+                why = "it shares bytes with another file of the archive, or lies beyond its end, as in a zip bomb"
+            members.append(Member(number, parts, info.file_size, why or _fault(info, limits), _time_of(info)))
+        return _unlike(members)
 
-
-# --- which members can be read ---
-
-
-def members_of(archive: zipfile.ZipFile, limits: Limits) -> list[Member]:
-    """Return the files of an archive in the order of its list, each with why it is refused, if it is.
-
-    Only the list is looked at: what a member really holds is seen, and bounded, when it is read.
-    """
-    infos = archive.infolist()
-    paths = [path_of(_name_of(info), limits.path) for info in infos]
-    often = Counter(parts for info, (parts, _) in zip(infos, paths, strict=True) if not _is_folder(info))
-    sharing = _sharing(infos, archive.start_dir)
-    members = []
-    for number, (info, (parts, bad)) in enumerate(zip(infos, paths, strict=True)):
-        why = bad
-        if not why and _is_folder(info):
-            continue
-        if not why and often[parts] > 1:
-            why = f"the archive has {often[parts]} files of this name, so that it is not clear which one is meant"
-        if not why and number in sharing:
-            why = "it shares bytes with another file of the archive, or lies beyond its end, as in a zip bomb"
-        members.append(Member(number, parts, info.file_size, why or _fault(info, limits)))
-    return members
-
-
-def _is_folder(info: zipfile.ZipInfo) -> bool:
-    return info.orig_filename.endswith(("/", "\\")) and not info.file_size
+    def opened(self, number: int, name: str) -> IO[bytes]:
+        try:
+            return self._archive.open(self._archive.infolist()[number])
+        except BROKEN as error:
+            raise IntakeError(f"it cannot be read: {reason(error)}", "Make the archive again.", file=name) from None
 
 
 def _name_of(info: zipfile.ZipInfo) -> str:
@@ -204,53 +283,24 @@ def _name_of(info: zipfile.ZipInfo) -> str:
         return name
 
 
-def path_of(name: str, longest: int) -> tuple[tuple[str, ...], str]:
-    """Return the parts of a path in an archive, and why it is refused; the empty string where it is not.
-
-    Backslashes separate like slashes: some Windows programs write them.
-
-    Examples
-    --------
-    >>> path_of("ada/run.txt", 255)
-    (('ada', 'run.txt'), '')
-    >>> path_of("ada/../../etc/passwd", 255)
-    (('ada', '..', '..', 'etc', 'passwd'), 'its path leads out of the archive')
-    """
-    raw = name.replace("\\", "/")
-    parts = tuple(part for part in raw.split("/") if part not in {"", "."})
-    why = ""
-    if "\0" in raw:
-        why = "its name has a NUL character, behind which another name can hide"
-    elif len(raw) > longest:
-        why = f"its path has {len(raw):,} characters, more than {longest}"
-    elif len(parts) > DEEPEST:
-        why = f"it lies in {len(parts) - 1} folders, more than {DEEPEST}"
-    elif raw.startswith("/") or re.match(r"[A-Za-z]:", raw):
-        why = "its path begins at the root of a disk"
-        parts = ("", *parts) if raw.startswith("/") else parts
-    elif ".." in parts:
-        why = "its path leads out of the archive"
-    elif not parts:
-        why = "it has no name"
-    return parts or ("?",), why
-
-
-_KINDS = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
-_KINDS[stat.S_IFSOCK] = "a socket"
+def _time_of(info: zipfile.ZipInfo) -> str:
+    year, month, day, hour, minute, second = info.date_time
+    # 1980 is where the format begins, and what programs write that do not know the time.
+    return f"{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}" if year > 1980 and month and day else ""
 
 
 def _fault(info: zipfile.ZipInfo, limits: Limits) -> str:
     """Return what is wrong with a member by what the list says of it."""
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind in _KINDS:
-        return f"it is {_KINDS[kind]}, not a file" + (": links are not followed" if kind == stat.S_IFLNK else "")
+        return _fault_of(kind, 0, limits)
     if info.flag_bits & 0x2041:
         return "it is encrypted: hand it in without a password"
     if info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
         # The decompressors of bzip2 and LZMA, as zipfile uses them, give all at once that a piece holds.
         return "it is compressed in an unusual way: make the archive with the usual settings"
     if info.file_size > limits.file_bytes:
-        return f"it has {amount(info.file_size)}, more than {amount(limits.file_bytes)}"
+        return _fault_of(kind, info.file_size, limits)
     packed = info.file_size if info.compress_type == zipfile.ZIP_STORED else info.file_size * (1 + _DEFLATE_SPREADS)
     if info.compress_size > packed + 1024 * (info.compress_type == zipfile.ZIP_DEFLATED):
         return f"it is declared to have {amount(info.file_size)}, but there are {amount(info.compress_size)} of it"
@@ -275,30 +325,178 @@ def _sharing(infos: list[zipfile.ZipInfo], end: int) -> set[int]:
     return found
 
 
-# --- reading members ---
+# --- tar archives ---
+
+_BLOCK = 512
+"""Bytes by which a tar archive goes on."""
+
+LONGEST_RECORD = 1 << 16
+"""Bytes of a record with a long name."""
 
 
-def opened_member(archive: zipfile.ZipFile, number: int, name: str) -> IO[bytes]:
-    """Open a member for reading.
+class _Tar:
+    """A tar archive, compressed by gzip or not, whose files were copied to a temporary file."""
 
-    Raises
-    ------
-    IntakeError
-        It cannot be opened.
+    def __init__(self, stream: BinaryIO, limits: Limits) -> None:
+        self._copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the last that uses it
+        self._lock = threading.Lock()
+        weakref.finalize(self, self._copy.close)
+        self._list: list[tuple[tarfile.TarInfo, int]] = []
+        with stream:
+            compressed = stream.read(2) == b"\x1f\x8b"
+            stream.seek(0)
+            plain = cast("IO[bytes]", gzip.GzipFile(fileobj=stream)) if compressed else stream
+            for info, data in _records(_Counted(plain, limits.unpacked)):
+                if len(self._list) >= limits.entries:
+                    raise IntakeError(f"it has more than {limits.entries:,} files")
+                self._list.append((info, self._copy.tell()))
+                if info.type in _REGULAR and info.size <= limits.file_bytes:
+                    self._copy.writelines(data)
+
+    def members(self, limits: Limits) -> list[Member]:
+        members = []
+        for number, (info, _) in enumerate(self._list):
+            parts, why = path_of(info.name, limits.path)
+            if not info.isdir() or (why and parts != ("?",)):
+                kind = stat.S_IFLNK if info.islnk() or info.issym() else _TYPES.get(info.type, 0)
+                if not why and not kind and info.type not in _REGULAR:
+                    why = "it is of a kind that is not read: make the archive with the usual settings"
+                why = why or _fault_of(kind, info.size, limits)
+                members.append(Member(number, parts, info.size, why, _utc(info.mtime)))
+        return _unlike(members)
+
+    def opened(self, number: int, name: str) -> IO[bytes]:  # noqa: ARG002 - as of all archives
+        info, start = self._list[number]
+        return cast("IO[bytes]", _Part(self, start, info.size))
+
+    def read(self, at: int, size: int) -> bytes:
+        """Return bytes of the copy."""
+        with self._lock:
+            self._copy.seek(at)
+            return self._copy.read(size)
+
+
+_REGULAR = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE)
+_TYPES = {tarfile.FIFOTYPE: stat.S_IFIFO, tarfile.CHRTYPE: stat.S_IFCHR, tarfile.BLKTYPE: stat.S_IFBLK}
+
+
+def _utc(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds)) if 0 < seconds < 1 << 32 else ""
+
+
+class _Counted:
+    """A stream that ends with an error where more is read than is allowed."""
+
+    def __init__(self, stream: IO[bytes], most: int) -> None:
+        self._stream = stream
+        self._most = self._left = most
+
+    def read(self, size: int) -> bytes:
+        """Return at most so many bytes; none at the end, and an error if there are fewer and that is the end."""
+        data = b""
+        while len(data) < size and (more := self._stream.read(size - len(data))):
+            data += more
+        self._left -= len(data)
+        if self._left < 0:
+            raise IntakeError(f"it unpacks to more than {amount(self._most)}")
+        if 0 < len(data) < size:
+            raise EOFError
+        return data
+
+
+def _records(stream: _Counted) -> Iterator[tuple[tarfile.TarInfo, Iterator[bytes]]]:
+    """Yield the files of a tar archive, each with its data, which must be read before the next one.
+
+    tarfile itself stops without a word where an archive is damaged, and follows records of any length.
     """
-    try:
-        return archive.open(archive.infolist()[number])
-    except BROKEN as error:
-        raise IntakeError(f"it cannot be read: {reason(error)}", "Make the archive again.", file=name) from None
+    name = ""
+    while (header := stream.read(_BLOCK)).strip(b"\0") or not header:
+        if not header:
+            raise EOFError
+        info = tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
+        if info.size < 0 or (info.type in _EXTENDED and info.size > LONGEST_RECORD):
+            raise tarfile.HeaderError
+        data = _pieces(stream, info.size)
+        if info.type in _EXTENDED:
+            name = _name_in(b"".join(data), info.type) or name
+        else:
+            info.name, name = name or info.name, ""
+            yield info, data
+            for _ in data:  # what was not read of it
+                pass
+    while header:
+        if header.strip(b"\0"):
+            raise IntakeError("it goes on after its end, as if several archives were put together")
+        header = stream.read(_BLOCK)
 
 
-_kept: list[tuple[tuple[object, ...], zipfile.ZipFile]] = []
+_EXTENDED = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE)
+
+
+def _name_in(record: bytes, kind: bytes) -> str:
+    """Return the name that a record gives to the file after it; empty where it gives none."""
+    name, at = b"", 0
+    if kind == tarfile.GNUTYPE_LONGNAME:
+        name = record.rstrip(b"\0")
+    while kind == tarfile.XHDTYPE and (length := _LENGTH.match(record, at)):
+        end = at + int(length[1])
+        key, _, value = record[length.end() : end].rstrip(b"\n").partition(b"=")
+        if key == b"size" or key.startswith(b"GNU.sparse"):
+            raise tarfile.HeaderError  # another size than that in the header: of 8 GiB and more, or with holes
+        name = value if key == b"path" else name
+        at = max(end, length.end())
+    return name.decode("utf-8", "surrogateescape")
+
+
+_LENGTH = re.compile(rb"(\d{1,9}) ")
+
+
+def _pieces(stream: _Counted, size: int) -> Iterator[bytes]:
+    """Yield the data of a file, and read on to the end of its last block."""
+    while size > 0:
+        piece = stream.read(min(size, 1 << 20))
+        if not piece:
+            raise EOFError
+        # Of the last piece the rest of its block is read, too.
+        size -= len(piece)
+        yield piece
+        if not size and len(piece) % _BLOCK:
+            stream.read(-len(piece) % _BLOCK)
+
+
+class _Part(io.RawIOBase):
+    """A file of a tar archive."""
+
+    def __init__(self, archive: _Tar, start: int, size: int) -> None:
+        self._archive = archive
+        self._start, self._size, self._at = start, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self._at = max(offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence], 0)
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._archive.read(self._start + self._at, max(min(len(buffer), self._size - self._at), 0))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
+# --- archives that stay open ---
+
+_kept: list[tuple[tuple[object, ...], Archive]] = []
 _lock = threading.RLock()
 _MOST_KEPT = 2
 """An archive of a class, and that of a student in it."""
 
 
-def kept_archive(key: tuple[object, ...], opened: Callable[[], BinaryIO], name: str, entries: int) -> zipfile.ZipFile:
+def kept_archive(key: tuple[object, ...], opened: Callable[[], BinaryIO], name: str, limits: Limits) -> Archive:
     """Return an archive that stays open for a while, as its files are mostly read one after the other.
 
     Parameters
@@ -307,10 +505,8 @@ def kept_archive(key: tuple[object, ...], opened: Callable[[], BinaryIO], name: 
         What tells archives apart.
     opened : callable
         Opens the archive.
-    name : str
-        How messages call it.
-    entries : int
-        How many members it may have.
+    name, limits
+        As of `archive_in`.
 
     Raises
     ------
@@ -324,7 +520,7 @@ def kept_archive(key: tuple[object, ...], opened: Callable[[], BinaryIO], name: 
             if known == own:
                 _kept.append(_kept.pop(place))
                 return archive
-        archive = archive_in(opened(), name, entries)
+        archive = archive_in(opened(), name, limits)
         _kept.append((own, archive))
         del _kept[:-_MOST_KEPT]
         return archive

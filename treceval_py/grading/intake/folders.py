@@ -6,31 +6,15 @@ import os
 import stat
 from collections import deque
 from collections.abc import Collection, Iterator
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from treceval_py.grading.intake.archives import reason
-from treceval_py.grading.intake.limits import DEEPEST, IntakeError, Limits, left_out
+from treceval_py.grading.intake.found import DEEPEST, OURS, Found, IntakeError, Limits, Place, State, left_out
 from treceval_py.grading.outputs.folder import KEPT, MANIFEST
 
-__all__ = [
-    "ASIDE",
-    "OURS",
-    "Entry",
-    "State",
-    "entries_of",
-    "has_grades",
-    "is_manifest",
-    "opened_below",
-    "state_of",
-    "walked",
-]
-
-OURS = "it is a folder of grades, written by an earlier grading"
+__all__ = ["entries_of", "is_manifest", "opened_below", "state_of", "walked"]
 
 ASIDE = "it was given to this grading as something else"
-
-State = tuple[int, int]
-"""The size and the time of the last change of a file."""
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
@@ -46,46 +30,20 @@ _KINDS = {
 }
 
 
-class Entry(NamedTuple):
-    """Something in a folder.
-
-    Attributes
-    ----------
-    parts : tuple of str
-        Its path below the folder.
-    folder : bool
-        Whether it is a folder.
-    size : int
-        Bytes.
-    state : State
-        Its size and time, to see whether it is still the same when it is read.
-    why : str
-        Why it is refused; empty where it is not.
-    system : bool
-        Whether it is refused as a file that no person wrote.
-    """
-
-    parts: tuple[str, ...]
-    folder: bool
-    size: int
-    state: State
-    why: str = ""
-    system: bool = False
-
-
 def state_of(found: os.stat_result) -> State:
     """Return what tells a file from a later state of it."""
     return found.st_size, found.st_mtime_ns
 
 
-def entries_of(path: str, before: tuple[str, ...], most: int) -> list[Entry]:
-    """Return what is in a folder, by name.
+def entries_of(root: str, below: tuple[str, ...], most: int) -> list[Found]:
+    """Return what is in a folder below another one, by name; folders of grades are refused.
 
     Raises
     ------
     IntakeError
         It cannot be read, or holds too much.
     """
+    path = os.path.join(root, *below)
     try:
         with os.scandir(path) as found:
             names = []
@@ -96,22 +54,23 @@ def entries_of(path: str, before: tuple[str, ...], most: int) -> list[Entry]:
     except OSError as error:
         what = f"the folder cannot be read: {reason(error)}"
         raise IntakeError(what, "Check who may read it.", file=path) from None
-    return [_entry(path, name, before) for name in sorted(names)]
+    return [_entry(root, (*below, name)) for name in sorted(names)]
 
 
-def _entry(folder: str, name: str, before: tuple[str, ...]) -> Entry:
-    parts = (*before, name)
+def _entry(root: str, parts: tuple[str, ...]) -> Found:
+    path = os.path.join(root, *parts)
     try:
-        found = os.lstat(os.path.join(folder, name))
+        found = os.lstat(path)
     except OSError as error:
-        return Entry(parts, False, 0, (0, 0), f"it cannot be looked at: {reason(error)}")
+        return Found(parts, 0, Place(root, parts, (), (0, 0)), f"it cannot be looked at: {reason(error)}")
     kind = stat.S_IFMT(found.st_mode)
-    why = left_out(name)
+    folder = kind == stat.S_IFDIR
+    why = left_out(parts[-1]) or (OURS if folder and _has_grades(path) else "")
     system = bool(why)
     if not why and kind not in {stat.S_IFREG, stat.S_IFDIR}:
         why = f"it is {_KINDS.get(kind, 'neither a file nor a folder')}"
     size = found.st_size if kind == stat.S_IFREG else 0
-    return Entry(parts, kind == stat.S_IFDIR, size, state_of(found), why, system)
+    return Found(parts, size, Place(root, parts, (), state_of(found)), why, system, folder)
 
 
 def is_manifest(parts: tuple[str, ...]) -> bool:
@@ -119,7 +78,7 @@ def is_manifest(parts: tuple[str, ...]) -> bool:
     return parts[-2:] == (KEPT, MANIFEST)
 
 
-def has_grades(path: str) -> bool:
+def _has_grades(path: str) -> bool:
     """Tell whether a folder is one that grading wrote."""
     try:
         kept, manifest = os.lstat(os.path.join(path, KEPT)), os.lstat(os.path.join(path, KEPT, MANIFEST))
@@ -128,37 +87,36 @@ def has_grades(path: str) -> bool:
     return stat.S_ISDIR(kept.st_mode) and stat.S_ISREG(manifest.st_mode)
 
 
-def walked(path: str, limits: Limits, without: Collection[str] = ()) -> Iterator[Entry]:
-    """Yield the files below a folder, and what is refused there.
+def walked(root: str, top: tuple[str, ...], limits: Limits, without: Collection[str] = ()) -> Iterator[Found]:
+    """Yield the files in a folder below another one, and in the folders in it, and what is refused there.
 
     Folders come by name, before those in them, so that the same folder always gives the same; where there is too much,
     the walk ends with an entry that says so. Folders of grades are not entered, nor is what lies at the real paths
     ``without``.
     """
     seen = 0
-    here = os.path.realpath(path)
-    waiting: deque[tuple[str, ...]] = deque([()])
+    here = os.path.realpath(root)
+    waiting = deque([top])
     while waiting:
         below = waiting.popleft()
-        if has_grades(os.path.join(path, *below)):
-            yield Entry(below or (".",), True, 0, (0, 0), OURS, system=True)
-            continue
+        refused = Found(below, 0, Place(root, below, (), (0, 0)), folder=True)
         try:
-            found = entries_of(os.path.join(path, *below), below, limits.entries)
+            found = entries_of(root, below, limits.entries)
         except IntakeError as error:
-            yield Entry(below or (".",), True, 0, (0, 0), error.what)
+            yield refused._replace(why=error.what)
             continue
         seen += len(found)
         if seen > limits.entries:
             why = f"more than {limits.entries:,} files and folders: what is here and further down was not looked at"
-            yield Entry(below, True, 0, (0, 0), why)
+            yield refused._replace(why=why)
             return
         for entry in found:
+            own = entry.parts[len(top) :]
             if without and os.path.join(here, *entry.parts) in without:
                 yield entry._replace(why=ASIDE, system=True)
             elif not entry.folder or entry.why:
                 yield entry
-            elif len(entry.parts) > DEEPEST or len("/".join(entry.parts)) > limits.path:
+            elif len(own) > DEEPEST or len("/".join(own)) > limits.path:
                 yield entry._replace(why="it lies too deep, or its path is too long: nothing in it was looked at")
             else:
                 waiting.append(entry.parts)

@@ -1,8 +1,12 @@
-"""What a class handed in, from a folder or a zip archive, as submissions whose files can be opened safely.
+"""What a class handed in, from a folder or an archive, as submissions whose files can be opened safely.
 
-    folder, zip archive ── folders.py, archives.py ──> what is found, and what of it is refused
-                        ── platforms.py ──> whose it is
-                        ── here, found.py ──> Submission: items within the limits, students' own archives opened once
+    folder ── folders.py ──┐
+                           ├─> Found: files, and what is refused
+    archive ── archives.py ┘
+        │  platforms.py    whose it is, when it was handed in, which attempt it is
+        │  here            the folder of the class, the limits, students' own archives
+        ▼
+    Submission ── candidates.py ──> what each file could be
 
 Nothing is unpacked and no link is followed. What is refused is told to the student, with the reason.
 """
@@ -13,17 +17,28 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from treceval_py.errors import visible
-from treceval_py.grading.intake.archives import members_of, reason
-from treceval_py.grading.intake.folders import OURS, Entry, entries_of, has_grades, state_of, walked
-from treceval_py.grading.intake.found import ZIP, Found, in_archive, looks_handed_in, other_archive, within_limits
-from treceval_py.grading.intake.items import Item, Place, Submission, archive_at, opened_at
-from treceval_py.grading.intake.limits import DEFAULT, IntakeError, Limits, shown
-from treceval_py.grading.intake.platforms import A_CLASS, Owner, owners_of, safe_name, seen_through, stem_of
+from treceval_py.grading.intake.archives import BEGINNING, packed_as, reason
+from treceval_py.grading.intake.candidates import HEAD, like_a_run
+from treceval_py.grading.intake.folders import entries_of, is_manifest, state_of, walked
+from treceval_py.grading.intake.found import DEFAULT, OURS, Found, IntakeError, Limits, Place, amount, left_out, shown
+from treceval_py.grading.intake.items import Item, Owner, Submission, archive_at, opened_at
+from treceval_py.grading.intake.platforms import (
+    A_CLASS,
+    METADATA,
+    Named,
+    gradescope_of,
+    owners_of,
+    safe_name,
+    seen_through,
+    stem_of,
+)
 from treceval_py.grading.records import FileRead
 
 __all__ = ["IntakeError", "Item", "Limits", "Place", "Submission", "one", "safe_name", "submissions"]
@@ -36,7 +51,7 @@ ONE_STUDENT = (
 
 BESIDE = "it lies beside the submissions, and is no run"
 
-_NOBODYS_NAME = re.compile(r"(?i)(read.?me|licen[cs]e|submission_metadata)(\.[a-z]+)?")
+_NOBODYS_NAME = re.compile(r"(?i)(read.?me|licen[cs]e|classroom.?roster|grades)(\.[a-z]+)?")
 """What files are called that belong to a whole folder."""
 
 _LOOKED_INTO = 200
@@ -49,7 +64,7 @@ _TOPS = 4
 class _Part(NamedTuple):
     """An entry of a class: a file or folder, or one of several that belong to a student."""
 
-    owner: Owner
+    named: Named
     name: str
     folder: bool
     found: list[Found]
@@ -63,7 +78,8 @@ def submissions(
     Parameters
     ----------
     path : str
-        A folder with a folder or file for each student, or a zip archive of it as learning platforms export it.
+        A folder with a folder or file for each student, or an archive of it as learning platforms export it: zip, tar,
+        or tar.gz.
     limits : Limits
         How much is taken from each.
     without : collection of str
@@ -82,69 +98,22 @@ def submissions(
         The folder or the archive as a whole cannot be read.
     """
     others = [] if others is None else others
-    if stat.S_ISDIR(_looked_at(path).st_mode):
-        inner, below = _class_folder(path, without, limits)
-        names = [entry.parts[0] for entry in below]
-        excluded = _real(without)
-        groups = [(_of_entry(inner, entry, limits, excluded), entry.folder and not entry.why) for entry in below]
-        where = inner
-    else:
-        found = _without(_of_archive(path, limits), without)
-        where, found = _below_top(path, found, limits)
-        names, groups = _by_first_part(found, others)
-    parts = _students_own(names, groups, others, limits)
+    folder = stat.S_ISDIR(_looked_at(path).st_mode)
+    source: _Source = _Folder(path, limits, without) if folder else _Archive(path, limits, without, others)
+    base = _class_in(source, limits, others)
     students: dict[str, list[_Part]] = {}
+    parts = _students_own(source, base, others, limits)
     for part in parts:
-        students.setdefault(unicodedata.normalize("NFC", part.owner.student), []).append(part)
+        students.setdefault(unicodedata.normalize("NFC", part.named.student), []).append(part)
+    where = "/".join((path, *base))
     made = [_submission(student, where, students[student], limits) for student in sorted(students)]
-    if len(made) == 1 and not any(part.owner.platform for part in parts) and len(_runs(parts[0].found, limits)) > 1:
+    if len(made) == 1 and not made[0].platform and len(_runs(parts[0].found, limits)) > 1:
         others.append(FileRead(made[0].student, "note", ONE_STUDENT, 0))
     return made
 
 
-def _students_own(
-    names: Sequence[str], groups: Sequence[tuple[list[Found], bool]], others: list[FileRead], limits: Limits
-) -> list[_Part]:
-    """Return whose the entries of a class are; what is nobody's is told."""
-    parts = []
-    for name, (group, folder) in zip(names, groups, strict=True):
-        others += [each.told for each in group if each.why == OURS]
-        found = [each for each in group if each.why != OURS]
-        alone = all(each.parts == (name,) for each in group)
-        if group and alone and all(each.system for each in group):
-            others += [each.told for each in found[:1]]
-        else:
-            parts.append((name, folder, found))
-    owners = owners_of([(name, folder) for name, folder, _ in parts])
-    own = [_Part(owner, *part) for owner, part in zip(owners, parts, strict=True)]
-    folders = {part.owner.student for part in own if part.folder}
-    mostly = 2 * sum(part.folder for part in own) >= len(own)
-    beside = {
-        part.name: part
-        for part in own
-        if (mostly or _NOBODYS_NAME.fullmatch(part.name))
-        and part.owner.student not in folders
-        and _is_beside(part, limits)
-    }
-    others += [FileRead(shown(name), "not used", BESIDE, part.found[0].size) for name, part in beside.items()]
-    return [part for part in own if part.name not in beside]
-
-
-def _is_beside(part: _Part, limits: Limits) -> bool:
-    """Tell whether an entry is a file that no student handed in, if its place or its name says so."""
-    if part.folder or part.owner.platform or any(each.why for each in part.found):
-        return False
-    return not _runs(part.found, limits)
-
-
-def _runs(found: Sequence[Found], limits: Limits) -> list[str]:
-    """Return the names of files that look handed in, no more than make a class, of the first that there are."""
-    looking = (each.parts[-1] for each in found[:_LOOKED_INTO] if not each.why and looks_handed_in(each, limits))
-    return list(islice(looking, A_CLASS))
-
-
 def one(path: str, limits: Limits = DEFAULT) -> Submission:
-    """Return a file, a folder or a zip archive as a single submission.
+    """Return a file, a folder or an archive as a single submission.
 
     Parameters
     ----------
@@ -160,12 +129,13 @@ def one(path: str, limits: Limits = DEFAULT) -> Submission:
     """
     looked = _looked_at(path)
     name = os.path.basename(os.path.abspath(path))
-    if stat.S_ISDIR(looked.st_mode):
+    folder = stat.S_ISDIR(looked.st_mode)
+    student = _displayed(name if folder else stem_of(name))
+    made = Submission(student, visible(path), owners=(Owner(student),))
+    if folder:
         entries_of(path, (), limits.entries)  # raises where the walk would only tell
-        found = [_from_entry(path, entry) for entry in walked(path, limits)]
-        return within_limits(_displayed(name), visible(path), found, limits)
-    found = [Found((name,), looked.st_size, Place(path, (), (), state_of(looked)))]
-    return within_limits(_displayed(stem_of(name)), visible(path), found, limits)
+        return _within_limits(made, walked(path, (), limits), limits)
+    return _within_limits(made, [Found((name,), looked.st_size, Place(path, (), (), state_of(looked)))], limits)
 
 
 def _looked_at(path: str) -> os.stat_result:
@@ -177,136 +147,209 @@ def _looked_at(path: str) -> os.stat_result:
         raise IntakeError(what, "Check the name.", file=path) from None
     if stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode):
         return found
-    raise IntakeError("is neither a folder nor a file", "Give a folder or a zip archive.", file=path)
+    raise IntakeError("is neither a folder nor a file", "Give a folder or an archive.", file=path)
 
 
-# --- a class in a folder ---
+# --- where a class lies ---
 
 
-def _class_folder(path: str, without: Collection[str], limits: Limits) -> tuple[str, list[Entry]]:
-    """Return the folder that has the students' files and folders, and these; a common folder at the top is entered."""
-    excluded = _real(without)
-    entries: list[Entry] = []
-    for _ in range(_TOPS):
-        here = os.path.realpath(path)
-        entries = [
-            _unless_grades(path, entry)
-            for entry in entries_of(path, (), limits.entries)
-            if entry.parts[0] not in without and os.path.join(here, entry.parts[0]) not in excluded
+class _Source(Protocol):
+    """A folder or an archive with the submissions of a class."""
+
+    def listed(self, below: tuple[str, ...]) -> list[Found]:
+        """Return the files and folders that lie in a folder, without those that were excluded."""
+
+    def files(self, entry: Found) -> list[Found]:
+        """Return a file itself, or all files below a folder."""
+
+
+class _Folder:
+    """A class in a folder."""
+
+    def __init__(self, path: str, limits: Limits, without: Collection[str]) -> None:
+        self._path, self._limits, self._names = path, limits, frozenset(without)
+        self._here = os.path.realpath(path)
+        self._without = frozenset(map(os.path.realpath, without))
+
+    def listed(self, below: tuple[str, ...]) -> list[Found]:
+        return [
+            entry
+            for entry in entries_of(self._path, below, self._limits.entries)
+            if entry.parts[-1] not in self._names and os.path.join(self._here, *entry.parts) not in self._without
         ]
-        own = [entry for entry in entries if not entry.system]
-        if len(own) != 1 or not own[0].folder:
-            break
-        inner = os.path.join(path, own[0].parts[0])
-        if not _of_a_class(inner, excluded, limits, _TOPS):
-            break
-        path = inner
-    return path, entries
+
+    def files(self, entry: Found) -> list[Found]:
+        if not entry.folder or entry.why:
+            return [entry]
+        return list(walked(self._path, entry.parts, self._limits, self._without))
 
 
-def _real(paths: Iterable[str]) -> frozenset[str]:
-    return frozenset(map(os.path.realpath, paths))
+class _Archive:
+    """A class in an archive."""
+
+    def __init__(self, path: str, limits: Limits, without: Collection[str], others: list[FileRead]) -> None:
+        place = Place(path, (), (), state_of(_looked_at(path)))
+        with opened_at(place, path, limits) as stream:
+            kind = packed_as(stream.read(BEGINNING), path)
+        if not kind:
+            raise IntakeError("is neither a folder nor an archive", "Give what the platform exported.", file=path)
+        if kind not in ("zip", "tar"):
+            raise IntakeError(f"this is {kind}, which is not read", "Unpack it, and give the folder.", file=path)
+        self._in: dict[tuple[str, ...], list[Found]] = {}
+        folders: set[tuple[str, ...]] = set()
+        for each in _without_packing(_members_at(place, path, limits, ())):
+            if _is_nobodys(each):
+                others.append(each.told)
+            elif each.parts[0] not in without and "/".join(each.parts) not in without:
+                for end in range(1, len(each.parts)):
+                    if each.parts[:end] not in folders:
+                        folders.add(each.parts[:end])
+                        folder = Found(each.parts[:end], 0, place, folder=True)
+                        self._in.setdefault(each.parts[: end - 1], []).append(folder)
+                self._in.setdefault(each.parts[:-1], []).append(each)
+
+    def listed(self, below: tuple[str, ...]) -> list[Found]:
+        return self._in.get(below, [])
+
+    def files(self, entry: Found) -> list[Found]:
+        if not entry.folder or entry.why:
+            return [entry]
+        found: list[Found] = []
+        waiting = [entry]
+        while waiting:
+            for each in self.listed(waiting.pop().parts):
+                (waiting if each.folder else found).append(each)
+        return found
 
 
-def _unless_grades(path: str, entry: Entry) -> Entry:
-    """Return an entry of a folder, refused where grading wrote it."""
-    ours = entry.folder and not entry.why and has_grades(os.path.join(path, entry.parts[0]))
-    return entry._replace(why=OURS, system=True) if ours else entry
+def _without_packing(found: Sequence[Found]) -> Sequence[Found]:
+    """Leave out the times of files if all lie within an hour: then they are those of packing, as of most platforms."""
+    times = sorted(datetime.fromisoformat(each.time) for each in found if each.time)
+    packed = times and times[-1] - times[0] < timedelta(hours=1)
+    return [each._replace(time="") for each in found] if packed else found
 
 
-def _of_a_class(path: str, excluded: Collection[str], limits: Limits, levels: int) -> bool:
-    """Tell whether a folder, or one that is alone in it, is that of a class and not of a student."""
-    here = os.path.realpath(path)
-    try:
-        entries = [_unless_grades(path, each) for each in entries_of(path, (), limits.entries)]
-    except IntakeError:
-        return False
-    found = [each for each in entries if not each.system and os.path.join(here, each.parts[0]) not in excluded]
-    files = [_from_entry(path, each) for each in found if not each.folder]
-    if seen_through([(each.parts[0], each.folder) for each in found], _runs(files, limits)):
-        return True
-    alone = levels > 1 and len(found) == 1 and found[0].folder and not found[0].why
-    return alone and _of_a_class(os.path.join(path, found[0].parts[0]), excluded, limits, levels - 1)
-
-
-def _of_entry(folder: str, entry: Entry, limits: Limits, excluded: Collection[str]) -> list[Found]:
-    """Return what is in a file or folder of a class."""
-    if not entry.folder or entry.why:
-        return [_from_entry(folder, entry)]
-    path = os.path.join(folder, entry.parts[0])
-    return [
-        _from_entry(folder, found._replace(parts=entry.parts + tuple(part for part in found.parts if part != ".")))
-        for found in walked(path, limits, excluded)
-    ]
-
-
-def _from_entry(folder: str, entry: Entry) -> Found:
-    return Found(entry.parts, entry.size, Place(folder, entry.parts, (), entry.state), entry.why, entry.system)
-
-
-# --- a class in an archive ---
-
-
-def _of_archive(path: str, limits: Limits) -> list[Found]:
-    """Return what is in the archive of a class."""
-    place = Place(path, (), (), state_of(_looked_at(path)))
-    with opened_at(place, path, limits) as stream:
-        head = stream.read(512)
-    other = other_archive(head, path)
-    if not other and not head.startswith(ZIP):
-        raise IntakeError("is neither a folder nor a zip archive", "Give what the platform exported.", file=path)
-    if other:
-        raise IntakeError(f"this is {other}, which is not read", "Unpack it, and give the folder.", file=path)
-    return in_archive(place, members_of(archive_at(place, path, limits), limits), ())
-
-
-def _without(found: Sequence[Found], without: Collection[str]) -> list[Found]:
-    return [each for each in found if each.parts[0] not in without and "/".join(each.parts) not in without]
-
-
-def _nobodys(found: Found) -> bool:
+def _is_nobodys(found: Found) -> bool:
     """Tell whether a path names no student: it begins at a root, outside of the archive, or is missing."""
     first = found.parts[0]
     return first in {"", "..", "?"} or bool(found.why and re.match(r"[A-Za-z]:", first))
 
 
-def _below_top(path: str, found: list[Found], limits: Limits) -> tuple[str, list[Found]]:
-    """Leave out the folders that all files of a class lie in."""
-    students = [each for each in found if not (each.system or _nobodys(each))]
-    own = [each.parts for each in students]
-    for depth in range(1, _TOPS + 1):
-        if len({parts[:depth] for parts in own}) != 1 or min(map(len, own)) <= depth:
+def _members_at(place: Place, name: str, limits: Limits, before: tuple[str, ...]) -> list[Found]:
+    """Return the members of an archive; what no person wrote, and folders of grades, are told once a folder."""
+    members = archive_at(place, name, limits).members(limits)
+    ours = {member.parts[:-2] for member in members if is_manifest(member.parts) and not member.why} - {()}
+    found: list[Found] = []
+    told: set[tuple[str, ...]] = set()
+    for member in members:
+        end, why = _left_out(member.parts, ours)
+        own = place._replace(members=(*place.members, member.number))
+        if ".." in member.parts or not why:
+            found.append(Found(before + member.parts, member.size, own, member.why, time=member.time))
+        elif member.parts[:end] not in told:
+            told.add(member.parts[:end])
+            found.append(Found(before + member.parts[:end], member.size, own, why, system=True))
+    return found
+
+
+def _left_out(parts: tuple[str, ...], ours: Collection[tuple[str, ...]]) -> tuple[int, str]:
+    """Return how many parts of a path are of what is left out, and why; 0 and nothing where it is not."""
+    for end, part in enumerate(parts, 1):
+        why = OURS if parts[:end] in ours else left_out(part)
+        if why:
+            return end, why
+    return 0, ""
+
+
+def _class_in(source: _Source, limits: Limits, others: list[FileRead]) -> tuple[str, ...]:
+    """Return the folder that has the students' files and folders: the one at the top, or one that is alone in it."""
+    base: tuple[str, ...] = ()
+    for _ in range(_TOPS):
+        entries = source.listed(base)
+        own = [each for each in entries if not each.system]
+        if len(own) != 1 or not own[0].folder or own[0].why or not _of_a_class(source, own[0], limits, _TOPS):
             break
-        files = [each for each in students if len(each.parts) == depth + 1]
-        if seen_through(_names_at(own, depth), _runs(files, limits)):
-            top = own[0][:depth]
-            return _below_top(
-                f"{path}/{'/'.join(top)}",
-                [each._replace(parts=each.parts[depth:]) if each.parts[:depth] == top else each for each in found],
-                limits,
-            )
-    return path, found
+        others += [each._replace(parts=each.parts[-1:]).told for each in entries if each.system]
+        base = own[0].parts
+    return base
 
 
-def _names_at(paths: Iterable[tuple[str, ...]], level: int) -> list[tuple[str, bool]]:
-    names: dict[str, bool] = {}
-    for parts in paths:
-        names[parts[level]] = names.get(parts[level], False) or len(parts) > level + 1
-    return list(names.items())
+def _of_a_class(source: _Source, folder: Found, limits: Limits, levels: int) -> bool:
+    """Tell whether a folder, or one that is alone in it, is that of a class and not of a student."""
+    try:
+        entries = [each for each in source.listed(folder.parts) if not each.system]
+    except IntakeError:
+        return False
+    files = [each for each in entries if not each.folder]
+    if seen_through([(each.parts[-1], each.folder) for each in entries], _runs(files, limits)):
+        return True
+    alone = levels > 1 and len(entries) == 1 and entries[0].folder and not entries[0].why
+    return alone and _of_a_class(source, entries[0], limits, levels - 1)
 
 
-def _by_first_part(found: Iterable[Found], others: list[FileRead]) -> tuple[list[str], list[tuple[list[Found], bool]]]:
-    """Return the first parts of all paths, and what lies below each, with whether it is a folder."""
-    groups: dict[str, list[Found]] = {}
-    for each in found:
-        if _nobodys(each):
-            others.append(each.told)
+def _runs(found: Sequence[Found], limits: Limits) -> list[str]:
+    """Return the names of files that look handed in, no more than make a class, of the first that there are."""
+    looking = (each.parts[-1] for each in found[:_LOOKED_INTO] if not each.why and _looks_handed_in(each, limits))
+    return list(islice(looking, A_CLASS))
+
+
+def _looks_handed_in(found: Found, limits: Limits) -> bool:
+    """Tell whether a file looks like a run, or is an archive that may have one."""
+    name = found.parts[-1]
+    try:
+        head = _beginning(found, limits, HEAD)
+        packed = packed_as(head[:BEGINNING], name)
+        if head.startswith(b"\x1f\x8b"):
+            head = zlib.decompressobj(31).decompress(head, HEAD)
+    except (IntakeError, zlib.error):
+        return False
+    return packed in ("zip", "tar") or like_a_run(head, name)
+
+
+def _beginning(found: Found, limits: Limits, size: int) -> bytes:
+    with opened_at(found.place, shown(found.parts[-1]), limits) as stream:
+        return stream.read(size)
+
+
+# --- whose the files and folders are ---
+
+
+def _students_own(source: _Source, base: tuple[str, ...], others: list[FileRead], limits: Limits) -> list[_Part]:
+    """Return whose the entries of a class are; what is nobody's is told."""
+    parts: list[tuple[str, bool, list[Found]]] = []
+    metadata: dict[str, Named] = {}
+    for entry in source.listed(base):
+        name = entry.parts[-1]
+        if entry.system:
+            told = entry._replace(parts=(name,)).told
+            others += [] if any(each.name == told.name for each in others) else [told]
+        elif name == METADATA and not entry.folder and not entry.why:
+            metadata = gradescope_of(_beginning(entry, limits, limits.file_bytes).decode("utf-8", "replace"))
         else:
-            groups.setdefault(each.parts[0], []).append(each)
-    return list(groups), [(group, any(len(each.parts) > 1 for each in group)) for group in groups.values()]
+            found = [each._replace(parts=each.parts[len(base) :]) for each in source.files(entry)]
+            others += [each.told for each in found if each.why == OURS]
+            parts.append((name, entry.folder and not entry.why, [each for each in found if each.why != OURS]))
+    repositories = any(each.parts[1:] in ((".git",), (".github",)) for _, _, found in parts for each in found)
+    named = owners_of([(name, folder) for name, folder, _ in parts], metadata, repositories=repositories)
+    own = [_Part(each, *part) for each, part in zip(named, parts, strict=True)]
+    folders = {part.named.student for part in own if part.folder}
+    mostly = 2 * sum(part.folder for part in own) >= len(own)
+    beside = {
+        part.name: part
+        for part in own
+        if (mostly or _NOBODYS_NAME.fullmatch(part.name))
+        and part.named.student not in folders
+        and _is_beside(part, limits)
+    }
+    others += [FileRead(shown(name), "not used", BESIDE, part.found[0].size) for name, part in beside.items()]
+    return [part for part in own if part.name not in beside]
 
 
-# --- a submission ---
+def _is_beside(part: _Part, limits: Limits) -> bool:
+    """Tell whether an entry is a file that no student handed in, if its place or its name says so."""
+    if part.folder or part.named.platform or any(each.why for each in part.found):
+        return False
+    return not _runs(part.found, limits)
 
 
 def _displayed(student: str) -> str:
@@ -314,19 +357,119 @@ def _displayed(student: str) -> str:
 
 
 def _submission(student: str, where: str, parts: Sequence[_Part], limits: Limits) -> Submission:
-    """Put together what belongs to a student; of several attempts, the last one counts."""
-    last = max(part.owner.attempt for part in parts)
-    current = [part for part in parts if part.owner.attempt == last]
+    """Put together what belongs to a student, the last attempt first."""
+    parts = sorted(parts, key=_attempt, reverse=True)
+    current = [part for part in parts if _attempt(part) == _attempt(parts[0])]
     found: list[Found] = []
     used: set[tuple[str, ...]] = set()
-    for part in sorted(parts, key=lambda part: part.owner.attempt != last):
-        short = [each.parts[1:] or (part.owner.rest or part.name,) for each in part.found]
+    for part in parts:
+        short = [each.parts[1:] or (part.named.rest or part.name,) for each in part.found]
         for each, own in zip(part.found, short, strict=True):
-            here = each._replace(parts=each.parts if own in used else own)
-            if part.owner.attempt != last and not each.why:
-                here = here._replace(why="it is of an earlier attempt", system=True)
-            found.append(here)
+            named = each.parts if own in used else own
+            found.append(each._replace(parts=named, attempt=_attempt(part), number=part.named.number))
         used.update(short)
     names = [part.name for part in current]
-    source = f"{where}/{names[0]}" + (f" and {len(names) - 1} more" if len(names) > 1 else "")
-    return within_limits(_displayed(student), visible(source), found, limits)
+    attempts = sorted({_attempt(part) for part in parts})
+    last = max((part.named for part in current), key=lambda named: named.handed_in)
+    made = Submission(
+        _displayed(student),
+        visible(f"{where}/{names[0]}" + (f" and {len(names) - 1} more" if len(names) > 1 else "")),
+        owners=_with_name(last.owners, current, limits),
+        platform=last.platform,
+        group=last.group,
+        handed_in=last.handed_in,
+        late=max((part.named.late for part in current if part.named.late is not None), default=None),
+        attempt=str(len(attempts)) if len(attempts) > 1 else max(part.named.attempt for part in current),
+    )
+    if last.platform == "blackboard" and len(attempts) == 1:
+        made = made._replace(attempt="")
+    return _within_limits(made, found, limits)
+
+
+def _attempt(part: _Part) -> str:
+    """Return the attempt that a part is of, where the platform exports several."""
+    return part.named.attempt if part.named.platform == "blackboard" else ""
+
+
+_SAID = re.compile(r"(?m)^Name:[ \t]*(\S[^\r\n()]{0,200}?)[ \t]*\(")
+
+
+def _with_name(owners: tuple[Owner, ...], parts: Sequence[_Part], limits: Limits) -> tuple[Owner, ...]:
+    """Return the owners, the one of Blackboard with the name that stands at the top of what was typed."""
+    for part in parts:
+        if part.named.platform == "blackboard" and part.named.rest == "typed.txt" and not part.found[0].why:
+            try:
+                said = _SAID.match(_beginning(part.found[0], limits, BEGINNING).decode("utf-8", "replace"))
+            except IntakeError:
+                continue
+            return tuple(each._replace(name=said[1]) for each in owners) if said else owners
+    return owners
+
+
+# --- what is taken of a submission ---
+
+LONGEST_LIST = 100
+"""How many refused files are told one by one."""
+
+
+def _within_limits(made: Submission, found: Iterable[Found], limits: Limits) -> Submission:
+    """Return a submission with its items, the last attempt and what lies high up first, as far as the limits allow."""
+    items: list[Item] = []
+    refused: list[Found] = []
+    total = 0
+    ordered = sorted(found, key=lambda each: (len(each.parts), each.parts))
+    for each in _unpacked(sorted(ordered, key=lambda each: each.attempt, reverse=True), refused, limits):
+        if each.size > limits.file_bytes:
+            refused.append(each._replace(why=f"it has {amount(each.size)}, more than {amount(limits.file_bytes)}"))
+        elif len(items) >= limits.files:
+            refused.append(each._replace(why=f"the submission has more than {limits.files:,} files"))
+        elif total + each.size > limits.submission_bytes:
+            most = amount(limits.submission_bytes)
+            refused.append(each._replace(why=f"with it, the files of the submission have more than {most}"))
+        else:
+            total += each.size
+            name = shown("/".join(each.parts))
+            items.append(Item(name, each.size, each.place, limits, each.attempt, each.number, each.time))
+    told = [each.told for each in refused[:LONGEST_LIST]]
+    if len(refused) > LONGEST_LIST:
+        more, size = len(refused) - LONGEST_LIST, sum(each.size for each in refused[LONGEST_LIST:])
+        told.append(FileRead("…", "refused", f"{more:,} more, for the same or other reasons", size))
+    return made._replace(items=tuple(items), refused=tuple(told))
+
+
+def _unpacked(found: Iterable[Found], refused: list[Found], limits: Limits, *, inner: bool = False) -> Iterator[Found]:
+    """Yield what can be read, with the files of archives in the place of these; no archives in these archives."""
+    looked = 0
+    for each in found:
+        name = each.parts[-1]
+        if each.why:
+            refused.append(each)
+        elif each.size > limits.file_bytes or looked >= limits.files:
+            yield each  # the limits will refuse it
+        elif not inner and len("/".join(each.parts)) > limits.path:
+            refused.append(each._replace(why=f"its path has more than {limits.path} characters"))
+        else:
+            looked += 1
+            try:
+                packed = packed_as(_beginning(each, limits, BEGINNING), name)
+                if not packed:
+                    yield each
+                elif inner:
+                    what = f"a {packed} archive" if packed in ("zip", "tar") else packed
+                    refused.append(each._replace(why=f"it is {what} in an archive: hand in the files themselves"))
+                elif packed not in ("zip", "tar"):
+                    why = f"it is {packed}, which is not read: hand in a zip archive or the files themselves"
+                    refused.append(each._replace(why=why))
+                else:
+                    yield from _unpacked(_members(each, packed, refused, limits), refused, limits, inner=True)
+            except IntakeError as error:
+                refused.append(each._replace(why=error.what))
+
+
+def _members(archive: Found, packed: str, refused: list[Found], limits: Limits) -> list[Found]:
+    """Return the files of an archive that a student handed in."""
+    found = _members_at(archive.place, shown(archive.parts[-1]), limits.of_a_student, archive.parts)
+    if not found:
+        refused.append(archive._replace(why=f"it is a {packed} archive without files"))
+    same = [each._replace(attempt=archive.attempt, number=archive.number) for each in found]
+    return sorted(same, key=lambda each: (len(each.parts), each.parts))

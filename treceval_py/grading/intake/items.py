@@ -5,36 +5,32 @@ from __future__ import annotations
 import io
 import os
 import tempfile
-import zipfile
 from typing import IO, Any, BinaryIO, NamedTuple, cast
 
-from treceval_py.grading.intake.archives import BROKEN, kept_archive, opened_member, reason
-from treceval_py.grading.intake.folders import State, opened_below
-from treceval_py.grading.intake.limits import DEFAULT, IntakeError, Limits, amount
+from treceval_py.grading.intake.archives import BROKEN, Archive, kept_archive, reason
+from treceval_py.grading.intake.folders import opened_below
+from treceval_py.grading.intake.found import DEFAULT, IntakeError, Limits, Place, amount
 from treceval_py.grading.records import FileRead
 
-__all__ = ["Item", "Place", "Submission", "archive_at", "opened_at"]
+__all__ = ["Item", "Owner", "Submission", "archive_at", "opened_at"]
 
 
-class Place(NamedTuple):
-    """Where a file is.
+class Owner(NamedTuple):
+    """Who handed something in, by what the platform says.
 
     Attributes
     ----------
-    root : str
-        A folder that is trusted, or a file.
-    below : tuple of str
-        The path below the folder; empty where the root is the file.
-    members : tuple of int
-        Of a file in a zip archive, its number there; of one in an archive in an archive, both numbers.
-    state : tuple of int
-        Size and time of the file on the disk, which must not change meanwhile.
+    name : str
+        The name; empty if unknown.
+    number : str
+        The number, or the name of login, whichever the platform gives; empty if unknown.
+    email : str
+        The e-mail address; empty if unknown.
     """
 
-    root: str
-    below: tuple[str, ...]
-    members: tuple[int, ...]
-    state: State
+    name: str = ""
+    number: str = ""
+    email: str = ""
 
 
 class Item(NamedTuple):
@@ -50,12 +46,21 @@ class Item(NamedTuple):
         Where it is.
     limits : Limits
         How much of it is read.
+    attempt : str
+        Of which attempt it is, where the platform keeps several; later ones are greater.
+    number : int
+        The number that the platform gave to the file; files that were uploaded later have a higher one. 0 without.
+    time : str
+        When it was last changed, by the archive that the student handed in; ISO 8601, empty if unknown.
     """
 
     name: str
     size: int
     place: Place
     limits: Limits = DEFAULT
+    attempt: str = ""
+    number: int = 0
+    time: str = ""
 
     def opened(self) -> BinaryIO:
         """Open the file for reading; what is read is counted, and reading ends with an error where it is too much.
@@ -81,12 +86,46 @@ class Submission(NamedTuple):
         The files that can be opened.
     refused : tuple of FileRead
         What is not opened, and why: the role is ``refused``, or ``not used`` for what no person wrote.
+    owners : tuple of Owner
+        Whose it is, by what the platform says, else by the name of the file or folder; several where the platform says
+        that they handed it in together.
+    platform : str
+        ``moodle``, ``canvas``, ``blackboard``, ``gradescope`` or ``github``; empty for files and folders named by hand.
+    group : str
+        The group that handed it in, as far as the platform says it.
+    handed_in : str
+        When, ISO 8601, in UTC where the zone is known; empty if unknown.
+    late : bool or None
+        Whether it is late, by the platform; None where it does not say.
+    attempt : str
+        Which attempt it is, as the platform counts them; empty where it does not.
     """
 
     student: str
     source: str
     items: tuple[Item, ...] = ()
     refused: tuple[FileRead, ...] = ()
+    owners: tuple[Owner, ...] = ()
+    platform: str = ""
+    group: str = ""
+    handed_in: str = ""
+    late: bool | None = None
+    attempt: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its owners, as the platform writes them: Canvas leaves no spaces (``lovelaceada``)."""
+        return tuple(each.name for each in self.owners if each.name)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The numbers of its owners, or their names of login, whichever the platform gives."""
+        return tuple(each.number for each in self.owners if each.number)
+
+    @property
+    def emails(self) -> tuple[str, ...]:
+        """The e-mail addresses of its owners."""
+        return tuple(each.email for each in self.owners if each.email)
 
 
 class _Bounded(io.RawIOBase):
@@ -151,14 +190,14 @@ def opened_at(place: Place, name: str, limits: Limits) -> BinaryIO:
     """
     if place.members:
         archive = archive_at(place._replace(members=place.members[:-1]), name, limits)
-        stream = opened_member(archive, place.members[-1], name)
+        stream = archive.opened(place.members[-1], name)
     else:
         stream = opened_below(place.root, place.below, place.state, name)
     return cast("BinaryIO", io.BufferedReader(_Bounded(stream, name, limits.file_bytes), 1 << 16))
 
 
-def archive_at(place: Place, name: str, limits: Limits, *, entries: int | None = None) -> zipfile.ZipFile:
-    """Open the zip archive that is at a place; it stays open for a while.
+def archive_at(place: Place, name: str, limits: Limits) -> Archive:
+    """Open the archive that is at a place; it stays open for a while.
 
     Parameters
     ----------
@@ -167,9 +206,7 @@ def archive_at(place: Place, name: str, limits: Limits, *, entries: int | None =
     name : str
         How messages call it.
     limits : Limits
-        How many members it may have, and how many bytes where it lies in another one.
-    entries : int, optional
-        How many members it may have, if not so many.
+        How many files it may have, and how many bytes.
 
     Raises
     ------
@@ -191,4 +228,4 @@ def archive_at(place: Place, name: str, limits: Limits, *, entries: int | None =
         copy.seek(0)
         return cast("BinaryIO", copy)
 
-    return kept_archive(tuple(place), opened, name, limits.entries if entries is None else entries)
+    return kept_archive(tuple(place), opened, name, limits)

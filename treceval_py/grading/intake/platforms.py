@@ -1,19 +1,46 @@
-"""Whose a file is, by the names that learning platforms give to what they export; and names that any file may have."""
+"""Whose a file is, by the names that learning platforms give to what they export; and names that any file may have.
+
+Moodle, Canvas and Gradescope say it as their programs do [1]_ [2]_ [3]_; Blackboard and GitHub Classroom as their
+exports show.
+
+References
+----------
+.. [1] Moodle, mod/assign/classes/downloader.php: name or group and number, ``assignsubmission``, kind.
+.. [2] Canvas, lib/content_zipper.rb: name or group in small letters without spaces, ``LATE``, number of the user,
+   number and name of the file; a file of a name that there was before gets ``-1``, ``-2``, ….
+.. [3] Gradescope, "Export submissions": a folder or file for each submission, and submission_metadata.yml, which tells
+   who submitted it, when, and what was submitted before.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-__all__ = ["A_CLASS", "Owner", "owners_of", "safe_name", "seen_through", "stem_of"]
+from treceval_py.grading.intake.items import Owner
+
+__all__ = [
+    "A_CLASS",
+    "METADATA",
+    "Named",
+    "gradescope_of",
+    "named_of",
+    "owners_of",
+    "safe_name",
+    "seen_through",
+    "stem_of",
+]
+
+METADATA = "submission_metadata.yml"
+"""The file in which Gradescope tells whose submissions are."""
 
 
-class Owner(NamedTuple):
-    """Whose a file or folder is.
+class Named(NamedTuple):
+    """What is known of a file or folder of a class by its name.
 
     Attributes
     ----------
@@ -21,85 +48,224 @@ class Owner(NamedTuple):
         The student, with the number that the platform gives, so that two of the same name stay apart.
     rest : str
         The name that the student gave to the file; empty for a folder.
-    attempt : str
-        When it was handed in, where the platform keeps several; later ones are greater.
-    platform : bool
-        Whether a platform's way of naming was recognised.
+    platform, owners, group, handed_in, late, attempt
+        As of `Submission`; of several attempts the later ones are greater.
+    number : int
+        As of `Item`.
     """
 
     student: str
     rest: str = ""
+    platform: str = ""
+    owners: tuple[Owner, ...] = ()
+    group: str = ""
+    handed_in: str = ""
+    late: bool | None = None
     attempt: str = ""
-    platform: bool = True
+    number: int = 0
 
 
-# Moodle, "Download all submissions": "Ada Lovelace_12345_assignsubmission_file_", a folder or the beginning of a name.
-_MOODLE = re.compile(r"(?P<student>.+_\d+)_assignsubmission_[a-z]+(?:_(?P<rest>.*))?", re.DOTALL)
+# A folder, or the beginning of a name: "Ada Lovelace_12345_assignsubmission_file_". Groups that hand in together have a
+# name in the place of the student's, and "Default group" has no number; Moodle 2 put the group before each name.
+_MOODLE = re.compile(
+    r"(?:(?P<group>[^-]*\b(?:group|team|gruppe|groupe|grupo|gruppo|groep)\b[^-]*)-)?(?P<name>.+?)(?:_(?P<number>\d+))?"
+    r"_assignsubmission_[a-z]+(?:_(?P<rest>.*))?",
+    re.DOTALL | re.IGNORECASE,
+)
+_GROUP = re.compile(r"(?i).*\b(group|team|gruppe|groupe|grupo|gruppo|groep|équipe|equipo|小组|组)\b.*|.*[组組].*")
 
-# Blackboard: "Homework 1_ada1_attempt_2026-01-01-10-00-00_run.txt", and the same with ".txt" for what was typed.
+# "Homework 1_ada1_attempt_2026-01-01-10-00-00_run.txt", and the same with ".txt" for what was typed.
 _BLACKBOARD = re.compile(
     r"(?P<before>.+)_attempt_(?P<attempt>\d{4}(?:-\d\d){5})(?:_(?P<rest>.+)|(?P<typed>\.txt))", re.DOTALL
 )
 
-# Canvas: "lovelaceada_LATE_123_456_run.txt", the numbers of the user and of the file.
-_CANVAS = re.compile(r"(?P<name>[^\W\d_][^_]*)_(?:LATE_)?(?P<user>\d+)_\d+_(?P<rest>.+)", re.DOTALL)
+# "lovelaceada_LATE_123_456_run.txt"; what was typed has no number of a file; anonymous ones begin with "anon".
+_CANVAS = re.compile(
+    r"(?:(?P<name>[^\W\d]\w*?)_)??(?P<late>LATE_)?(?P<user>\d+|anon_[A-Za-z0-9]{5})"
+    r"_(?:(?P<number>\d+)_(?P<rest>.+)|(?P<typed>(?:text|link)\.html))",
+    re.DOTALL,
+)
+_AGAIN = re.compile(r".*-(\d)(?:\.[^.]*)*")
+"""The name of a file that Canvas numbered, as there was one of that name."""
 
 
-def owners_of(names: Sequence[tuple[str, bool]]) -> list[Owner]:
+def owners_of(
+    names: Sequence[tuple[str, bool]], metadata: Mapping[str, Named] | None = None, repositories: bool = False
+) -> list[Named]:
     """Tell whose the files and folders of a class are.
 
     Parameters
     ----------
     names : sequence of (str, bool)
         All names of the class, and whether each is a folder.
+    metadata : mapping of str to Named, optional
+        What Gradescope tells of each, by `gradescope_of`.
+    repositories : bool
+        Whether the folders are repositories, as those of GitHub Classroom.
 
     Returns
     -------
-    list of Owner
+    list of Named
         In the same order. What no platform named belongs to the student of this name, without its ending.
 
     Examples
     --------
     >>> owners_of([("Ada Lovelace_12345_assignsubmission_file_", True)])[0].student
     'Ada Lovelace_12345'
-    >>> owners_of([("lovelaceada_LATE_123_456_run.txt", False)])[0][:2]
-    ('lovelaceada_123', 'run.txt')
+    >>> owners_of([("lovelaceada_LATE_123_456_run.txt", False)])[0][:3]
+    ('lovelaceada_123', 'run.txt', 'canvas')
     >>> owners_of([("ada.run.gz", False)])[0].student
     'ada'
     """
-    assignment = _assignment([found["before"] for name, _ in names if (found := _BLACKBOARD.fullmatch(name))])
     files = [name for name, folder in names if not folder]
+    folders = [name for name, folder in names if folder]
+    of_blackboard = _assignment([found["before"] for name in files if (found := _BLACKBOARD.fullmatch(name))], "_")
     # Its names have no mark of their own: "bm25_10_20_x.txt" alone among others is none of them.
     canvas = 2 * sum(_CANVAS.fullmatch(name) is not None for name in files) > len(files)
-    return [_owner(name, folder, assignment, canvas) for name, folder in names]
+    of_github = _assignment(folders, "-") if len(folders) >= (2 if repositories else A_CLASS) else ""
+    made = []
+    for name, folder in names:
+        if metadata and name in metadata:
+            made.append(metadata[name]._replace(rest="" if folder else name))
+        elif folder and of_github and not _MOODLE.fullmatch(name):
+            login = name[len(of_github) :]
+            made.append(Named(login, "", "github" if repositories else "", (Owner(number=login),)))
+        else:
+            made.append(named_of(name, folder, of_blackboard, canvas=canvas))
+    return made
 
 
-def _owner(name: str, folder: bool, assignment: str, canvas: bool) -> Owner:
+def named_of(name: str, folder: bool, assignment: str = "", *, canvas: bool = False) -> Named:
+    """Return what a name says by itself; ``assignment`` is what all names of Blackboard begin with."""
     if found := _MOODLE.fullmatch(name):
-        return Owner(found["student"], found["rest"] or "")
+        owner = found["name"] + (f"_{found['number']}" if found["number"] else "")
+        group = found["group"] or (found["name"] if _GROUP.fullmatch(found["name"]) else "")
+        # "Participant" is the name of all where they are anonymous.
+        own = "" if found["name"] == "Participant" else found["name"]
+        return Named(owner, found["rest"] or "", "moodle", (Owner(own, found["number"] or ""),), group)
     if found := _BLACKBOARD.fullmatch(name):
         typed = found["typed"] and "typed" + found["typed"]
-        return Owner(found["before"][len(assignment) :], typed or found["rest"], found["attempt"])
+        login, at = found["before"][len(assignment) :], found["attempt"].split("-")
+        when = "-".join(at[:3]) + "T" + ":".join(at[3:])
+        rest = typed or found["rest"]
+        return Named(login, rest, "blackboard", (Owner(number=login),), handed_in=when, attempt=found["attempt"])
     if canvas and not folder and (found := _CANVAS.fullmatch(name)):
-        return Owner(f"{found['name']}_{found['user']}", found["rest"])
-    return Owner(name if folder else stem_of(name), "" if folder else name, platform=False)
+        user, own, rest = found["user"], found["name"] or "", found["typed"] or found["rest"]
+        again = _AGAIN.fullmatch(rest)
+        return Named(
+            f"{own}_{user}" if own else user,
+            rest,
+            "canvas",
+            (Owner(own, "" if user.startswith("anon") else user),),
+            late=found["late"] is not None,
+            attempt="" if again is None else str(1 + int(again[1])),
+            number=int(found["number"] or 0),
+        )
+    student = name if folder else stem_of(name)
+    email = student if re.fullmatch(r"[^@\s]+@[^@\s]+\.[A-Za-z]+", student) else ""
+    owner = Owner("" if email else student, "", email)
+    return Named(student, "" if folder else name, owners=(owner,))
 
 
-_SHORT_NUMBER = re.compile(r"[\d_]{0,3}")
+_SHORT_NUMBER = re.compile(r"[\d_-]{0,3}")
 """What tells nobody who a student is; numbers of registration are longer."""
 
 
-def _assignment(before: Sequence[str]) -> str:
-    """Return the name of the assignment, with its underscore: what the names of all students begin with.
+def _assignment(before: Sequence[str], end: str) -> str:
+    """Return the name of the assignment, with the character after it: what the names of all students begin with.
 
     A part that all share is of the student where only a short number would be left, as of ``HW_3_ada_1``.
     """
     first, last = min(before, default=""), max(before, default="")
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))
-    end = first.rfind("_", 0, common) + 1
-    while end and any(_SHORT_NUMBER.fullmatch(name[end:]) for name in before):
-        end = first.rfind("_", 0, end - 1) + 1
-    return first[:end]
+    at = first.rfind(end, 0, common) + 1
+    while at and any(_SHORT_NUMBER.fullmatch(name[at:]) for name in before):
+        at = first.rfind(end, 0, at - 1) + 1
+    return first[:at]
+
+
+_KEY = re.compile(r"(?P<indent> *)(?P<dash>- )?(?P<key>:?[^:\s][^:]*?):(?:\s+(?P<value>.*))?")
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.\d+)?\s*(Z|[+-]\d\d:?\d\d)?")
+
+
+def gradescope_of(text: str) -> dict[str, Named]:
+    r"""Return what Gradescope tells of each submission, by the lines of its YAML that say it.
+
+    Examples
+    --------
+    >>> lines = "7.pdf:", "  :submitters:", "  - :name: Ada", "    :sid: '17'", "  :created_at: 2026-01-02 10:00:00 Z"
+    >>> gradescope_of("\n".join(lines))["7.pdf"][:1], gradescope_of("\n".join(lines))["7.pdf"].handed_in
+    (('Ada_17',), '2026-01-02T10:00:00Z')
+    """
+    known: dict[str, _Told] = {}
+    told = _Told()
+    for line in text.splitlines():
+        found = _KEY.fullmatch(line)
+        if found is None:
+            continue
+        key, value = _plain(found["key"]), _plain(found["value"] or "")
+        if found["indent"] or found["dash"]:
+            told.read(len(found["indent"]), found["dash"] is not None, key, value)
+        else:
+            told = known.setdefault(key, _Told())
+    return {name: each.named() for name, each in known.items() if each.submitters}
+
+
+class _Told:
+    """What Gradescope tells of a submission."""
+
+    def __init__(self) -> None:
+        self.submitters: list[dict[str, str]] = []
+        self.when = ""
+        self.before = 0
+        self._within = ""
+
+    def read(self, depth: int, dash: bool, key: str, value: str) -> None:
+        """Take a line of the submission: how far it is indented, whether it begins an item, its key and value."""
+        if depth == 2 and not dash:
+            self._within = key
+        if self._within == ":submitters" and depth in (2, 4) and key != self._within:
+            if dash:
+                self.submitters.append({})
+            if self.submitters:
+                self.submitters[-1].setdefault(key, value)
+        self.before += self._within == ":history" and depth == 2 and dash
+        if self._within == ":created_at" and (depth == 2 or key == "utc"):
+            self.when = value or self.when
+
+    def named(self) -> Named:
+        """Return it as of a file or folder."""
+        owners = tuple(Owner(*(each.get(key, "") for key in (":name", ":sid", ":email"))) for each in self.submitters)
+        called = [f"{each.name}_{each.number}".strip("_") or each.email for each in owners]
+        group = ", ".join(each.name or each.email for each in owners) if len(owners) > 1 else ""
+        time = _TIME.search(self.when)
+        when = "" if time is None else f"{time[1]}T{time[2]}{time[3] or ''}"
+        return Named(" and ".join(called), "", "gradescope", owners, group, _in_utc(when), attempt=str(1 + self.before))
+
+
+def _in_utc(when: str) -> str:
+    from datetime import UTC, datetime
+
+    try:
+        read = datetime.fromisoformat(when)
+    except ValueError:
+        return ""
+    return when if read.tzinfo is None else read.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _plain(value: str) -> str:
+    """Return a value of YAML without its quotes."""
+    value = value.strip()
+    if value[:1] == "'" and value[-1:] == "'" and len(value) > 1:
+        return value[1:-1].replace("''", "'")
+    if value[:1] == '"' and value[-1:] == '"' and len(value) > 1:
+        import json
+
+        try:
+            return str(json.loads(re.sub(r"\\x(..)", r"\\u00\1", value)))
+        except ValueError:
+            return value[1:-1]
+    return "" if value in ("null", "~") else value
 
 
 def stem_of(name: str) -> str:
@@ -139,7 +305,12 @@ def seen_through(names: Sequence[tuple[str, bool]], runs: Collection[str] = ()) 
         hand in.
     """
     folders = sum(folder for _, folder in names)
-    if folders > 1 or len(runs) >= A_CLASS or any(owner.platform for owner in owners_of(names)):
+    if (
+        folders > 1
+        or len(runs) >= A_CLASS
+        or any(owner.platform for owner in owners_of(names))
+        or (METADATA, False) in names
+    ):
         return True
     files = runs if len(runs) > 1 else [name for name, _ in names]
     return not folders and len(files) > 1 and not any(_LIKE_A_RUN.search(name) for name in files)

@@ -1,53 +1,48 @@
-"""Grade one submission: find its run, check it, mend what can be mended without loss, score it, and take its claims."""
+"""Grade one submission: find its runs, score them, take its claims, and say which run counts."""
 
 from __future__ import annotations
 
-import hashlib
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from treceval_py.checking.catalogue import CODES
-from treceval_py.checking.checking import Checked as CheckedFile
-from treceval_py.checking.checking import check
-from treceval_py.checking.findings import ERROR
-from treceval_py.checking.fixing import fix
 from treceval_py.data.qrels import Qrels
-from treceval_py.errors import TrecevalError, visible
-from treceval_py.grading.claims.claims import MOST_BYTES, Claimed, claims_in
+from treceval_py.errors import visible
+from treceval_py.grading.claims.claims import Claimed, claims_of
+from treceval_py.grading.claims.documents.reading import read_document
 from treceval_py.grading.claims.reconciling import reconcile
-from treceval_py.grading.intake.choosing import choose, head_of
+from treceval_py.grading.intake.candidates import RunFile, candidates, head_of
 from treceval_py.grading.intake.intake import IntakeError, Item, Limits, Submission
-from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, Named, Scored, against
-from treceval_py.grading.marking.similarity import hash_of_ranking, tops_of
-from treceval_py.grading.records import (
-    CORRECT,
-    JUDGED,
-    MISSING,
-    MISTAKE,
-    REFUSED,
-    REPAIRED,
-    ROUNDING,
-    SCORED,
-    Checked,
-    FileRead,
-    Graded,
+from treceval_py.grading.intake.platforms import stem_of
+from treceval_py.grading.marking.claiming import (
+    MOST_OTHERS,
+    RIGHT,
+    checked_claims,
+    explained,
+    first_claims,
+    right_for,
 )
+from treceval_py.grading.marking.runs import chosen, of_which, rows_of, runs_of_rows, says_something
+from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, Scored, against, values_by_query
+from treceval_py.grading.marking.similarity import hash_of_ranking, tops_of
+from treceval_py.grading.marking.trying import Tried, Trier, bytes_of, most_bytes
+from treceval_py.grading.records import MISSING, SCORED, Checked, FileRead, Graded, RunRead
 from treceval_py.grading.rules import Rules
 from treceval_py.io.named import DATASET
-from treceval_py.io.source import peek
 
 __all__ = ["Grader", "baseline_record", "limits_of"]
 
-BESIDE_JUDGMENTS = ("X201", "X202", "X203", "X204", "X205", "X206", "X207")
-"""Findings that say that a file and the judgments of the assignment do not belong together."""
+CLAIMED = "it has numbers that are claimed for measures"
+"""Why a file is one of claims."""
 
-KEPT_FINDINGS = 20
-"""Findings of each code that are kept of a submission; the others are counted."""
+MOST_TOGETHER = 4
+"""So many times the largest file the runs of a submission may have together; further ones are not tried."""
+
+MOST_HELD = 2_000_000
+"""Lines of runs that are held until it is known which one counts; what is more is scored again."""
 
 
 def limits_of(rules: Rules) -> Limits:
     """Return what of a submission is read at most."""
-    return Limits(file_bytes=int(rules.megabytes * (1 << 20)))
+    return Limits(file_bytes=most_bytes(rules))
 
 
 class Grader:
@@ -72,6 +67,7 @@ class Grader:
     def __init__(self, assignment: Assignment) -> None:
         self.rules = assignment.rules
         self._scoring = AssignmentScorer(assignment)
+        self._trier = Trier(self._scoring)
         self.head = b"" if assignment.qrels.startswith(DATASET) else head_of(assignment.qrels)
 
     @property
@@ -94,7 +90,7 @@ class Grader:
         """SHA-256 of the bytes of the baseline's file; empty without one."""
         return self._scoring.baseline_hash
 
-    def grade(self, submission: Submission, claimed: Sequence[Claimed] = ()) -> Graded:
+    def grade(self, submission: Submission, claimed: Sequence[Claimed] = (), wanted: str = "") -> Graded:
         """Grade a submission; what is wrong with it is part of the record.
 
         Parameters
@@ -103,123 +99,126 @@ class Grader:
             What was handed in.
         claimed : sequence of Claimed
             The numbers that were claimed for it elsewhere, beside those in its own files.
+        wanted : str
+            The file that counts where there are several runs, by the teacher's choice: its name, or a pattern; empty
+            for none.
 
         Returns
         -------
         Graded
             The record.
         """
-        item, others, files = choose(submission, qrels=self.head)
-        judged = any(each.role == "judged ranking" for each in files)
-        files, found = _claims_of(files, others)
-        graded = Graded(submission.student, submission.source, MISSING, _nothing(files), files)
-        scored = None
-        if item is not None:
-            graded, scored = self._run(graded, item, judged=judged)
-        return graded._replace(claims=tuple(self._reconciled([*claimed, *found], scored, graded.counts)))
-
-    def _run(self, graded: Graded, item: Item, *, judged: bool) -> tuple[Graded, Scored | None]:
-        """Check and score the file that is the run."""
-        name = visible(item.name)
-        graded = graded._replace(status=REFUSED, run=name)
-        try:
-            data = _bytes_of(item)
-        except IntakeError as error:
-            return graded._replace(reason=visible(error.what)), None
-        graded = graded._replace(hash_of_run=hashlib.sha256(data).hexdigest())
-        if len(peek(Named(data, name), self._most + 1)[0]) > self._most:
-            return graded._replace(reason=f"{name} is more than {self.rules.megabytes:g} MB when it is unpacked"), None
-        found, data, repairs = self._checked(data, name, judged=judged)
-        graded = _with_check(graded, found)._replace(repairs=repairs)
-        if found.kind is None or (found.errors and not repairs):
-            return graded._replace(reason=_first_error(found)), None
-        try:
-            scored = self._scoring.scored(Named(data, name), found.kind.name)
-        except TrecevalError as error:
-            return graded._replace(reason=visible(_at(error.line or 0, error.what))), None
-        return self._with_numbers(graded, scored)._replace(status=REPAIRED if repairs else SCORED), scored
-
-    @property
-    def _most(self) -> int:
-        return limits_of(self.rules).file_bytes
-
-    def _checked(self, data: bytes, name: str, *, judged: bool) -> tuple[CheckedFile, bytes, tuple[str, ...]]:
-        """Check a run, and mend it where that makes it one that can be scored."""
-        found = self._check(data, name, JUDGED if judged else None)
-        if found.kind is not None and found.kind.name == "qrels":  # four columns that are no labels, such as ranks
-            found = self._check(data, name, "run")
-        errors = [CODES[code] for code in found.counts if CODES[code].severity == ERROR]
-        if not errors or not self.rules.repair or found.kind is None or not all(each.fixed for each in errors):
-            return found, data, ()
-        mended = io.BytesIO()
-        try:
-            fixed = fix(Named(data, name), mended, found.kind)
-        except TrecevalError:
-            return found, data, ()
-        if not fixed.repairs or self._check(mended.getvalue(), name, found.kind.name).errors:
-            return found, data, ()
-        return found, mended.getvalue(), fixed.repairs
-
-    def _check(self, data: bytes, name: str, kind: str | None) -> CheckedFile:
-        # A judged ranking that is scored by its own labels lacks nothing of the assignment's judgments.
-        ignore = BESIDE_JUDGMENTS if kind == JUDGED and self.rules.own_labels else ()
-        return check(Named(data, name), self.qrels, kind=kind, most=KEPT_FINDINGS, ignore=ignore)
-
-    def _with_numbers(self, graded: Graded, scored: Scored) -> Graded:
-        results = scored.results
-        names = [each.name for each in self.rules.measures]
-        baseline = self._scoring.baseline
-        return graded._replace(
-            reason="",
-            profile=scored.profile.name,
-            missing_queries=(len(results.missing), len(scored.qrels)),
-            measures={name: results.mean[name] for name in names},
-            signatures={name: str(results.signatures[name]) for name in names},
-            against=None if baseline is None else against(scored, baseline, names[0]),
-            hash_of_ranking=hash_of_ranking(scored.run, scored.profile),
-            tops=tops_of(scored.run, self._scoring.qrels.qids, scored.profile, self.rules.similarity_depth),
+        handed = candidates(submission, qrels=self.head)
+        files = {each.name: each for each in handed.files}
+        names = [each.item.name.rsplit("/", 1)[-1] for each in handed.runs]
+        runs = {*names, *map(stem_of, names)}
+        inside = {item.name: _searched(item, files, runs) for item in handed.texts}
+        claims = first_claims([*claimed, *(each for found in inside.values() for each in found)])
+        graded = Graded(
+            submission.student,
+            submission.source,
+            MISSING,
+            handed_in=submission.handed_in,
+            late=submission.late,
+            attempt=submission.attempt,
         )
-
-    def _reconciled(self, claims: Sequence[Claimed], scored: Scored | None, counts: Mapping[str, int]) -> list[Checked]:
-        rules = self.rules
-        told = reconcile(
+        tried = self._tried(handed.runs, graded, files, claims, {name for name, found in inside.items() if found})
+        if not tried:
+            listed = tuple(sorted(files.values()))
+            told = reconcile(claims, None, self.rules.expected)
+            return graded._replace(reason=_nothing(listed), files=listed, claims=tuple(told))
+        of_row = runs_of_rows(claims, tried)
+        number, why = self._chosen(tried, claims, of_row, wanted)
+        checked = checked_claims(
+            tried,
+            number,
             claims,
-            self._scoring.qrels if scored is None else scored.qrels,
-            None if scored is None else scored.run,
-            profile=rules.profile if scored is None else scored.profile.name,
-            complete=rules.complete,
-            level=rules.level,
-            values={} if scored is None else dict(scored.results.mean),
-            tolerance=rules.tolerance,
-            expected=rules.expected,
+            of_which(rows_of(claims), of_row, number),
+            again=self._trier.again,
+            expected=self.rules.expected,
         )
-        if scored is None or scored.own is None or scored.own is scored.qrels:
-            return told
-        return self._by_own_labels(claims, told, scored, contradicted=bool(counts.get("X210")))
+        return self._completed(tried, number, files, checked)._replace(chosen=why)
 
-    def _by_own_labels(
-        self, claims: Sequence[Claimed], told: list[Checked], scored: Scored, *, contradicted: bool
-    ) -> list[Checked]:
-        """Look at the claims that are wrong by the labels in the judged ranking, by which students compute them."""
-        wrong = [number for number, each in enumerate(told[: len(claims)]) if each.verdict not in (CORRECT, ROUNDING)]
-        again = reconcile(
-            *([claims[number] for number in wrong], scored.own or scored.qrels, scored.run),
-            profile=scored.profile.name,
-            complete=False,
-            level=self.rules.level,
-            values={},
-            tolerance=self.rules.tolerance,
-            expected=(),
-        )
-        for number, each in zip(wrong, again, strict=True):
-            if each.verdict not in (CORRECT, ROUNDING):
+    def _tried(
+        self,
+        runs: Sequence[RunFile],
+        graded: Graded,
+        files: dict[str, FileRead],
+        claims: Sequence[Claimed],
+        claiming: Collection[str],
+    ) -> list[Tried]:
+        """Try all files that may be runs, each once."""
+        found: list[Tried] = []
+        lines, left = 0, MOST_TOGETHER * most_bytes(self.rules)
+        several = len(runs) > 1 or bool(rows_of(claims))
+        for file in runs:
+            name = file.item.name
+            told = files[name]
+            if left <= 0:
+                why = f"{told.why}, but the runs before it have {MOST_TOGETHER * self.rules.megabytes:g} MB or more"
+                files[name] = told._replace(role="unread", why=why)
                 continue
-            why = "by the labels in the file itself" + (f"; {each.why}" if each.why else "")
-            if contradicted:
-                why = "right by the labels in the file itself, which contradict the judgments of the assignment"
-            verdict = MISTAKE if contradicted else each.verdict
-            told[number] = each._replace(verdict=verdict, why=why, value=told[number].value)
-        return told
+            one = self._trier.tried(file, graded)
+            same = [each for each in found if each.graded.hash_of_run == one.graded.hash_of_run != ""]
+            if same:
+                files[name] = told._replace(role="not used", why=f"it is the same file as {same[0].graded.run}")
+                continue
+            if not one.is_scored and name in claiming:
+                files[name] = told._replace(role="claims", why=CLAIMED)
+                continue
+            if several:
+                one = one._replace(right=right_for(one, claims))
+            left, lines = left - one.size, lines + one.graded.lines
+            found.append(one.forgotten() if found and lines > MOST_HELD else one)
+        return found
+
+    def _chosen(
+        self, tried: Sequence[Tried], claims: Sequence[Claimed], of_row: Mapping[str, int], wanted: str
+    ) -> tuple[int, str]:
+        """Return which run counts, and why."""
+        right = [
+            sum(
+                fits and says_something(claim) and of_row.get(claim.run, number) == number
+                for fits, claim in zip(each.right, claims, strict=False)
+            )
+            for number, each in enumerate(tried)
+        ]
+
+        def explains(numbers: Sequence[int]) -> list[int]:
+            some = numbers[:MOST_OTHERS] if any(map(says_something, claims)) else ()
+            found = [
+                explained(
+                    self._trier.again(tried[number]),
+                    [each for each in claims if of_row.get(each.run, number) == number],
+                )
+                for number in some
+            ]
+            return found + [0] * (len(numbers) - len(found))
+
+        return chosen(tried, self.rules, wanted, right=right, explained=explains)
+
+    def _completed(
+        self, tried: Sequence[Tried], number: int, files: dict[str, FileRead], claims: Sequence[Checked]
+    ) -> Graded:
+        """Return the record of the run that counts, with what is known of the others."""
+        counts = self._trier.again(tried[number])
+        graded, scored, baseline = counts.graded, counts.scored, self._scoring.baseline
+        others = [each for at, each in enumerate(tried) if at != number]
+        for each in others:
+            why = f"{each.file.why}; it was tried as a run, and {graded.run} counts"
+            files[each.file.item.name] = files[each.file.item.name]._replace(role="not used", why=why)
+        if scored is not None:
+            qids, first = self._scoring.qrels.qids, self.rules.measures[0].name
+            graded = graded._replace(
+                against=None if baseline is None else against(scored, baseline, first, self.rules.feedback),
+                tops=tops_of(scored.run, qids, scored.profile, self.rules.similarity_depth),
+                values=values_by_query(scored, first, qids),
+            )
+        return graded._replace(
+            files=tuple(sorted(files.values())),
+            runs=tuple(_run_read(each, claims) for each in (counts, *others)),
+            claims=tuple(claims),
+        )
 
 
 def baseline_record(grader: Grader) -> Graded | None:
@@ -240,25 +239,21 @@ def baseline_record(grader: Grader) -> Graded | None:
     )
 
 
-def _claims_of(files: Sequence[FileRead], items: Sequence[Item]) -> tuple[tuple[FileRead, ...], list[Claimed]]:
-    """Return all files, those refused from which claims cannot be read to their end, and the claims of the others."""
-    found = {item.name: _claims_in(item) for item in items}
-    refused = {name: each for name, each in found.items() if isinstance(each, str)}
-    told = [each._replace(role="refused", why=refused[each.name]) if each.name in refused else each for each in files]
-    return tuple(told), [claimed for each in found.values() if not isinstance(each, str) for claimed in each]
-
-
-def _claims_in(item: Item) -> list[Claimed] | str:
-    """Return the claims in a file; what is wrong, where it is damaged further on than it was looked into."""
+def _searched(item: Item, files: dict[str, FileRead], runs: Collection[str]) -> list[Claimed]:
+    """Return the claims in a file, and say what it was used for."""
+    told = files[item.name]
     try:
-        return claims_in(_bytes_of(item, MOST_BYTES + 1), visible(item.name))
-    except IntakeError as error:
-        return error.what
-
-
-def _bytes_of(item: Item, most: int = -1) -> bytes:
-    with item.opened() as stream:
-        return stream.read(most)
+        document = read_document(bytes_of(item), item.name)
+    except IntakeError as error:  # it is damaged further on than it was looked into
+        files[item.name] = told._replace(role="refused", why=error.what)
+        return []
+    found = claims_of(document, visible(item.name), runs)
+    role, why = ("claims", CLAIMED) if found else ("report", "no number in it is claimed for a measure")
+    if document.fault:
+        role, why = (role, f"{why}; {document.fault}") if found else ("unread", document.fault)
+    if told.role not in ("run", "judged ranking"):
+        files[item.name] = told._replace(role=role, why=why)
+    return found
 
 
 def _nothing(files: Sequence[FileRead]) -> str:
@@ -271,26 +266,17 @@ def _nothing(files: Sequence[FileRead]) -> str:
     return "none of the files is a run"
 
 
-def _with_check(graded: Graded, found: CheckedFile) -> Graded:
-    shape = found.shape
-    return graded._replace(
-        kind="" if found.kind is None else found.kind.name,
-        lines=found.lines,
-        queries=0 if shape is None else len(shape.counts),
-        documents=0 if shape is None else shape.documents,
-        findings=tuple(found.findings),
-        counts=dict(found.counts),
+def _run_read(tried: Tried, claims: Sequence[Checked]) -> RunRead:
+    """Return what is kept of a run, whether it counts or not."""
+    graded = tried.graded
+    return RunRead(
+        graded.run,
+        graded.kind,
+        graded.status,
+        graded.reason,
+        graded.measures,
+        graded.hash_of_run,
+        graded.hash_of_ranking,
+        sum(each.run == graded.run and each.verdict in RIGHT for each in claims),
+        tried.file.item.time or graded.handed_in,
     )
-
-
-def _first_error(found: CheckedFile) -> str:
-    for each in found.findings:
-        if each.severity == ERROR:
-            more = found.errors - 1
-            such = "such finding" if more == 1 else "such findings"
-            return visible(_at(each.line, each.what)) + (f" (and {more:,} more {such})" if more else "")
-    return "it is of a format without lines, such as JSON or Parquet, and only runs of lines are graded"
-
-
-def _at(line: int, what: str) -> str:
-    return f"line {line}: {what}" if line else what

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from treceval_py.grading.rules import MeasureRule, Rules
 from treceval_py.measures import Measure
 from treceval_py.measures.registry import REAL
 
-__all__ = ["Change", "Mark", "Marks", "marks_of"]
+__all__ = ["Change", "Mark", "Marks", "changed", "marks_of"]
 
 LONGEST_SHOWN = 40
 """Characters of a claimed number that a reason shows."""
@@ -35,7 +35,7 @@ class Mark(NamedTuple):
     part : str
         ``run``, ``measure map``, ``claim map``; ``claims`` where none was made.
     points, most : float
-        What it gets and could get, rounded to two decimals, halves up.
+        What it gets and could get, 0 or more, with two decimals; those of all parts add up to the totals.
     why : str
         The reason, a sentence without full stop.
     """
@@ -72,8 +72,7 @@ class Marks(NamedTuple):
     items : tuple of Mark
         The parts that can give points under the rules.
     total, most : float
-        The sums of points before they are rounded, rounded to two decimals, halves up: three thirds of 20 are 20, not
-        three times 6.67.
+        The sums of what is in `items` and `changes`, 0 or more.
     passed : bool or None
         Whether the total reaches the pass mark; None without one.
     changes : tuple of Change
@@ -91,10 +90,10 @@ class Marks(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A `Mark` before rounding: fractions, so that a sum by hand gives the same."""
+    """A `Mark` before rounding: fractions, so that a sum by hand gives the same; the share is that of the most."""
 
     name: str
-    points: Fraction
+    share: Fraction
     most: Fraction
     why: str
 
@@ -122,19 +121,59 @@ def marks_of(graded: Graded, rules: Rules, baseline: Mapping[str, float]) -> Mar
         The rules count from the baseline's value, and there is none.
     """
     parts = [*_of_run(graded, rules), *_of_measures(graded, rules, baseline), *_of_claims(graded, rules)]
-    items = tuple(Mark(part.name, _rounded(part.points), _rounded(part.most), part.why) for part in parts)
-    total = _rounded(sum((part.points for part in parts), Fraction(0)))
-    passed = None if rules.pass_mark is None else total >= rules.pass_mark
-    return Marks(items, total, _rounded(_exact(rules.points)), passed)
+    most = _cents([part.most * 100 for part in parts])
+    points = _cents([part.share * cents for part, cents in zip(parts, most, strict=True)])
+    items = tuple(
+        Mark(part.name, got / 100, could / 100, part.why) for part, got, could in zip(parts, points, most, strict=True)
+    )
+    return Marks(items, sum(points) / 100, sum(most) / 100, _passed(sum(points), rules))
+
+
+def changed(marks: Marks, changes: Sequence[Change], rules: Rules) -> Marks:
+    """Return points with what is added to them or taken from them; never more is taken than there is.
+
+    Parameters
+    ----------
+    marks : Marks
+        The points.
+    changes : sequence of Change
+        What is added or taken, in this order.
+    rules : Rules
+        What is needed to pass.
+
+    Returns
+    -------
+    Marks
+        The points, whose parts and changes add up to the total.
+    """
+    cents, made = round(marks.total * 100), []
+    for each in changes:
+        wanted = math.floor(_exact(each.points) * 100 + Fraction(1, 2))
+        moved = max(wanted, -cents)
+        cents += moved
+        why = each.why
+        if moved != wanted:
+            why += f"; {-wanted / 100:g} points would be taken, and there are only {-moved / 100:g}"
+        made.append(each._replace(points=moved / 100, why=why))
+    return marks._replace(total=cents / 100, passed=_passed(cents, rules), changes=(*marks.changes, *made))
+
+
+def _passed(cents: int, rules: Rules) -> bool | None:
+    return None if rules.pass_mark is None else cents >= _exact(rules.pass_mark) * 100
+
+
+def _cents(exact: Sequence[Fraction]) -> list[int]:
+    """Round numbers so that they add up to their rounded sum: up those with the largest remainders, by order."""
+    found = [math.floor(each) for each in exact]
+    more = math.floor(sum(exact, Fraction(1, 2))) - sum(found)
+    for at in sorted(range(len(exact)), key=lambda at: found[at] - exact[at])[:more]:
+        found[at] += 1
+    return found
 
 
 def _exact(number: float) -> Fraction:
     """Return a number as it is written: 0.1, not the nearest float."""
     return Fraction(repr(number))
-
-
-def _rounded(points: Fraction) -> float:
-    return math.floor(points * 100 + Fraction(1, 2)) / 100
 
 
 def _percent(share: Fraction) -> str:
@@ -157,7 +196,7 @@ def _of_run(graded: Graded, rules: Rules) -> list[_Part]:
     if each and kinds:
         what = "1 kind of warning" if len(kinds) == 1 else f"{len(kinds)} kinds of warnings"
         why += f"; {what} ({', '.join(kinds)}) took {rules.deduction_per_warning:g} each"
-    return [_Part("run", max(most * share - each * len(kinds), Fraction(0)), most, why)]
+    return [_Part("run", max(share - each * len(kinds) / most, Fraction(0)), most, why)]
 
 
 def _of_measures(graded: Graded, rules: Rules, baseline: Mapping[str, float]) -> list[_Part]:
@@ -177,7 +216,7 @@ def _of_measures(graded: Graded, rules: Rules, baseline: Mapping[str, float]) ->
             parts.append(_Part(f"measure {rule.name}", Fraction(0), most, f"there is no value of {rule.name}"))
             continue
         share, why = _share_of(rule, value, baseline.get(rule.name, 0.0) if rule.above_baseline else None)
-        parts.append(_Part(f"measure {rule.name}", most * share, most, why))
+        parts.append(_Part(f"measure {rule.name}", share, most, why))
     return parts
 
 
@@ -206,16 +245,25 @@ def _of_claims(graded: Graded, rules: Rules) -> list[_Part]:
         return []
     claimed: dict[Measure | str, list[Checked]] = {}
     for claim in graded.claims:
-        if claim.measure and claim.verdict != NO_CLAIM:
+        if claim.measure and claim.verdict != NO_CLAIM and claim.counts:
             claimed.setdefault(_meant(claim.measure), []).append(claim)
+    others = any(not claim.counts for claim in graded.claims)
+    nothing = "no number was claimed" + " for the run that counts" * others
     if not rules.expected:
-        return _of_any_claims(claimed, whole, rules)
+        return _of_any_claims(claimed, whole, rules, nothing)
     wanted = {_meant(name): name for name in rules.expected}
     most = whole / len(wanted)
-    return [_of_claim(name, claimed.get(key, []), most, rules) for key, name in wanted.items()]
+    return [
+        _of_claim(name, claimed[key], most, rules)
+        if key in claimed
+        else _Part(f"claim {name}", _exact(rules.credit[NO_CLAIM]), most, nothing)
+        for key, name in wanted.items()
+    ]
 
 
-def _of_any_claims(claimed: Mapping[Measure | str, list[Checked]], whole: Fraction, rules: Rules) -> list[_Part]:
+def _of_any_claims(
+    claimed: Mapping[Measure | str, list[Checked]], whole: Fraction, rules: Rules, nothing: str
+) -> list[_Part]:
     """Return a part for each measure that was claimed.
 
     Measures of the rules have equal parts, and all others together one more: who chooses what to claim finds many
@@ -228,7 +276,7 @@ def _of_any_claims(claimed: Mapping[Measure | str, list[Checked]], whole: Fracti
     if not known:  # Beside claims, lines that only look like one, such as trec_eval's runid, are nothing.
         first = [key for key in claimed if isinstance(key, str)]
     if not first and not others:
-        why = "what was claimed does not say how good a run is" if claimed else "no number was claimed"
+        why = "what was claimed does not say how good a run is" if claimed else nothing
         return [_Part("claims", Fraction(0), whole, why)]
     each_has = whole / (len(first) + bool(others))
     shares = [*((key, each_has) for key in first), *((key, each_has / len(others)) for key in others)]
@@ -244,8 +292,6 @@ def _says_something(claim: Checked) -> bool:
 
 def _of_claim(name: str, claims: list[Checked], most: Fraction, rules: Rules) -> _Part:
     """Return the part of one measure; of several numbers the worst counts, so that guessing gains nothing."""
-    if not claims:
-        return _Part(f"claim {name}", most * _exact(rules.credit[NO_CLAIM]), most, "no number was claimed")
     claim = min(claims, key=lambda each: rules.credit[each.verdict])
     share = _exact(rules.credit[claim.verdict])
     said = VERDICTS[claim.verdict]
@@ -256,7 +302,7 @@ def _of_claim(name: str, claims: list[Checked], most: Fraction, rules: Rules) ->
         why = f"{len(claims)} numbers were claimed, and the worst counts; {why}"
     if 0 < share < 1:
         why += f", which gives {_percent(share)} of the points"
-    return _Part(f"claim {name}", most * share, most, why)
+    return _Part(f"claim {name}", share, most, why)
 
 
 def _meant(name: str) -> Measure | str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from treceval_py._types import FloatArray
 from treceval_py.checking.checking import check
-from treceval_py.checking.findings import ERROR, WARNING
+from treceval_py.checking.findings import ERROR, WARNING, Finding
 from treceval_py.data.ids import encode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
@@ -26,13 +28,23 @@ from treceval_py.scoring.profiles import Profile, profile_named
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Fingerprint, Signature
 
-__all__ = ["Assignment", "AssignmentScorer", "Named", "Scored", "against"]
+__all__ = ["Assignment", "AssignmentScorer", "Named", "Scored", "against", "told_findings", "values_by_query"]
 
 JUDGED_PROFILE = "coursework"
 """The profile that such files are scored under."""
 
 MOST_LOSSES, MOST_LOST = 3, 3
-"""Queries that lost most against the baseline, and documents of each, that are named."""
+"""Queries that lost most against the baseline, and documents of each, that are named where the rules allow it."""
+
+
+AGGREGATE, FULL = "aggregate", "full"
+"""What of the judgments may be told, as the rules name it: nothing of single queries, or all."""
+
+WITHOUT_JUDGMENTS = {
+    "X205": "not one document is judged for its query",
+    "X210": "labels in the ranking differ from those of the judgments",
+}
+"""What findings that name judged documents, or their labels, say without them."""
 
 
 class Assignment(NamedTuple):
@@ -125,7 +137,7 @@ class AssignmentScorer:
         # Points may depend on it, so what is likely a mistake in it is told.
         self.notes = tuple(
             f"the baseline {path} has a warning, {each.code}: {each.what}"
-            for each in found.findings
+            for each in told_findings(found.findings, self.rules.feedback)
             if each.severity == WARNING
         )
         with open(path, "rb") as stream:
@@ -165,7 +177,7 @@ class AssignmentScorer:
         return Scored(source.name, kind, profile, qrels, run, evaluator.scored(run), own)
 
 
-def against(scored: Scored, baseline: Scored, measure: str) -> AgainstBaseline | None:
+def against(scored: Scored, baseline: Scored, measure: str, feedback: str) -> AgainstBaseline | None:
     """Compare a submission with the baseline, over the queries that both have values for.
 
     Parameters
@@ -174,6 +186,9 @@ def against(scored: Scored, baseline: Scored, measure: str) -> AgainstBaseline |
         Both; they are compared only if both are scored by the same judgments under the same profile.
     measure : str
         The measure, one of the rules.
+    feedback : str
+        What of the judgments may be told, as `Rules.feedback`: only with ``full`` are documents named, and with
+        ``aggregate`` no queries either.
 
     Returns
     -------
@@ -188,8 +203,10 @@ def against(scored: Scored, baseline: Scored, measure: str) -> AgainstBaseline |
         return None
     mine, theirs = np.array([number[qid] for qid in qids]), np.array([other[qid] for qid in qids])
     deltas = mine - theirs
-    lost = np.argsort(deltas, kind="stable")[:MOST_LOSSES].tolist()
-    losses = [_loss(scored, baseline, measure, qids[at], mine[at], theirs[at]) for at in lost if deltas[at] < 0]
+    lost = np.argsort(deltas, kind="stable")[: MOST_LOSSES if feedback != AGGREGATE else 0].tolist()
+    losses = [Loss(qids[at], float(mine[at]), float(theirs[at])) for at in lost if deltas[at] < 0]
+    if feedback == FULL:
+        losses = [each._replace(documents=_fallen(scored, baseline, measure, each.qid)) for each in losses]
     return AgainstBaseline(
         baseline.name,
         measure,
@@ -217,6 +234,51 @@ def _p(deltas: FloatArray) -> float | None:
     return float(paired_t(deltas[:, None]).p[0])
 
 
+def values_by_query(scored: Scored, measure: str, qids: Iterable[str]) -> FloatArray:
+    """Return the values of a measure.
+
+    Parameters
+    ----------
+    scored : Scored
+        The run.
+    measure : str
+        The measure, one of the rules.
+    qids : iterable of str
+        The queries.
+
+    Returns
+    -------
+    (T,) float64 array
+        For each query its value; NaN where it does not count.
+    """
+    values = _values(scored.results, measure)
+    return np.array([values.get(qid, math.nan) for qid in sorted(qids, key=encode)], dtype=np.float64)
+
+
+def told_findings(findings: Iterable[Finding], feedback: str) -> tuple[Finding, ...]:
+    """Return findings without judged documents and their labels, unless the rules let students see them.
+
+    Parameters
+    ----------
+    findings : iterable of Finding
+        What a check beside the judgments found.
+    feedback : str
+        What of the judgments may be told, as `Rules.feedback`.
+
+    Returns
+    -------
+    tuple of Finding
+        The findings. Those that would give judgments away are replaced by one for each kind of them, without a line.
+    """
+    if feedback == FULL:
+        return tuple(findings)
+    kept: dict[Finding, None] = {}
+    for each in findings:
+        what = WITHOUT_JUDGMENTS.get(each.code)
+        kept.setdefault(each if what is None else each._replace(line=0, column=0, what=what))
+    return tuple(kept)
+
+
 def _values(results: Results, measure: str) -> dict[str, float]:
     number = results.names.index(measure)
     counted = results.counted[:, number]
@@ -227,7 +289,7 @@ def _values(results: Results, measure: str) -> dict[str, float]:
     }
 
 
-def _loss(scored: Scored, baseline: Scored, measure: str, qid: str, value: float, other: float) -> Loss:
+def _fallen(scored: Scored, baseline: Scored, measure: str, qid: str) -> tuple[LostDocument, ...]:
     """Name the relevant documents that fell most."""
     ranks, theirs = (_ranks(each, measure, qid) for each in (scored, baseline))
     labels, least = scored.qrels[qid], _least_relevant(scored.results.signatures[measure])
@@ -235,8 +297,7 @@ def _loss(scored: Scored, baseline: Scored, measure: str, qid: str, value: float
     fallen = [docid for docid in relevant if docid not in ranks or ranks[docid] > theirs[docid]]
     # First what stood highest in the baseline: there it counts most.
     fallen.sort(key=lambda docid: (theirs[docid], docid))
-    documents = tuple(LostDocument(docid, labels[docid], ranks.get(docid), theirs[docid]) for docid in fallen)
-    return Loss(qid, float(value), float(other), documents[:MOST_LOST])
+    return tuple(LostDocument(docid, labels[docid], ranks.get(docid), theirs[docid]) for docid in fallen[:MOST_LOST])
 
 
 def _least_relevant(signature: Signature) -> int:

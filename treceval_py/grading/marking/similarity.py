@@ -265,11 +265,13 @@ def alike(entries: Sequence[Graded], baseline: Graded | None, *, threshold: floa
 
     Notes
     -----
-    Of n runs that are all the same there are n - 1 pairs, each run with the next one, and not all n (n - 1) / 2. Runs
+    Of n runs that are all the same there are n - 1 pairs, each run with the next one, and not all n (n - 1) / 2; each
+    of them that is the same as the baseline is also paired with it. Runs
     that are nearly the same are paired as a tree: the pairs with the highest overlap, each of which joins runs that no
     pair before it joined. So each run stands beside the one that it is most like, and a group of runs is seen as one.
-    A group of equal runs takes part in this once, by its first run. Two runs are compared over the queries that both
-    have, where these are at least half of those of either.
+    A group of equal runs takes part in this once, by its first run. Whatever is like the baseline is paired with it,
+    too, so that everyone who handed in a copy of it is seen. Two runs are compared over the queries that both have,
+    where these are at least half of those of either.
 
     Where the overlap is below the threshold, runs still have the same documents if the share of the first documents
     that both have reaches it, or would without a few, one of five at most, that stand among the others in one of them.
@@ -279,14 +281,18 @@ def alike(entries: Sequence[Graded], baseline: Graded | None, *, threshold: floa
     everyone = [*entries, *([] if baseline is None else [baseline])]
     numbers = [*range(len(entries)), -1]
     groups = _groups(everyone)
-    pairs = [_same(everyone, numbers, one, other) for group in groups for one, other in pairwise(group)]
+    pairs = [
+        _same(everyone, numbers, one, other) for group in groups for one, other in _couples(everyone, group, baseline)
+    ]
     having = [[at for at in group if everyone[at].tops is not None] for group in groups]
-    scored = sorted(group[0] for group in having if group)
-    for link in _forest(_near([everyone[at] for at in scored], threshold, depth)):
+    # The baseline stands behind all submissions.
+    scored = sorted(max(group) if everyone[max(group)] is baseline else group[0] for group in having if group)
+    links = _near([everyone[at] for at in scored], threshold, depth)
+    likes = [link for link in links if everyone[scored[link.second]] is baseline]
+    for link in dict.fromkeys([*_forest(links), *likes]):
         one, other = sorted((scored[link.first], scored[link.second]))
         pairs.append(Pair(numbers[one], numbers[other], link.kind, link.overlap, link.queries))
     kinds = list(KINDS_OF_PAIRS)
-    # The baseline stands behind all submissions.
     return tuple(
         sorted(pairs, key=lambda pair: (kinds.index(pair.kind), -pair.overlap, pair.first, pair.second % 2**32))
     )
@@ -304,6 +310,19 @@ def _groups(everyone: Sequence[Graded]) -> list[list[int]]:
         first.setdefault(file, number)
         groups.setdefault(graded.hash_of_ranking or of_file.get(file) or file or number, []).append(number)
     return [sorted(group, key=lambda at: (first[files[at]], at)) for group in groups.values()]
+
+
+def _couples(everyone: Sequence[Graded], group: Sequence[int], baseline: Graded | None) -> list[tuple[int, int]]:
+    """Return the pairs of a group: each with the next one, or, where the baseline is in it, each with the baseline.
+
+    Who has the same file, which is not that of the baseline, is then still paired with the next one who has it.
+    """
+    *others, last = sorted(group)
+    if everyone[last] is not baseline:
+        return list(pairwise(group))
+    of_file = [at for at in group if at != last and everyone[at].hash_of_run != everyone[last].hash_of_run]
+    copies = [pair for pair in pairwise(of_file) if len({everyone[at].hash_of_run for at in pair}) == 1]
+    return [(at, last) for at in others] + copies
 
 
 def _same(everyone: Sequence[Graded], numbers: Sequence[int], one: int, other: int) -> Pair:

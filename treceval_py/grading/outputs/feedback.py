@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 
 from treceval_py.checking.findings import ERROR, SEVERITIES, WARNING, Finding
+from treceval_py.grading.claims.claims import claimed
 from treceval_py.grading.grades import Entry, Grades
-from treceval_py.grading.outputs.gradebook import by_severity, shown
+from treceval_py.grading.outputs.gradebook import by_severity, convention, shown
 from treceval_py.grading.records import (
     CONVENTION,
     CORRECT,
@@ -30,13 +31,17 @@ from treceval_py.grading.records import (
     Loss,
 )
 from treceval_py.grading.rules import Rules
+from treceval_py.io.named import DATASET
 
 __all__ = ["feedback", "score_of", "stated"]
 
 WIDTH = 100
 # How many of a list are told before "and 12 more".
-FILES, LINES, LOSSES, CLAIMS, REPAIRS = 10, 5, 5, 50, 20
+FILES, RUNS, LINES, LOSSES, CLAIMS, REPAIRS = 10, 20, 5, 5, 50, 20
 NAME, SENTENCE = 80, 600
+
+EXPLAINED = (CONVENTION, MISTAKE, NOT_REPRODUCED)
+"""Verdicts on numbers about which the command line can say more."""
 
 KINDS = {
     "run": "a run (query Q0 document rank score tag)",
@@ -61,19 +66,21 @@ def feedback(entry: Entry, grades: Grades) -> str:
         Plain text in lines of 100 characters at most, ended by a newline.
     """
     graded = entry.graded
-    title = f"Feedback for {shown(graded.student, NAME)}"
+    title = f"Feedback for {shown(entry.student, NAME)}"
     lines = [*_filled(title, ""), "=" * min(len(title), WIDTH), ""]
     if grades.rules.title:
         lines += [*_filled(shown(grades.rules.title, SENTENCE), ""), ""]
     lines += _filled(_summary(entry), "")
     sections: tuple[tuple[str, Iterable[str]], ...] = (
         ("Points", _points(entry)),
+        ("What was not read", _unread(graded)),
         ("What was read", _read(graded, grades.rules)),
+        ("Your runs", _runs(graded, grades)),
         ("What was repaired before scoring", _repairs(graded)),
-        ("What the check of your run found", _findings(graded)),
+        ("What the check of your run found", _findings(graded, grades)),
         ("Your numbers", _numbers(graded, grades)),
         ("Beside the baseline", _against(graded, entry, grades)),
-        ("Numbers that you claimed", _claims(graded)),
+        ("Numbers that you claimed", _claims(graded, grades)),
         ("What to do next", _todo(entry)),
     )
     for heading, body in sections:
@@ -113,21 +120,42 @@ def score_of(points: float) -> str:
 def _summary(entry: Entry) -> str:
     graded, marks = entry.graded, entry.marks
     said = f"{score_of(marks.total)} of {score_of(marks.most)} points"
-    if marks.passed is not None:
+    if marks.excused:
+        said = "You are excused, and no points are counted"
+    elif marks.passed is not None:
         said += ": passed" if marks.passed else ": not passed"
     reason = f": {shown(graded.reason, SENTENCE)}" if graded.reason else ""
     became = {
         REPAIRED: "Your run was scored after repairs that lose nothing; they are told below",
         REFUSED: f"What you handed in could not be scored{reason}",
-        MISSING: f"No run was found in what you handed in{reason}",
+        MISSING: f"No run was found{' in what you handed in' * bool(graded.files)}{reason}",
         FAILED: f"Grading your submission was stopped{reason}",
     }
-    return f"{said}. {became.get(graded.status, 'Your run was read and scored')}."
+    said += f". {became.get(graded.status, 'Your run was read and scored')}."
+    if graded.handed_in:
+        attempt = f", attempt {graded.attempt}" if graded.attempt else ""
+        said += f" It was handed in on {_when(graded.handed_in)}{attempt}{': late' * bool(graded.late)}."
+    if entry.pseudonym:
+        said += f" On the board of the class you are {shown(entry.pseudonym, NAME)}."
+    return said
+
+
+def _when(moment: str) -> str:
+    """Write a time for people: to the minute, with UTC where it is."""
+    day, _, time = shown(moment, NAME).partition("T")
+    hour = time.removesuffix("+00:00")
+    return f"{day} {hour[:5]}".rstrip() + (" UTC" if hour != time else hour[8:])
 
 
 def _points(entry: Entry) -> Iterator[str]:
     marks = entry.marks
+    if marks.excused:
+        yield from (line for change in marks.changes for line in _filled(shown(change.why, SENTENCE), "  "))
+        return
     rows = [(mark.part, f"{score_of(mark.points)} of {score_of(mark.most)}", mark.why) for mark in marks.items]
+    # Below the points, not below what they are out of.
+    after = " " * max((len(f" of {score_of(mark.most)}") for mark in marks.items), default=0)
+    rows += [(each.kind, f"{each.points:+.2f}{after}", each.why) for each in marks.changes]
     rows.append(("Together", f"{score_of(marks.total)} of {score_of(marks.most)}", ""))
     widest = min(max(len(shown(part, NAME)) for part, _, _ in rows), 30)
     broadest = max(len(points) for _, points, _ in rows)
@@ -139,6 +167,16 @@ def _points(entry: Entry) -> Iterator[str]:
         yield f"  {name:<{widest}}  {points:>{broadest}}"
         if why:
             yield from _filled(shown(why, SENTENCE), "      ")
+
+
+def _unread(graded: Graded) -> Iterator[str]:
+    unread = [file for file in graded.files if file.role == "unread"]
+    for file in unread[:FILES]:
+        why = file.why if file.name in file.why else f"{file.name} was not read: {file.why}"
+        yield from _filled(f"- {shown(why, SENTENCE)}", "  ", "    ")
+    yield from _more(len(unread) - FILES, "file", "files")
+    if unread:
+        yield from _filled("Whatever is claimed there gives no points yet; who grades you knows of it.", "  ")
 
 
 def _read(graded: Graded, rules: Rules) -> Iterator[str]:
@@ -154,8 +192,9 @@ def _read(graded: Graded, rules: Rules) -> Iterator[str]:
         yield from _filled(f"{shown(graded.run, NAME)} was taken as {kind}: {', '.join(size)}.", "  ")
     else:
         yield "  No run was scored."
-    order = ("run", "judged ranking", "claims", "refused")
-    files = sorted(graded.files, key=lambda file: order.index(file.role) if file.role in order else len(order))
+    order = ("run", "judged ranking", "claims", "report", "refused")
+    read = [file for file in graded.files if file.role != "unread"]
+    files = sorted(read, key=lambda file: order.index(file.role) if file.role in order else len(order))
     for file in files[:FILES]:
         yield from _filled(_of_file(file), "  ", "      ")
     yield from _more(len(files) - FILES, "file", "files")
@@ -166,13 +205,29 @@ def _of_file(file: FileRead) -> str:
     return f"- {shown(file.name, NAME)} ({_counted(file.bytes, 'byte')}), {file.role}{why}"
 
 
+def _runs(graded: Graded, grades: Grades) -> Iterator[str]:
+    """Yield lines about several runs: which one counts and why, and the values of all."""
+    if len(graded.runs) < 2:
+        return
+    chosen = f"{shown(graded.run, NAME)} counts: {shown(graded.chosen, SENTENCE)}"
+    yield from _filled(f"You handed in {len(graded.runs)} runs. {chosen}.", "  ")
+    for run in graded.runs[:RUNS]:
+        parts = [f"{name} = {run.measures[name]:.4f}" for name in grades.measures if name in run.measures]
+        parts = parts or [f"{run.status}: {shown(run.reason, SENTENCE)}"]
+        if run.right:
+            parts.append(f"{_counted(run.right, 'of your numbers is', 'of your numbers are')} right for it")
+        counts = " (counts)" if run.name == graded.run else ""
+        yield from _filled(f"- {shown(run.name, NAME)}{counts}: {', '.join(parts)}", "  ", "    ")
+    yield from _more(len(graded.runs) - RUNS, "run", "runs")
+
+
 def _repairs(graded: Graded) -> Iterator[str]:
     for repair in graded.repairs[:REPAIRS]:
         yield from _filled(f"- {shown(repair, SENTENCE)}", "  ", "    ")
     yield from _more(len(graded.repairs) - REPAIRS, "repair", "repairs")
 
 
-def _findings(graded: Graded) -> Iterator[str]:
+def _findings(graded: Graded, grades: Grades) -> Iterator[str]:
     if not graded.counts:
         if graded.run:
             yield "  Nothing: the file is clean."
@@ -192,7 +247,8 @@ def _findings(graded: Graded) -> Iterator[str]:
         yield ""
         yield from _of_code(code, codes[code], graded)
     yield ""
-    yield from _filled(f"What a code means is told by: treceval check --explain {min(codes)}", "  ")
+    yield from _command("To see all of it", _check(graded, grades))
+    yield from _command("To see what a code means", ["check", "--explain", min(codes)])
 
 
 def _of_code(code: str, found: Sequence[Finding], graded: Graded) -> Iterator[str]:
@@ -220,7 +276,8 @@ def _place(finding: Finding, graded: Graded) -> str:
 def _numbers(graded: Graded, grades: Grades) -> Iterator[str]:
     if not graded.measures:
         return
-    baseline = grades.baseline_measures
+    # Values of another convention are not to be compared.
+    baseline = grades.baseline_measures if convention(graded, grades.rules) == grades.rules.profile else {}
     names = [name for name in grades.measures if name in graded.measures] or list(graded.measures)
     widest = max(len("measure"), *map(len, names))
     header = f"  {'measure':<{widest}}  {'yours':>9}"
@@ -241,6 +298,11 @@ def _numbers(graded: Graded, grades: Grades) -> Iterator[str]:
     for name in names:
         if name in graded.signatures:
             yield from _filled(f"{name}: {graded.signatures[name]}", "    ", "      ")
+    if graded.status == SCORED and graded.kind != JUDGED:
+        measures = [part for name in names for part in ("-m", name)]
+        yield from _command(
+            "To compute them yourself", [*_conventions(grades.rules), *measures, *_files(graded, grades)]
+        )
 
 
 def _against(graded: Graded, entry: Entry, grades: Grades) -> Iterator[str]:
@@ -297,14 +359,26 @@ def _fallen(loss: Loss) -> Iterator[str]:
     yield from _more(len(loss.documents) - LINES, "document", "documents", "      ")
 
 
-def _claims(graded: Graded) -> Iterator[str]:
+def _claims(graded: Graded, grades: Grades) -> Iterator[str]:
     for claim in graded.claims[:CLAIMS]:
         place = f" ({shown(claim.place, NAME)})" if claim.place else ""
-        yield from _filled(f"- {stated(claim)}{place}", "  ", "    ")
+        run = ""
+        if not claim.counts:
+            run = f" This is about {shown(claim.run, NAME)}, which does not count, and gives and takes no points."
+        yield from _filled(f"- {stated(claim)}{run}{place}", "  ", "    ")
     yield from _more(len(graded.claims) - CLAIMS, "claim", "claims")
+    if graded.status == SCORED and graded.kind != JUDGED:
+        for claim in graded.claims:
+            said = _as_option(claim) if claim.counts and claim.verdict in EXPLAINED else ""
+            if said:
+                words = ["explain", *_conventions(grades.rules), "--claim", said, *_files(graded, grades)]
+                yield from ("", *_command("To see how a number comes about", words))
+                return
 
 
 def _todo(entry: Entry) -> Iterator[str]:
+    if entry.marks.excused:
+        return
     steps = [*_steps_of_run(entry.graded), *_steps_of_claims(entry)]
     if not steps:
         full = entry.marks.total >= entry.marks.most
@@ -323,14 +397,15 @@ def _steps_of_run(graded: Graded) -> Iterator[str]:
     elif graded.status == FAILED:
         yield "Hand in a run that is smaller or simpler; if it is neither large nor unusual, ask who grades you."
     elif graded.status == REPAIRED:
-        see = f"treceval check {_argument(graded.run)}"
-        yield f"Mend the file itself: other programs may refuse it, or score it wrongly. To see everything: {see}"
+        yield "Mend the file itself: other programs may refuse it, or score it wrongly."
     elif graded.status == REFUSED or counts[ERROR]:
-        yield f"Correct the errors first. To see all of them: treceval check {_argument(graded.run)}"
+        yield "Correct the errors first."
     if counts[WARNING]:
         yield "Look at each warning: either the file is mended, or you know why it is as it is."
     if graded.missing_queries[0]:
         yield "Rank documents for every judged query, or find out why your system returned nothing for some."
+    if any(file.role == "unread" for file in graded.files):
+        yield "Hand in what could not be read as plain text, or ask who grades you to look at it."
 
 
 def _steps_of_claims(entry: Entry) -> Iterator[str]:
@@ -344,12 +419,57 @@ def _steps_of_claims(entry: Entry) -> Iterator[str]:
     if ROUNDING in verdicts:
         yield "Round numbers once, at the end, and to the nearest digit."
     wanted = not verdicts and any(mark.part == "claims" and mark.points < mark.most for mark in entry.marks.items)
-    if wanted or verdicts & {UNCHECKED, NO_CLAIM}:
+    # Without a run, it is not the form of a number that keeps it from being checked.
+    unread = UNCHECKED in verdicts and entry.graded.status in (SCORED, REPAIRED)
+    if wanted or unread or NO_CLAIM in verdicts:
         yield "Claim each expected number once, on a line such as: MAP = 0.1234"
 
 
-def _argument(name: str) -> str:
-    return shown(name, NAME) if name and not set(name) & set(" \t'\"\\$`;&|<>()*?!#") else "FILE"
+# Commands -----------------------------------------------------------------------------------------
+
+
+def _command(label: str, words: Sequence[str]) -> Iterator[str]:
+    """Yield a command that can be copied; where it needs several lines, each but the last ends with a backslash."""
+    from shlex import quote
+
+    yield f"  {label}:"
+    line = "    treceval"
+    for word in map(quote, words):
+        if len(line) + len(word) > WIDTH - 3:
+            yield f"{line} \\"
+            line = "     "
+        line += f" {word}"
+    yield line
+
+
+def _check(graded: Graded, grades: Grades) -> list[str]:
+    """Return the command that shows the findings, with the judgments where some are found by comparing with them."""
+    judgments = ["--qrels", _file(grades.qrels)] if any(code.startswith("X") for code in graded.counts) else []
+    kind = ["--as", graded.kind] if graded.kind == JUDGED else []
+    return ["check", *judgments, *kind, _file(graded.run)]
+
+
+def _conventions(rules: Rules) -> list[str]:
+    """Return the options by which the command line scores as the rules do."""
+    level = [] if rules.level is None else ["-l", str(rules.level)]
+    return ["--profile", rules.profile, *(["-c"] if rules.complete else []), *level]
+
+
+def _as_option(claim: Checked) -> str:
+    """Return a claim as `explain --claim` takes it; empty where it was not read as a number."""
+    read = claimed(claim.measure, claim.text, "").claim
+    return "" if read is None else f"{read.measure.notation}={read.value:.{read.digits}f}{'%' * read.percent}"
+
+
+def _files(graded: Graded, grades: Grades) -> tuple[str, str]:
+    return _file(grades.qrels), _file(graded.run)
+
+
+def _file(path: str) -> str:
+    """Return how a student may name a file in a command; FILE for a name that a shell could take for a command."""
+    name = path if path.startswith(DATASET) else os.path.basename(path)
+    harmless = name.isprintable() and not name.startswith("-") and not set(name) & set("'\"\\$`;&|<>*?!#")
+    return name if harmless and 0 < len(name) <= NAME else "FILE"
 
 
 # Words and lines ----------------------------------------------------------------------------------

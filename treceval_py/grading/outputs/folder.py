@@ -2,27 +2,59 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 
 from treceval_py.data.ids import encode
 from treceval_py.errors import OutputError
-from treceval_py.grading.grades import Grades
+from treceval_py.grading.grades import Grades, Question
 from treceval_py.grading.processes.kept import forget_unfinished, remove
 from treceval_py.io.target import written_whole
 
-__all__ = ["KEPT", "check_folder", "write_all"]
+__all__ = [
+    "ADJUSTMENTS",
+    "KEPT",
+    "RESERVED",
+    "check_folder",
+    "edited",
+    "new_name",
+    "with_edits",
+    "write_all",
+    "write_files",
+]
 
 KEPT = ".grades"
 """The folder of records within the output; that it is there says that a folder is one of ours."""
 
 MANIFEST = "files.json"
-"""What was written, within the folder of records."""
+"""What was written, within the folder of records: for each name the SHA-256 of the content, or None if unknown."""
+
+ADJUSTMENTS = "adjustments.toml"
+"""What the teacher decides by hand; it is only read."""
 
 FEEDBACK = "feedback"
 
-FILES = ("gradebook.csv", "gradebook.xlsx", "overview.html", "grades.json")
+GRADES = "grades.json"
+"""What the next grading is compared with, so it is written last."""
+
+CHANGES = ("changes.txt", "changes.csv")
+"""What changed at the last grading that changed something."""
+
+FILES = (
+    *("gradebook.csv", "gradebook.xlsx", "overview.html", "board.html", "board.csv", *CHANGES),
+    *("import-moodle.csv", "import-canvas.csv", "import-gradescope.zip", GRADES),
+)
+
+
+LISTED = 3
+"""Names of edited files in a note; the questions of students have all."""
+
+
+RESERVED = frozenset({KEPT, FEEDBACK, ADJUSTMENTS, *FILES})
+"""What no task of a course can be called."""
 
 
 def check_folder(target: str) -> None:
@@ -37,34 +69,110 @@ def check_folder(target: str) -> None:
         return
     if not os.path.isdir(target):
         raise OutputError("is no folder", "Name a new one.", file=target)
-    if os.listdir(target) and not os.path.isdir(os.path.join(target, KEPT)):
+    if set(os.listdir(target)) - {ADJUSTMENTS} and not os.path.isdir(os.path.join(target, KEPT)):
         raise OutputError(
             "the folder has files that grading did not write", "Name a new or an empty folder.", file=target
         )
 
 
-def write_all(target: str, book: Grades) -> None:
+def edited(target: str) -> tuple[str, ...]:
+    """Return the names of the files that grading wrote and that were changed since, in order."""
+    known = _manifest(target)
+    found = {name: _digest_at(os.path.join(target, name)) for name, digests in known.items() if digests}
+    return tuple(sorted(name for name, digest in found.items() if digest and digest not in known[name]))
+
+
+def with_edits(target: str, book: Grades) -> Grades:
+    """Return a class in which the files that were edited by hand, and are kept, are a question and a note."""
+    names = edited(target)
+    if not names:
+        return book
+    told = {
+        name: f"{name} was edited by hand and is kept; if grading changed it, see {new_name(name)}" for name in names
+    }
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    note = f"edited by hand and kept: {', '.join(names[:LISTED])}{more}; if grading changed one, see its .new file"
+    entries = tuple(
+        entry._replace(questions=(*entry.questions, Question("kept edit", told[name]))) if name in told else entry
+        for entry in book.entries
+        for name in (f"{FEEDBACK}/{entry.name}.txt",)
+    )
+    return book._replace(entries=entries, notes=(*book.notes, note))
+
+
+def new_name(name: str) -> str:
+    """Return the name for what is written beside a file that was edited.
+
+    Examples
+    --------
+    >>> new_name("feedback/Ada_Lovelace.txt")
+    'feedback/Ada_Lovelace.new.txt'
+    """
+    stem, ending = os.path.splitext(name)
+    return f"{stem}.new{ending}"
+
+
+def write_all(target: str, book: Grades, platforms: Sequence[str] = ()) -> tuple[str, ...]:
     """Write everything about a class, and remove what an earlier grading wrote and this one does not.
+
+    A file that was edited since it was written is kept. What would replace it is written beside it, unless it is what
+    the edited file was made from.
+
+    Parameters
+    ----------
+    target : str
+        The folder.
+    book : Grades
+        The class.
+    platforms : sequence of str
+        For which learning platforms files to import are written.
+
+    Returns
+    -------
+    tuple of str
+        What changed since the grading before, and whom files to import leave out; sentences without full stop.
 
     Raises
     ------
     OutputError
         It cannot be written.
     """
-    written = _outputs(book)
-    known = _written_before(target)
+    return write_files(target, lambda by_hand: _outputs(target, book, by_hand, platforms))
+
+
+def write_files(
+    target: str, make: Callable[[Mapping[str, bytes]], tuple[dict[str, bytes], tuple[str, ...]]]
+) -> tuple[str, ...]:
+    """Write files that `make` returns with notes when it is given those that were edited, as of `write_all`."""
+    known = _manifest(target)
+    by_hand = {name: _read(os.path.join(target, name)) for name in edited(target)}
+    made, notes = make(by_hand)
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in made.items()}
+    places = [(name, place) for name in made if (place := _place(name, made[name], known, by_hand))]
     _make_folder(os.path.join(target, FEEDBACK))
-    for name, data in written.items():
-        with written_whole(os.path.join(target, name)) as stream:
-            stream.write(data)
+    # If this grading is killed now, the next one knows that both contents are ours.
+    _write_manifest(target, {**known, **{place: (*known.get(place, ()), digests[name]) for name, place in places}})
+    for name, place in places:
+        with written_whole(os.path.join(target, place)) as stream:
+            stream.write(made[name])
+    written = {place: (digests[name],) for name, place in places}
     for name in known:
-        if name not in written and os.path.lexists(os.path.join(target, name)):
+        if name not in written and name not in by_hand and os.path.lexists(os.path.join(target, name)):
             remove(os.path.join(target, name))
-    with written_whole(os.path.join(target, KEPT, MANIFEST)) as stream:
-        stream.write(json.dumps(sorted(written)).encode())
+    _write_manifest(target, {**{name: known[name] for name in by_hand}, **written})
     forget_unfinished(target, FILES)
     forget_unfinished(os.path.join(target, KEPT), (MANIFEST,))
     forget_unfinished(os.path.join(target, FEEDBACK), {os.path.basename(name) for name in (*written, *known)})
+    return notes
+
+
+def _place(name: str, data: bytes, known: Mapping[str, Sequence[str]], by_hand: Mapping[str, bytes]) -> str:
+    """Return the name to write a file under; empty if the edited one was made from the same content."""
+    if name in by_hand and by_hand[name] != data and hashlib.sha256(data).hexdigest() in known[name]:
+        return ""
+    while name in by_hand and by_hand[name] != data:
+        name = new_name(name)
+    return name
 
 
 def _make_folder(path: str) -> None:
@@ -74,27 +182,58 @@ def _make_folder(path: str) -> None:
         raise OutputError(f"cannot be made: {error.strerror or error}", file=path) from None
 
 
-def _written_before(target: str) -> list[str]:
-    """Return the names that an earlier grading wrote, those within the folder only."""
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as stream:
+            return stream.read()
+    except OSError as error:
+        raise OutputError(f"cannot be read: {error.strerror or error}", file=path) from None
+
+
+def _digest_at(path: str) -> str:
+    """Return the SHA-256 of a file; empty where there is none."""
+    if not os.path.isfile(path):
+        return ""
+    return hashlib.sha256(_read(path)).hexdigest()
+
+
+def _manifest(target: str) -> dict[str, tuple[str, ...]]:
+    """Return what an earlier grading wrote, within the folder only: names, and the SHA-256 of what may be ours."""
     try:
         with open(os.path.join(target, KEPT, MANIFEST), "rb") as stream:
-            names = json.load(stream)
+            found = json.load(stream)
     except (OSError, ValueError):
-        return []
-    if not isinstance(names, list):
-        return []
-    return [name for name in names if isinstance(name, str) and (name in FILES or _of_feedback(name))]
+        return {}
+    if isinstance(found, list):  # of a version that kept names only
+        found = dict.fromkeys((name for name in found if isinstance(name, str)), ())
+    if not isinstance(found, dict):
+        return {}
+    return {
+        name: tuple(each for each in digests if isinstance(each, str))
+        for name, digests in found.items()
+        if isinstance(digests, (list, tuple)) and _is_ours(name)
+    }
 
 
-def _of_feedback(name: str) -> bool:
+def _write_manifest(target: str, names: Mapping[str, Sequence[str]]) -> None:
+    with written_whole(os.path.join(target, KEPT, MANIFEST)) as stream:
+        stream.write(json.dumps(names, sort_keys=True).encode())
+
+
+def _is_ours(name: str) -> bool:
     folder, _, file = name.partition("/")
-    return folder == FEEDBACK and "/" not in file and file.endswith(".txt")
+    return name.replace(".new.", ".") in FILES or (folder == FEEDBACK and "/" not in file and file.endswith(".txt"))
 
 
-def _outputs(book: Grades) -> dict[str, bytes]:
-    """Make all files; those that need a package of the extra only where it is installed."""
+def _outputs(
+    target: str, book: Grades, by_hand: Mapping[str, bytes], platforms: Sequence[str]
+) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """Make all files; those that need a package of the extra only where it is installed. Also return what to note."""
+    from treceval_py.grading.outputs.board import class_board
+    from treceval_py.grading.outputs.changes import changed, changes_csv, changes_txt, read_before
     from treceval_py.grading.outputs.feedback import feedback
-    from treceval_py.grading.outputs.gradebook import gradebook_csv, graded_json
+    from treceval_py.grading.outputs.gradebook import gradebook_csv, graded_json, shown
+    from treceval_py.grading.outputs.imports import PLATFORMS
     from treceval_py.grading.outputs.overview import overview
     from treceval_py.grading.outputs.workbook import gradebook_xlsx
 
@@ -103,7 +242,24 @@ def _outputs(book: Grades) -> dict[str, bytes]:
         made["gradebook.xlsx"] = gradebook_xlsx(book)
     if find_spec("jinja2") is not None:
         made["overview.html"] = encode(overview(book))
+    made.update(class_board(book))
+    texts = {each.name: encode(feedback(each, book)) for each in book.entries}
+    made.update({f"{FEEDBACK}/{name}.txt": text for name, text in texts.items()})
+    # Students read on their platform what the teacher wrote in place of a feedback.
+    read = {name: by_hand.get(f"{FEEDBACK}/{name}.txt", text).decode(errors="replace") for name, text in texts.items()}
+    notes = []
+    for name in platforms:
+        file = PLATFORMS[name].file
+        made[file], left = PLATFORMS[name].make(book, read)
+        notes.append(f"{file} is to be imported in {PLATFORMS[name].where}")
+        notes += [f"{file} lacks {shown(student)}: {why}" for student, why in left.items()]
     every = [graded_json(entry, book) for entry in book.entries]
-    made["grades.json"] = (json.dumps(every, indent=1, allow_nan=False) + "\n").encode()
-    made.update({f"{FEEDBACK}/{each.name}.txt": encode(feedback(each, book)) for each in book.entries})
-    return made
+    before = read_before(os.path.join(target, GRADES))
+    if changes := changed(before, every) if before else ():
+        made |= dict(zip(CHANGES, (changes_txt(changes, len(every)), changes_csv(changes)), strict=True))
+        count = len({each.student for each in changes})
+        notes.append(f"{count} of {len(every)} students changed since the grading before: see {CHANGES[0]}")
+    else:  # the last ones stay
+        made |= {name: _read(path) for name in CHANGES if os.path.isfile(path := os.path.join(target, name))}
+    made[GRADES] = (json.dumps(every, indent=1, allow_nan=False) + "\n").encode()
+    return made, tuple(notes)

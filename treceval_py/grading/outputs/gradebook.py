@@ -1,32 +1,24 @@
-"""The gradebook laid out: a line for each student; sheets of claims, findings and runs that are alike; CSV and JSON."""
+"""The gradebook laid out: a line for each student; sheets of claims, runs, files, findings and more; CSV and JSON."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 from treceval_py.checking.catalogue import CODES
 from treceval_py.checking.findings import ERROR, SEVERITIES, WARNING
 from treceval_py.errors import visible
-from treceval_py.grading.grades import Entry, Grades
+from treceval_py.grading.attention import BASELINE, needing
+from treceval_py.grading.grades import Entry, Grades, Person
 from treceval_py.grading.marking.points import Marks
-from treceval_py.grading.records import VERDICTS, Graded
+from treceval_py.grading.records import JUDGED, VERDICTS, Graded
+from treceval_py.grading.rules import Rules
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.tables import Cell, Column, Document, Style, Table
 
-__all__ = [
-    "BASELINE",
-    "QUESTION",
-    "by_severity",
-    "graded_json",
-    "gradebook_csv",
-    "perfect",
-    "sheets_of",
-    "shown",
-]
+__all__ = ["QUESTION", "by_severity", "convention", "graded_json", "gradebook_csv", "sheets_of", "shown"]
 
 COUNT, POINTS, VALUE = 0, 2, 4
 """Decimals of whole numbers, of points and of values of measures."""
@@ -36,14 +28,10 @@ Rows: TypeAlias = "list[tuple[Cell, ...]]"
 QUESTION = "a question to look into, not a verdict"
 """What a pair of runs that are alike is."""
 
-PERFECT, FEWEST_QUERIES = 0.999, 10
-"""From this value on, of so many queries, a run is as good as the judgments themselves."""
-
-PARTS = ("run", "measures", "claims", "other")
+PARTS = ("run", "measures", "claims", "other", "late", "adjusted")
 PART_OF = {"run": "run", "measure": "measures", "claim": "claims", "claims": "claims"}
 """The parts of marks by the first words of their names: of claims there may be thousands, and columns are of all."""
 
-BASELINE = "(the baseline)"
 LONGEST = 1000
 
 
@@ -77,7 +65,10 @@ def sheets_of(grades: Grades) -> tuple[Table, ...]:
     """Lay out the sheets of a gradebook."""
     return (
         _grades_sheet(grades),
+        _questions_sheet(grades),
         _claims_sheet(grades),
+        _runs_sheet(grades),
+        _files_sheet(grades),
         _findings_sheet(grades),
         _alike_sheet(grades),
         _about_sheet(grades),
@@ -117,34 +108,51 @@ def _sheet(name: str, columns: Sequence[Column], rows: Rows) -> Table:
 
 
 def _grades_sheet(grades: Grades) -> Table:
-    of_parts = [_points_of_parts(entry.marks) for entry in grades.entries]
+    entries = grades.entries
+    of_parts = [_points_of_parts(entry.marks) for entry in entries]
     parts = [part for part in PARTS if any(part in points for points in of_parts)]
     names = list(grades.measures)
-    columns = [_text("student"), _number("points", POINTS), _number("out of", POINTS), _text("passed")]
+    columns = [_number("points", POINTS), _number("out of", POINTS), _text("passed")]
     columns += [_number(f"points: {part}", POINTS) for part in parts]
-    columns += [_text("status"), _text("reason")]
+    columns += [_text("status"), _text("reason"), _text("needs a human"), _text("profile")]
     columns += [_number(name, VALUE) for name in names]
     if grades.baseline and names:
         columns += [_number(f"{names[0]} less baseline", VALUE), _number("queries above", COUNT)]
         columns += [_number("queries below", COUNT)]
     columns += [_number(f"claims: {verdict}", COUNT) for verdict in VERDICTS]
     columns += [_text("run"), _number("lines", COUNT), _number("queries", COUNT), _number("queries missing", COUNT)]
-    columns += [_number("errors", COUNT), _number("warnings", COUNT), _number("repairs", COUNT)]
-    columns += [_text("to look into"), _text("feedback")]
-    questions = _questions(grades)
+    columns += [_number("errors", COUNT), _number("warnings", COUNT), _number("repairs", COUNT), _text("feedback")]
     rows = [
-        _grades_row(entry, grades, [points.get(part) for part in parts], questions.get(place, ""))
-        for place, (entry, points) in enumerate(zip(grades.entries, of_parts, strict=True))
+        _grades_row(entry, grades, [points.get(part) for part in parts])
+        for entry, points in zip(entries, of_parts, strict=True)
     ]
-    return _sheet("Grades", columns, rows)
+    made = _sheet("Grades", columns, rows)
+    return made._replace(columns=(*_about_students(entries), *made.columns))
 
 
-def _grades_row(entry: Entry, grades: Grades, parts: list[float | None], question: str) -> tuple[Cell, ...]:
+def _about_students(entries: Sequence[Entry]) -> Iterator[Column]:
+    """Yield the columns that say who each entry is from and when it came: those of which anything is known."""
+    for title, cells in (
+        ("student", [entry.student for entry in entries]),
+        ("number", [entry.person.number if entry.person else "" for entry in entries]),
+        ("e-mail", [entry.person.email if entry.person else "" for entry in entries]),
+        ("group", [entry.person.group if entry.person else "" for entry in entries]),
+        ("pseudonym", [entry.pseudonym for entry in entries]),
+        ("handed in", [entry.graded.handed_in for entry in entries]),
+        ("attempt", [entry.graded.attempt for entry in entries]),
+        ("late", [{None: "", True: "yes", False: "no"}[entry.graded.late] for entry in entries]),
+    ):
+        if title == "student" or any(cells):
+            yield _text(title)._replace(cells=tuple(map(shown, cells)))
+
+
+def _grades_row(entry: Entry, grades: Grades, parts: list[float | None]) -> tuple[Cell, ...]:
     graded, marks = entry.graded, entry.marks
-    cells: list[Cell] = [shown(graded.student), float(marks.total), float(marks.most)]
-    cells.append("" if marks.passed is None else "yes" if marks.passed else "no")
+    cells: list[Cell] = [None if marks.excused else float(marks.total), float(marks.most)]
+    cells.append("excused" if marks.excused else "" if marks.passed is None else "yes" if marks.passed else "no")
     cells += parts
-    cells += [graded.status, shown(graded.reason)]
+    cells += [graded.status, shown(graded.reason), shown("; ".join(each.what for each in entry.questions))]
+    cells.append(convention(graded, grades.rules))
     cells += [graded.measures.get(name) for name in grades.measures]
     if grades.baseline and grades.measures:
         against = graded.against
@@ -156,22 +164,24 @@ def _grades_row(entry: Entry, grades: Grades, parts: list[float | None], questio
         cells += [shown(graded.run), graded.lines, graded.queries, graded.missing_queries[0]]
     else:
         cells += ["", None, None, None]
-    cells += [found[ERROR], found[WARNING], len(graded.repairs), question, f"feedback/{entry.name}.txt"]
+    cells += [found[ERROR], found[WARNING], len(graded.repairs), f"feedback/{entry.name}.txt"]
     return tuple(cells)
 
 
-def _points_of_parts(marks: Marks) -> dict[str, float]:
-    """Sum points by kind of part, so that the sums make the total.
+def convention(graded: Graded, rules: Rules) -> str:
+    """Return under which conventions the values of a submission were computed; empty without values."""
+    own = graded.kind == JUDGED and rules.own_labels and graded.measures
+    return graded.profile + (", by its own labels" if own else "")
 
-    Three thirds of 20 points are 20, and rounded one by one 20.01: such a rest goes where there are most parts.
-    """
-    kinds = [PART_OF.get(mark.part.partition(" ")[0], "other") for mark in marks.items]
+
+def _points_of_parts(marks: Marks) -> dict[str, float]:
+    """Sum points by kind of part; the sums make the total."""
     sums: dict[str, float] = {}
-    for kind, mark in zip(kinds, marks.items, strict=True):
+    for mark in marks.items:
+        kind = PART_OF.get(mark.part.partition(" ")[0], "other")
         sums[kind] = sums.get(kind, 0.0) + mark.points
-    rest = marks.total - math.fsum(sums.values())
-    if sums and abs(rest) < 0.01 * len(kinds):
-        sums[Counter(kinds).most_common(1)[0][0]] += rest
+    for change in marks.changes:
+        sums[change.kind] = sums.get(change.kind, 0.0) + change.points
     return {kind: round(points, 2) for kind, points in sums.items()}
 
 
@@ -184,56 +194,59 @@ def by_severity(graded: Graded) -> Counter[str]:
     return counts
 
 
-def perfect(grades: Grades) -> dict[int, str]:
-    """Say of which entries the run is as good as the judgments themselves, which may be what was handed in.
-
-    Parameters
-    ----------
-    grades : Grades
-        The class.
-
-    Returns
-    -------
-    dict of int to str
-        For the numbers of such entries a sentence without full stop: where the first measure is 0.999 to 1, over 10 and
-        more queries. It is a question to look into.
-    """
-    name = grades.measures[0] if grades.measures else ""
-    said = {}
-    for place, entry in enumerate(grades.entries):
-        missing, judged = entry.graded.missing_queries
-        value = entry.graded.measures.get(name, math.nan)
-        if PERFECT <= value <= 1.0 + 1e-9 and judged - missing >= FEWEST_QUERIES:
-            said[place] = f"{name} is {value:.4f}, as if the judgments were handed in as a run"
-    return said
-
-
-def _questions(grades: Grades) -> dict[int, str]:
-    """Say of each entry which others it is like, and whether it is too good."""
-    said = {place: [sentence] for place, sentence in perfect(grades).items()}
-    for pair in grades.pairs:
-        for one, other in ((pair.first, pair.second), (pair.second, pair.first)):
-            if one >= 0:
-                said.setdefault(one, []).append(f"{pair.kind}: {_name_of(grades, other)}")
-    return {place: shown("; ".join(sentences)) for place, sentences in said.items()}
-
-
 def _name_of(grades: Grades, place: int) -> str:
-    return shown(grades.entries[place].graded.student) if place >= 0 else BASELINE
+    return shown(grades.entries[place].student) if place >= 0 else f"({BASELINE})"
+
+
+def _questions_sheet(grades: Grades) -> Table:
+    columns = (_text("kind"), _text("student"), _text("what to look at"), _text("feedback"))
+    rows: Rows = []
+    for entry, question in needing(grades):
+        student, feedback = ("", "") if entry is None else (shown(entry.student), f"feedback/{entry.name}.txt")
+        rows.append((question.kind, student, shown(question.what), feedback))
+    return _sheet("Needs a human", columns, rows)
 
 
 def _claims_sheet(grades: Grades) -> Table:
     columns = (
         *(_text("student"), _text("measure"), _text("claimed"), _number("value", VALUE), _text("verdict")),
-        *(_text("why"), _text("profile"), _text("place")),
+        *(_text("why"), _text("profile"), _text("place"), _text("run"), _text("counts")),
     )
     rows: Rows = []
     for entry in grades.entries:
         for claim in entry.graded.claims:
-            said = (shown(claim.why), shown(claim.profile), shown(claim.place))
+            said = (shown(claim.why), shown(claim.profile), shown(claim.place), shown(claim.run), _yes(claim.counts))
             claimed = (shown(claim.measure), shown(claim.text), claim.value, claim.verdict)
-            rows.append((shown(entry.graded.student), *claimed, *said))
+            rows.append((shown(entry.student), *claimed, *said))
     return _sheet("Claims", columns, rows)
+
+
+def _yes(here: bool) -> str:
+    return "yes" if here else "no"
+
+
+def _runs_sheet(grades: Grades) -> Table:
+    """Lay out all runs, of which one of each student counts."""
+    columns = [_text("student"), _text("run"), _text("counts"), _text("why"), _text("status"), _text("handed in")]
+    columns += [_number("right claims", COUNT), *(_number(name, VALUE) for name in grades.measures)]
+    rows: Rows = []
+    for entry in grades.entries:
+        for run in entry.graded.runs:
+            counts = run.name == entry.graded.run
+            why = run.reason or (entry.graded.chosen if counts else "")
+            said = (shown(run.name), _yes(counts), shown(why), run.status, run.handed_in, run.right)
+            rows.append((shown(entry.student), *said, *(run.measures.get(name) for name in grades.measures)))
+    return _sheet("Runs", columns, rows)
+
+
+def _files_sheet(grades: Grades) -> Table:
+    columns = (_text("student"), _text("file"), _number("bytes", COUNT), _text("what it was read as"), _text("why"))
+    rows: Rows = [
+        (shown(entry.student), shown(file.name), file.bytes, file.role, shown(file.why))
+        for entry in grades.entries
+        for file in entry.graded.files
+    ]
+    return _sheet("Files", columns, rows)
 
 
 def _findings_sheet(grades: Grades) -> Table:
@@ -243,7 +256,7 @@ def _findings_sheet(grades: Grades) -> Table:
     )
     rows: Rows = []
     for entry in grades.entries:
-        student = shown(entry.graded.student)
+        student = shown(entry.student)
         kept = Counter(finding.code for finding in entry.graded.findings)
         for finding in entry.graded.findings:
             place = (shown(finding.file), finding.line or None, finding.column or None)
@@ -278,8 +291,6 @@ def _about_sheet(grades: Grades) -> Table:
     ]
     rows += [(f"baseline's {name}", value) for name, value in grades.baseline_measures.items()]
     rows += [("claim without submission", shown(stray)) for stray in grades.strays]
-    too_good = perfect(grades).items()
-    rows += [("to look into", f"{_name_of(grades, place)}: {sentence}") for place, sentence in too_good]
     rows += [("note", shown(note)) for note in grades.notes]
     return _sheet("About", (_text("what"), _number("is", VALUE)), rows)
 
@@ -302,18 +313,30 @@ def graded_json(entry: Entry, grades: Grades) -> dict[str, Any]:
     dict
         Texts are Unicode; numbers that JSON lacks (NaN, infinity) are None.
     """
-    graded, marks = entry.graded, entry.marks
+    graded, marks, person = entry.graded, entry.marks, entry.person or Person(entry.student)
     missing, judged = graded.missing_queries
     found = by_severity(graded)
     document = {
-        "student": graded.student,
+        "student": entry.student,
+        "number": person.number,
+        "email": person.email,
+        "group": person.group,
+        "pseudonym": entry.pseudonym,
+        "handed_in": graded.handed_in,
+        "late": graded.late,
+        "attempt": graded.attempt,
         "status": graded.status,
         "reason": graded.reason,
         "points": marks.total,
         "most": marks.most,
         "passed": marks.passed,
+        "excused": marks.excused,
         "marks": marks.items,
+        "changes": marks.changes,
+        "needs_a_human": entry.questions,
         "run": graded.run,
+        "runs": graded.runs,
+        "chosen": graded.chosen,
         "kind": graded.kind,
         "profile": graded.profile,
         "lines": graded.lines,

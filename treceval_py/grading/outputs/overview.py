@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from statistics import fmean, median
@@ -15,27 +15,25 @@ from urllib.parse import quote
 from treceval_py.checking.catalogue import CODES
 from treceval_py.checking.findings import ERROR, SEVERITIES, WARNING
 from treceval_py.errors import OutputError
+from treceval_py.grading.attention import BASELINE, KINDS, equal_runs, needing
 from treceval_py.grading.grades import Entry, Grades
-from treceval_py.grading.marking.similarity import SAME_FILE, SAME_RANKING
 from treceval_py.grading.outputs.feedback import score_of
-from treceval_py.grading.outputs.gradebook import BASELINE, QUESTION, by_severity, graded_json, perfect, shown
+from treceval_py.grading.outputs.gradebook import QUESTION, by_severity, convention, graded_json, shown
 from treceval_py.grading.outputs.workbook import INSTALL
 from treceval_py.grading.records import (
     CORRECT,
-    JUDGED,
     NO_CLAIM,
     REPAIRED,
     ROUNDING,
     SCORED,
     STATUSES,
     VERDICTS,
-    Graded,
 )
 from treceval_py.grading.rules import Rules
 from treceval_py.rendering.plots import THEMES
 from treceval_py.version import __version__
 
-__all__ = ["Bar", "Histogram", "graded_json", "histogram", "overview"]
+__all__ = ["Bar", "Histogram", "graded_json", "histogram", "overview", "page"]
 
 FOLDER = Path(__file__).parent
 # How many of a list are shown; the gradebook has all.
@@ -103,6 +101,36 @@ def overview(grades: Grades) -> str:
     escapes, and the document has a policy by which only its own script and style, named by their hashes, are used,
     and nothing is fetched.
     """
+    others = _others(grades)
+    return page(
+        "overview.html",
+        grades=grades,
+        title=shown(grades.rules.title, NAME) or "Overview of the class",
+        figures=_figures(grades),
+        needing=_needing(grades),
+        kinds=KINDS,
+        plots=_plots(grades, others),
+        rows=_rows(grades, others),
+        unscored=[entry for entry in grades.entries if entry.graded.status not in (SCORED, REPAIRED)],
+        claims=_claims(grades.entries),
+        wrong=_wrong(grades.entries),
+        findings=_findings(grades.entries),
+        pairs=_pairs(grades),
+        groups=[[_named(grades, place) for place in sorted(group)] for group in _groups(grades)],
+        question=QUESTION,
+        others=sorted(set(others.values())),
+        rules=_rules(grades.rules),
+        statuses=STATUSES,
+        verdicts=VERDICTS,
+        wide=WIDE,
+        high=HIGH,
+        foot=HIGH - BOTTOM,
+        most={"pairs": PAIRS, "group": GROUP, "claims": CLAIMS, "measures": MEASURES, "notes": NOTES},
+    )
+
+
+def page(template: str, **given: Any) -> str:
+    """Return a page as of `overview` from the template of this name and what it shows."""
     try:
         import jinja2  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
@@ -114,31 +142,8 @@ def overview(grades: Grades) -> str:
         number=_number, score=score_of, name=lambda text: shown(text, NAME), shown=lambda text: shown(text, SENTENCE)
     )
     script, style = _read(FOLDER / "overview.js"), _style()
-    made: str = environment.from_string(_read(FOLDER / "overview.html")).render(
-        grades=grades,
-        title=shown(grades.rules.title, NAME) or "Overview of the class",
-        policy=_policy(script, style),
-        script=script,
-        style=style,
-        figures=_figures(grades.entries),
-        plots=_plots(grades),
-        rows=_rows(grades),
-        unscored=[entry for entry in grades.entries if entry.graded.status not in (SCORED, REPAIRED)],
-        claims=_claims(grades.entries),
-        wrong=_wrong(grades.entries),
-        findings=_findings(grades.entries),
-        pairs=_pairs(grades),
-        groups=[[_named(grades, place) for place in sorted(group)] for group in _groups(grades)],
-        question=QUESTION,
-        perfect=[f"{_named(grades, place)}: {sentence}" for place, sentence in perfect(grades).items()],
-        rules=_rules(grades.rules),
-        statuses=STATUSES,
-        verdicts=VERDICTS,
-        wide=WIDE,
-        high=HIGH,
-        foot=HIGH - BOTTOM,
-        most={"pairs": PAIRS, "group": GROUP, "claims": CLAIMS, "measures": MEASURES, "notes": NOTES},
-        version=__version__,
+    made: str = environment.from_string(_read(FOLDER / template)).render(
+        policy=_policy(script, style), script=script, style=style, version=__version__, **given
     )
     return made
 
@@ -197,31 +202,38 @@ def _step(width: float) -> float:
 # What the page shows ------------------------------------------------------------------------------
 
 
-def _figures(entries: Sequence[Entry]) -> list[tuple[str, str]]:
+def _figures(grades: Grades) -> list[tuple[str, str]]:
     """Return the numbers that tell of the class at once, each with its words."""
-    statuses = Counter(entry.graded.status for entry in entries)
+    statuses = Counter(entry.graded.status for entry in grades.entries)
     figures = [(str(statuses[status]), status) for status in STATUSES if statuses[status]]
-    totals = [entry.marks.total for entry in entries]
-    if totals:
-        most = max(entry.marks.most for entry in entries)
-        figures.append((f"{fmean(totals):.1f}", f"mean of the points, of {most:g}"))
+    asked = sum(bool(entry.questions) for entry in grades.entries)
+    if asked:
+        figures.append((str(asked), "needs a human" if asked == 1 else "need a human"))
+    marks = [entry.marks for entry in grades.entries if not entry.marks.excused]
+    if len(marks) < len(grades.entries):
+        figures.append((str(len(grades.entries) - len(marks)), "excused"))
+    if marks:
+        totals = [each.total for each in marks]
+        figures.append((f"{fmean(totals):.1f}", f"mean of the points, of {max(each.most for each in marks):g}"))
         figures.append((f"{median(totals):.1f}", "median of the points"))
-    passed = [entry.marks.passed for entry in entries if entry.marks.passed is not None]
+    passed = [each.passed for each in marks if each.passed is not None]
     if passed:
         figures.append((f"{sum(passed)} of {len(passed)}", "passed"))
     return figures
 
 
-def _plots(grades: Grades) -> list[tuple[str, Histogram]]:
+def _plots(grades: Grades, others: Mapping[str, str]) -> list[tuple[str, Histogram]]:
     plots = []
-    if grades.entries:
-        most = max(entry.marks.most for entry in grades.entries)
-        totals = [entry.marks.total for entry in grades.entries]
+    marks = [entry.marks for entry in grades.entries if not entry.marks.excused]
+    if marks:
+        most = max(each.most for each in marks)
+        totals = [each.total for each in marks]
         top = max(most, *totals)
         plots.append(("Points", histogram(totals, min(0.0, *totals), top or 1.0, mark=None, unit="points")))
     if grades.measures:
         name = grades.measures[0]
-        values = [entry.graded.measures[name] for entry in grades.entries if name in entry.graded.measures]
+        scored = [entry for entry in grades.entries if name in entry.graded.measures and entry.name not in others]
+        values = [entry.graded.measures[name] for entry in scored]
         values = [value for value in values if math.isfinite(value)]
         if values:
             mark = grades.baseline_measures.get(name)
@@ -230,10 +242,9 @@ def _plots(grades: Grades) -> list[tuple[str, Histogram]]:
     return plots
 
 
-def _rows(grades: Grades) -> list[dict[str, Any]]:
+def _rows(grades: Grades, others: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the lines of the table of students, best first by the first measure; those without a number are last."""
-    alike = {place for pair in grades.pairs for place in (pair.first, pair.second)}
-    rows = [_row(entry, grades, place in alike) for place, entry in enumerate(grades.entries)]
+    rows = [_row(entry, grades, entry.name in others) for entry in grades.entries]
 
     def order(row: dict[str, Any]) -> float:
         value = row["values"][0] if row["values"] else None
@@ -242,24 +253,42 @@ def _rows(grades: Grades) -> list[dict[str, Any]]:
     return sorted(rows, key=order)
 
 
-def _row(entry: Entry, grades: Grades, alike: bool) -> dict[str, Any]:
-    graded = entry.graded
+def _others(grades: Grades) -> dict[str, str]:
+    """Return, by the names of entries, the conventions of values that are not those that most submissions have."""
+    scored = {entry.name: convention(entry.graded, grades.rules) for entry in grades.entries if entry.graded.measures}
+    usual = Counter(scored.values()).most_common(1)
+    return {name: other for name, other in scored.items() if other != usual[0][0]}
+
+
+def _row(entry: Entry, grades: Grades, apart: bool) -> dict[str, Any]:
+    graded, person = entry.graded, entry.person
     found = by_severity(graded)
     right = sum(claim.verdict in (CORRECT, ROUNDING) for claim in graded.claims)
     return {
-        "student": shown(graded.student, NAME),
+        "student": shown(entry.student, NAME),
+        "about": [shown(each, NAME) for each in (person.number, person.group) if each] if person else [],
         "feedback": f"feedback/{quote(entry.name)}.txt",
-        "total": entry.marks.total,
-        "passed": entry.marks.passed,
+        "marks": entry.marks,
         "status": graded.status,
-        "own": graded.kind == JUDGED and grades.rules.own_labels,
+        "late": graded.late,
+        "adjusted": not entry.marks.excused and any(change.kind == "adjusted" for change in entry.marks.changes),
+        "apart": apart,
         "values": [graded.measures.get(name) for name in grades.measures],
         "right": right,
         "claims": len(graded.claims),
         "errors": found[ERROR],
         "warnings": found[WARNING],
-        "alike": alike,
+        "questions": [question.kind for question in entry.questions],
     }
+
+
+def _needing(grades: Grades) -> dict[str, list[tuple[str, str, str]]]:
+    """Return what needs a human by kind: the student, the address of the feedback, and the sentence."""
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for entry, question in needing(grades):
+        student, feedback = ("", "") if entry is None else (entry.student, f"feedback/{quote(entry.name)}.txt")
+        found.setdefault(question.kind, []).append((shown(student, NAME), feedback, shown(question.what, SENTENCE)))
+    return found
 
 
 def _claims(entries: Sequence[Entry]) -> list[tuple[str, list[int]]]:
@@ -272,9 +301,9 @@ def _claims(entries: Sequence[Entry]) -> list[tuple[str, list[int]]]:
     return [(name, [of[verdict] for verdict in VERDICTS]) for name, of in most]
 
 
-def _wrong(entries: Sequence[Entry]) -> list[tuple[Graded, Any]]:
+def _wrong(entries: Sequence[Entry]) -> list[tuple[Entry, Any]]:
     kept = (CORRECT, NO_CLAIM)
-    return [(each.graded, claim) for each in entries for claim in each.graded.claims if claim.verdict not in kept]
+    return [(each, claim) for each in entries for claim in each.graded.claims if claim.verdict not in kept]
 
 
 def _findings(entries: Sequence[Entry]) -> list[dict[str, Any]]:
@@ -324,18 +353,12 @@ def _rules(rules: Rules) -> list[str]:
 
 
 def _named(grades: Grades, place: int) -> str:
-    return shown(grades.entries[place].graded.student, NAME) if place >= 0 else BASELINE
+    return shown(grades.entries[place].student, NAME) if place >= 0 else f"({BASELINE})"
 
 
 def _groups(grades: Grades) -> list[frozenset[int]]:
-    """Return groups of three and more that have the same ranking, the largest first."""
-    group: dict[int, set[int]] = {}
-    for pair in grades.pairs:
-        if pair.kind in (SAME_FILE, SAME_RANKING):
-            joined = group.get(pair.first, {pair.first}) | group.get(pair.second, {pair.second})
-            group.update(dict.fromkeys(joined, joined))
-    found = {frozenset(each) for each in group.values() if len(each) > 2}
-    return sorted(found, key=lambda each: (-len(each), sorted(each)))
+    """Return groups of three and more that have the same ranking; pairs are in the table."""
+    return [group for group in equal_runs(grades) if len(group) > 2]
 
 
 def _pairs(grades: Grades) -> list[tuple[str, str, Any]]:

@@ -52,10 +52,11 @@ class Setup(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A submission, and the claims that were made for it elsewhere."""
+    """A submission, the claims that were made for it elsewhere, and the run that the teacher chose; empty for none."""
 
     submission: Submission
     claimed: tuple[Claimed, ...] = ()
+    run: str = ""
 
 
 class Reply(NamedTuple):
@@ -84,11 +85,12 @@ def key_of(job: Job, context: str) -> str:
     digest = hashlib.sha256()
     submission = job.submission
     # Not the claims themselves: what a measure looks like as text has addresses in memory.
-    claimed = [(each.measure, each.text, each.place, each.fault) for each in job.claimed]
-    head = (context, submission.student, submission.source, submission.refused, claimed)
+    claimed = [(each.measure, each.text, each.place, each.fault, each.run) for each in job.claimed]
+    head = (context, submission._replace(items=()), claimed, job.run)
     digest.update(repr(head).encode("utf-8", "surrogateescape"))
     for item in submission.items:
-        digest.update(repr((item.name, item.size)).encode("utf-8", "surrogateescape"))
+        told = (item.name, item.size, item.attempt, item.number, item.time)
+        digest.update(repr(told).encode("utf-8", "surrogateescape"))
         try:
             with item.opened() as stream:
                 while piece := stream.read(PIECE):
@@ -105,7 +107,7 @@ def reply_to(job: Job, grader: Grader, setup: Setup) -> Reply:
     known = read_record(path) if path else None
     if known is not None:
         return Reply(known, name)
-    graded = grader.grade(job.submission, job.claimed)
+    graded = grader.grade(job.submission, job.claimed, job.run)
     if not path:
         return Reply(graded)
     write_record(path, graded)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from treceval_py.grading.claims.documents.document import MOST_COLUMNS, Blocks, Row
+from treceval_py.grading.claims.documents.document import MOST_CELLS, MOST_COLUMNS, Blocks, Row
 from treceval_py.grading.claims.documents.text import read_lines
 
 __all__ = ["read_html"]
@@ -70,6 +70,7 @@ class _Page(HTMLParser):
         self._cell = (1, 1)
         self._in_cell = False
         self._spans: dict[int, tuple[int, str]] = {}
+        self._cells = 0
 
     # --- lines ---
 
@@ -114,6 +115,8 @@ class _Page(HTMLParser):
             self.end_line()
         elif _BLOCKS.fullmatch(tag):
             self._break()
+        elif tag == "sup":  # the number of a footnote is not a digit of the number before it
+            self._add(" ")
         if tag == "pre" and not self._in_cell:
             self._preformatted = True
 
@@ -153,8 +156,8 @@ class _Page(HTMLParser):
         text = " ".join("".join(self._words).split())
         self._words.clear()
         columns, rows = self._cell
-        for _ in range(columns):
-            if rows > 1 and len(self._row) < MOST_COLUMNS:
+        for _ in range(min(columns, MOST_COLUMNS - len(self._row))):
+            if rows > 1:
                 self._spans[len(self._row)] = rows - 1, text
             self._row.append(text)
         self._fill()
@@ -173,6 +176,9 @@ class _Page(HTMLParser):
         self._end_cell()
         if self._row:
             self._rows.append(Row(self._place.format(self._row_began), tuple(self._row)))
+            self._cells += len(self._row)
+            if self._cells > MOST_CELLS:
+                self._blocks.grid(self._rows)  # which ends the reading
         self._row = None
 
     def end_table(self) -> None:

@@ -10,7 +10,11 @@ from treceval_py.data.ids import LONGEST_SHOWN
 from treceval_py.errors import visible
 from treceval_py.grading.claims.documents.document import Blocks, Document, Full, Unread
 from treceval_py.grading.claims.documents.html import read_html
+from treceval_py.grading.claims.documents.latex import read_latex
+from treceval_py.grading.claims.documents.notebooks import read_notebook
 from treceval_py.grading.claims.documents.objects import parsed, read_json
+from treceval_py.grading.claims.documents.office import read_docx, read_xlsx
+from treceval_py.grading.claims.documents.pdf import read_pdf
 from treceval_py.grading.claims.documents.text import decoded, read_delimited, read_text
 
 __all__ = ["FORMATS", "Format", "is_document", "read_document"]
@@ -21,23 +25,24 @@ class Format(NamedTuple):
 
     Attributes
     ----------
-    called : str
-        What people call it.
     endings : str
         A pattern of the endings of its files' names, without dot.
     most : int
         So many bytes of a file are read.
+    whole : bool
+        Whether the beginning of a file says nothing without the rest.
     read : callable
         Reads the bytes of a file into blocks.
     """
 
-    called: str
     endings: str
     most: int
+    whole: bool
     read: Callable[[bytes, Blocks], None]
 
 
-_TEXT, _PACKED = 1 << 20, 32 << 20
+_TEXT, _PAGE, _LARGE = 1 << 20, 4 << 20, 32 << 20
+"""Pages and notebooks may have pictures in them."""
 
 
 def _of_text(read: Callable[[str, Blocks], None]) -> Callable[[bytes, Blocks], None]:
@@ -57,21 +62,27 @@ def _text_or_json(text: str, blocks: Blocks) -> None:
 
 
 FORMATS = {
-    "text": Format("text", "txt|text|log|out|res|eval", _TEXT, _of_text(_text_or_json)),
-    "markdown": Format("Markdown", "md|markdown|rmd|qmd|rst", _TEXT, _of_text(read_text)),
-    "csv": Format("table", "csv|tsv", _TEXT, _of_text(read_delimited)),
-    "json": Format("JSON", "jsonl?|ndjson", _TEXT, _of_text(_text_or_json)),
-    "html": Format("HTML", "x?html?", _TEXT, _of_text(read_html)),
-    "other": Format("office document", "docm?|dotx?|rtf|od[tsp]|pptx?|xls|pages|numbers|key|djvu|epub", 0, _refused),
+    "text": Format("txt|text|log|out|res|eval", _TEXT, False, _of_text(_text_or_json)),
+    "markdown": Format("md|markdown|rmd|qmd|rst", _TEXT, False, _of_text(read_text)),
+    "csv": Format("csv|tsv", _TEXT, False, _of_text(read_delimited)),
+    "json": Format("jsonl?|ndjson", _TEXT, False, _of_text(_text_or_json)),
+    "html": Format("x?html?", _PAGE, False, _of_text(read_html)),
+    "notebook": Format("ipynb", _LARGE, True, read_notebook),
+    "latex": Format("tex|ltx", _TEXT, False, _of_text(read_latex)),
+    "docx": Format("docx", _LARGE, True, read_docx),
+    "xlsx": Format("xlsx", _LARGE, True, read_xlsx),
+    "pdf": Format("pdf", _LARGE, True, read_pdf),
+    "other": Format("doc|docm|dotx|rtf|od[tsp]|pptx?|xlsm?|pages|numbers|key|djvu|epub", _LARGE, True, _refused),
 }
 """The formats of documents, by kind."""
 
 _CODE = re.compile(
     r"(?i)\.(py|pyi|java|c|h|cc|cpp|hpp|cs|js|mjs|ts|go|rs|r|jl|m|sh|bash|bat|ps1|scala|kts?|pl|rb|php|sql|css|scss|xml|ya?ml"
-    r"|toml|ini|cfg|lock|gradle|cmake|mk|svg)$|(^|/)(makefile|dockerfile|requirements\.txt|licen[sc]e(\.txt)?)$"
+    r"|toml|ini|cfg|lock|gradle|cmake|mk|svg|aux|toc|lo[ft]|bib|bbl|blg|fls|sty|cls|bst)$|(^|/)(makefile|dockerfile|requirements\.txt|licen[sc]e(\.txt)?)$"
 )
-"""Programs and their settings, whose numbers claim nothing."""
+"""Programs, their settings, and what LaTeX writes for itself: their numbers claim nothing."""
 
+_PACKED_KINDS = ("docx", "xlsx", "pdf", "other")
 _ENDINGS = {kind: re.compile(rf"(?i)\.(?:{each.endings})$") for kind, each in FORMATS.items()}
 
 
@@ -95,12 +106,12 @@ def is_document(name: str, head: bytes) -> str:
     >>> is_document("Report.HTM", b""), is_document("values", b"MAP = 0.3"), is_document("a.out", bytes(9))
     ('html', 'text', '')
     """
-    if _CODE.search(name) or not head.strip():
+    if _CODE.search(name) or not head.strip() or head.startswith(b"This is pdfTeX"):
         return ""
     kind = next((kind for kind, pattern in _ENDINGS.items() if pattern.search(name)), "")
-    if kind == "other":
-        return kind
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if b"%PDF-" in head[:1024]:
+        return "pdf"
+    if kind in _PACKED_KINDS or head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return kind or "text"
     if b"\0" in head:
         return ""
@@ -131,6 +142,8 @@ def read_document(data: bytes, name: str) -> Document:
     file = visible(name if len(name) <= LONGEST_SHOWN else name[:LONGEST_SHOWN] + "…")
     form, blocks, fault = FORMATS[kind], Blocks(), ""
     try:
+        if len(data) > form.most and form.whole:
+            raise Unread(f"it has more than {form.most >> 20} MiB")
         form.read(data[: form.most], blocks)
         if len(data) > form.most:
             raise Full(f"only its first {form.most >> 20} MiB were read")
@@ -138,4 +151,8 @@ def read_document(data: bytes, name: str) -> Document:
         fault = f"{file} was not read to its end: {full}"
     except Unread as why:
         fault = f"{file} was not read because {why}"
+    except MemoryError:
+        fault = f"{file} was not read because that takes more memory than the rules allow"
+    except Exception as error:  # noqa: BLE001 - a damaged file may make a library raise anything
+        fault = f"{file} was not read because it is damaged ({type(error).__name__})"
     return Document(kind, tuple(blocks.found), fault)

@@ -45,11 +45,12 @@ Placed = tuple[str, str]
 
 _SEPARATORS = "\t;,|"
 _NUMBER = r"[+\-\u2212]?(?:\d{1,20}(?:[.,]\d{0,20})?|[.,]\d{1,20})(?:[eE][+-]?\d{1,4})?"
-_MARKS = r"[*_`$†‡\s]*"
+_MARKS = r"[*_`$†‡\u00b9\u00b2\u00b3\u2070-\u209c\u02b0-\u02b8\u1d43-\u1dbf\s]*"  # also small letters and digits above
 _NUMERIC = re.compile(rf"{_MARKS}{_NUMBER}\s?%?{_MARKS}(?:(?:±|\+/-|\\pm)\s*{_NUMBER}.*|\(.*\){_MARKS})?", re.ASCII)
 _RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+")
 """A line that is drawn, such as that below the header of a Markdown table."""
 
+_DEVIATION = re.compile(r"\s?(±|\+/-)\s?")
 _GAP = re.compile(r"\t|\s{2,}")
 _MOST_WORDS = 4
 """Words of a column's name, in a line that may also be prose with commas."""
@@ -82,16 +83,30 @@ def _of_gaps(line: str) -> list[str]:
 
 
 def _of_words(line: str) -> list[str]:
-    words = line.split()
-    return words if len(words) > 2 and (all(map(is_numeric, words[1:])) or not any(map(is_numeric, words))) else []
+    """Cut a line between words: the names of columns, or a name and at least two numbers."""
+    words = _DEVIATION.sub(r"\1", line).split()
+    numbers = next((at for at, word in enumerate(reversed(words)) if not is_numeric(word)), len(words))
+    if not numbers:
+        return words if len(words) > 2 else []
+    return [" ".join(words[:-numbers]), *words[-numbers:]] if 1 < numbers < len(words) else []
 
 
 _WAYS = (_of_pipes, *map(_separated, "\t;,"), _of_gaps, _of_words)
 """How a line may be cut into cells, the surest way first."""
 
 
-def read_lines(lines: Iterable[Placed], blocks: Blocks) -> None:
-    """Read lines; those that are rows of a table, below a line that names its columns, become a table."""
+def read_lines(lines: Iterable[Placed], blocks: Blocks, *, apart: bool = False) -> None:
+    """Read lines; those that are rows of a table, below a line that names its columns, become a table.
+
+    Parameters
+    ----------
+    lines : iterable of (str, str)
+        The lines, each after its place.
+    blocks : Blocks
+        Takes lines and tables.
+    apart : bool
+        Whether each line is a paragraph of its own.
+    """
     every = list(lines)
     at = 0
     while at < len(every):
@@ -100,6 +115,8 @@ def read_lines(lines: Iterable[Placed], blocks: Blocks) -> None:
             blocks.grid(rows)
         else:
             blocks.line(*every[at])
+            if apart:
+                blocks.line("", "")
         at = end
 
 
@@ -114,6 +131,8 @@ def _table(lines: Sequence[Placed], at: int) -> tuple[list[Row], int]:
         rows, end = [Row(lines[at][0], tuple(names))], at + 1
         while end < len(lines) and lines[end][1].strip():
             place, line = lines[end]
+            if len(rows) > 1 and _of_trec_eval(line) and not _of_trec_eval(lines[end - 1][1]):
+                break
             if not _RULE.fullmatch(line):
                 cells = way(line)
                 if way is _of_gaps and len(rows) == 1 and len(cells) == len(names) + 1:
@@ -128,18 +147,24 @@ def _table(lines: Sequence[Placed], at: int) -> tuple[list[Row], int]:
     return [], at + 1
 
 
+def _of_trec_eval(line: str) -> bool:
+    """Tell whether a line is one that trec_eval prints of all queries."""
+    words = line.split(None, 3)
+    return len(words) == 3 and words[1] == "all"
+
+
 def _header(line: str, way: Callable[[str], list[str]]) -> list[str]:
     """Return the names of columns in a line; none where it is something else."""
     if len(line) > 10 * LONGEST or _RULE.fullmatch(line):
         return []
     names = way(line)
     least = 1 if way is _of_gaps and line[:1].isspace() else 2
-    if not least <= len(names) <= MOST_COLUMNS or line.split()[1:2] == ["all"]:  # as trec_eval prints it
+    if not least <= len(names) <= MOST_COLUMNS or _of_trec_eval(line):
         return []
     if way is _of_pipes and line.lstrip().startswith(("|", "\u2502", "\u2503")):
         return names
     sure = all(len(name.split()) <= _MOST_WORDS and "=" not in name and not name.endswith(":") for name in names)
-    return names if sure and not any(map(is_numeric, names)) else []
+    return names if sure and all(names[1:]) and not any(map(is_numeric, names)) else []
 
 
 # --- tables in files of their own ---

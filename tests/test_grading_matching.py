@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from treceval_py.grading.claims.claims import Claimed, claims_in
-from treceval_py.grading.intake.students import match_students
+from treceval_py.grading.course.matching import Fit, Identity, fits, match_students
 
 
 def claim(line: int) -> Claimed:
@@ -16,13 +16,14 @@ def claim(line: int) -> Claimed:
 def matched(written: list[str], students: list[str]) -> dict[str, list[str]]:
     """Return for each student the places of its claims; the name written on row N has its claim on line N + 2."""
     claims = {name: [claim(row + 2)] for row, name in enumerate(written)}
-    found, strays = match_students(claims, students)
+    found, strays = match_students(claims, [Identity((student,)) for student in students])
     assert sum(map(len, found.values())) + len(strays) == len(written)
-    return {student: [each.place for each in mine] for student, mine in found.items()}
+    return {students[at]: [each.place for each in mine] for at, mine in found.items()}
 
 
 def stray(written: list[str], students: list[str]) -> list[str]:
-    return match_students({name: [claim(row + 2)] for row, name in enumerate(written)}, students)[1]
+    claims = {name: [claim(row + 2)] for row, name in enumerate(written)}
+    return match_students(claims, [Identity((student,)) for student in students])[1]
 
 
 @pytest.mark.parametrize(
@@ -97,3 +98,65 @@ def test_a_name_with_control_characters_is_shown_as_escapes() -> None:
     assert stray(["\x1b[31m" + "x" * 200], ["ada"]) == [
         "claims.csv:2: student '\\x1b[31m" + "x" * 75 + "…' handed nothing in, or under another name"
     ]
+
+
+def who(*names: str, numbers: tuple[str, ...] = (), handles: tuple[str, ...] = ()) -> Identity:
+    return Identity(names, numbers, handles)
+
+
+OTHERS = (who("Grace Hopper", numbers=("4713",), handles=("grace@uni.example", "gracebot")), who("王芳"))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "student"),
+    [
+        (who("lovelaceada_123"), who("Ada Lovelace", numbers=("4711",))),
+        (who("obrienpat"), who("O’Brien, Pat")),
+        (who("李 明"), who("李明")),
+        (who("明李_98765"), who("李明", "明 李", numbers=("4711",))),
+        (who("王 小明"), who("小明 王")),
+        (who("Анна Соловьёва"), who("Соловьева, Анна")),
+        (who("ＬＩ Ｍｉｎｇ"), who("Li Ming")),
+        (who("रमेश कुमार"), who("कुमार रमेश")),
+        (who("Παπαδόπουλος Νίκος"), who("Νικος Παπαδοπουλος")),
+        (who("hw1-ada-l"), who("Ada Lovelace", handles=("ada-l",))),
+        (who("adal"), who("Ada Lovelace", handles=("adal@uni.example",))),
+        (who("x", handles=("ADA@uni.example",)), who("Ada Lovelace", handles=("ada@uni.example",))),
+        (who("ada@uni.example"), who("Ada Lovelace", handles=("ada@uni.example",))),
+        (who("4711"), who("Ada Lovelace", numbers=("0004711",))),
+        (who("Ada King 4711"), who("Ada Lovelace", numbers=("4711",))),
+        (who("", numbers=("4711",)), who("Ada Lovelace", numbers=("4711",))),
+    ],
+    ids=lambda each: each.names[0] or "number only",
+)
+def test_a_person_is_found_in_any_order_and_script(wanted: Identity, student: Identity) -> None:
+    (fit,) = fits([wanted], [*OTHERS, student])
+    assert fit.student == 2
+
+
+@pytest.mark.parametrize(
+    ("wanted", "student"),
+    [(who("かとう"), who("がとう")), (who("明"), who("李明")), (who("hw-1"), who("Ada", handles=("1",))), (who("李"), who("李明"))],
+    ids=lambda each: each.names[0],
+)  # fmt: skip
+def test_another_name_is_not_the_name(wanted: Identity, student: Identity) -> None:
+    assert fits([wanted], [*OTHERS, student], parts=True) == [Fit()]
+
+
+def test_of_two_of_the_same_name_the_number_decides() -> None:
+    students = [who("Li Wei", numbers=("111",)), who("Li Wei", numbers=("222",)), who("Ada")]
+    assert [fit.student for fit in fits([who("Li Wei_222"), who("Wei, Li 111")], students)] == [1, 0]
+    assert fits([who("Li Wei")], students) == [Fit(candidates=(0, 1))]
+
+
+def test_two_words_of_a_longer_name_are_enough_where_one_student_has_them_and_parts_are_allowed() -> None:
+    students = [who("Ada Augusta Lovelace"), who("Ada Augusta King"), who("Grace Brewster Hopper")]
+    assert fits([who("Hopper, Grace")], students) == [Fit()]
+    assert fits([who("Hopper, Grace")], students, parts=True) == [Fit(2)]
+    assert fits([who("Ada Augusta")], students, parts=True) == [Fit(candidates=(0, 1))]
+    assert fits([who("Grace")], students, parts=True) == [Fit()]
+
+
+def test_an_address_goes_before_a_name() -> None:
+    students = [who("Ada", handles=("ada@uni.example",)), who("Grace", handles=("grace@uni.example",))]
+    assert fits([who("Ada", handles=("grace@uni.example",))], students) == [Fit(1, sure=True)]

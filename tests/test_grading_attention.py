@@ -1,0 +1,182 @@
+"""What a person should look at."""
+
+from __future__ import annotations
+
+import pytest
+from grading_samples import ADA, BOB, ENTRIES, EVE, GRADES
+
+from treceval_py.grading.attention import KINDS, needing, perfect, with_questions
+from treceval_py.grading.grades import Entry, Grades, Pair, Question
+from treceval_py.grading.records import Checked, FileRead, Graded, RunRead
+
+REPORT = FileRead("report.pdf", "report", "no number in it is a claim", 9)
+
+
+def class_of(*submissions: Graded, **more: object) -> Grades:
+    """Return a class of these, named a, b, c and so on, with their questions."""
+    entries = tuple(
+        Entry(each._replace(student=name, source=name), ENTRIES[0].marks, name)
+        for name, each in zip("abcdefgh", submissions, strict=False)
+    )
+    return with_questions(GRADES._replace(entries=entries, pairs=(), strays=())._replace(**more))  # type: ignore[arg-type]
+
+
+def asked(grades: Grades, place: int = 0) -> list[tuple[str, str]]:
+    return [tuple(question) for question in grades.entries[place].questions]
+
+
+def test_who_has_nothing_to_be_asked_about_has_no_question() -> None:
+    assert asked(class_of(ADA)) == []
+
+
+@pytest.mark.parametrize(
+    "why", ["pypdf is not installed", "report.pdf was not read because pypdf is not installed"], ids=["reason", "whole"]
+)
+def test_a_document_that_was_not_read_is_named_once_with_the_reason(why: str) -> None:
+    ((kind, what),) = asked(class_of(ADA._replace(files=(FileRead("report.pdf", "unread", why, 9),))))
+    assert (kind, what.count("report.pdf"), what.endswith("pypdf is not installed")) == ("unread", 1, True)
+
+
+def test_several_runs_are_told_with_the_one_that_counts() -> None:
+    runs = (RunRead("b.txt"), RunRead("a.txt"))
+    grades = class_of(ADA._replace(runs=runs, run="b.txt", chosen="it was handed in last"))
+    said = "2 runs were handed in; b.txt counts: it was handed in last"
+    assert asked(grades) == [("several runs", said)]
+    assert asked(class_of(ADA._replace(runs=runs[:1]))) == []
+
+
+def test_no_claim_where_claims_give_points_is_told_with_the_documents_that_were_read() -> None:
+    silent = ADA._replace(claims=(Checked("AP", "", "", "no claim"),))
+    assert asked(class_of(silent)) == [("no claims", "no claim was found")]
+    assert asked(class_of(silent._replace(files=(REPORT,)))) == [
+        ("no claims", "no claim was found, though report.pdf was read")
+    ]
+    assert asked(class_of(silent, rules=GRADES.rules._replace(points_claims=0.0))) == []
+
+
+def test_who_handed_nothing_in_is_not_asked_for_claims() -> None:
+    assert EVE.files == ()
+    assert asked(class_of(EVE)) == []
+
+
+# Runs that are alike ------------------------------------------------------------------------------
+
+
+def test_everyone_with_the_same_ranking_is_told_all_others_and_not_only_its_neighbour() -> None:
+    pairs = (Pair(0, 1, "same file", 1.0, 50), Pair(1, 2, "same ranking", 1.0, 50))
+    grades = class_of(ADA, ADA, ADA, pairs=pairs)
+    assert [asked(grades, place)[0][1] for place in range(3)] == [
+        "same file as b; same ranking as c",
+        "same file as a; same ranking as c",
+        "same ranking as a and b",
+    ]
+
+
+def test_beside_the_baseline_others_are_counted() -> None:
+    pairs = (*(Pair(at, at + 1, "same ranking", 1.0, 50) for at in range(4)), Pair(0, -1, "same ranking", 1.0, 50))
+    grades = class_of(*[ADA] * 5, pairs=pairs)
+    assert {asked(grades, place)[0][1] for place in range(5)} == {"same ranking as the baseline and 4 more"}
+
+
+def test_of_many_three_are_named() -> None:
+    grades = class_of(*[ADA] * 6, pairs=tuple(Pair(at, at + 1, "same file", 1.0, 50) for at in range(5)))
+    assert asked(grades, 5) == [("alike", "same file as a, b, c and 2 more")]
+
+
+def test_runs_that_are_nearly_the_same_are_told_in_pairs() -> None:
+    grades = class_of(ADA, ADA, pairs=(Pair(0, 1, "nearly the same", 0.97, 50),))
+    assert asked(grades, 1) == [("alike", "nearly the same as a")]
+
+
+# Scores that are too good -------------------------------------------------------------------------
+
+GOOD = ADA._replace(measures={"AP": 0.9991, "nDCG@10": 1.0})
+
+
+def test_a_run_as_good_as_the_judgments_is_to_be_looked_into() -> None:
+    sentence = "AP is 0.9991, as if the judgments were handed in as a run"
+    grades = class_of(GOOD)
+    assert perfect(grades) == {0: sentence}
+    assert asked(grades) == [("too good", sentence)]
+
+
+@pytest.mark.parametrize(
+    "graded",
+    [
+        GOOD._replace(measures={"AP": 0.9989, "nDCG@10": 1.0}),
+        GOOD._replace(measures={"AP": 5000.0, "nDCG@10": 1.0}),
+        GOOD._replace(missing_queries=(41, 50)),
+        GOOD._replace(measures={}),
+    ],
+    ids=["below 0.999", "no share", "nine queries", "no value"],
+)
+def test_another_run_is_not(graded: Graded) -> None:
+    assert perfect(class_of(graded)) == {}
+
+
+# Numbers of others --------------------------------------------------------------------------------
+
+
+def wrong(text: str, measure: str = "AP") -> Graded:
+    return ADA._replace(claims=(Checked(measure, text, "notes.md:3", "not reproduced", 0.3125),))
+
+
+@pytest.mark.parametrize(
+    ("claim", "measure", "found"),
+    [
+        ("0.2718", "AP", True),
+        ("0.27183", "Mean Average Precision", True),
+        ("27.18", "map", True),  # a percentage has as many decimals as its share
+        ("27.18 %", "AP", True),
+        ("0.272", "AP", False),  # three decimals
+        ("0.2719", "AP", False),
+        ("0.2718", "nDCG@10", False),
+    ],
+)
+def test_a_number_that_is_right_for_another_run_is_told(claim: str, measure: str, found: bool) -> None:
+    other = BOB._replace(measures={"AP": 0.271828, "nDCG@10": 0.375})
+    said = [("another's claim", f"{measure} = {claim} (notes.md:3) is right for the run of b")]
+    assert asked(class_of(wrong(claim, measure), other)) == (said if found else [])
+
+
+def test_a_number_that_is_right_for_a_run_of_another_student_that_does_not_count_is_told() -> None:
+    runs = (RunRead("1.txt", measures={"AP": 0.2}), RunRead("2.txt", measures={"AP": 0.2718}))
+    assert [kind for kind, _ in asked(class_of(wrong("0.2718"), BOB._replace(runs=runs)))] == ["another's claim"]
+
+
+def test_a_number_of_the_baseline_is_nobody_s() -> None:
+    other = BOB._replace(measures={"AP": 0.2718})
+    assert asked(class_of(wrong("0.2718"), other, baseline_measures={"AP": 0.27181})) == []
+
+
+def test_a_group_that_hands_in_together_is_not_another_student() -> None:
+    grades = class_of(wrong("0.2718"), BOB._replace(measures={"AP": 0.2718}))
+    together = tuple(
+        entry._replace(graded=entry.graded._replace(source="group"), questions=()) for entry in grades.entries
+    )
+    assert with_questions(grades._replace(entries=together)).entries[0].questions == ()
+
+
+def test_a_number_that_was_explained_is_not_sought_elsewhere() -> None:
+    explained = ADA._replace(claims=(Checked("AP", "0.2718", "", "convention", 0.3125),))
+    assert asked(class_of(explained, BOB._replace(measures={"AP": 0.2718}))) == []
+
+
+# All together -------------------------------------------------------------------------------------
+
+
+def test_questions_that_were_there_stay_and_all_are_in_the_order_of_kinds() -> None:
+    grades = class_of(GOOD._replace(claims=()))
+    kept = Question("kept edit", "feedback/a.txt was edited by hand")
+    entry = grades.entries[0]._replace(questions=(kept,))
+    again = with_questions(grades._replace(entries=(entry,)))
+    assert [kind for kind, _ in asked(again)] == ["no claims", "too good", "kept edit"]
+    assert with_questions(again) == again
+
+
+def test_the_list_of_a_class_is_in_the_order_of_kinds_and_has_claims_of_nobody() -> None:
+    stray = "claims.csv:12: student 'xy' handed nothing in"
+    grades = class_of(GOOD, ADA._replace(claims=()), strays=(stray,))
+    found = [(entry and entry.student, question.kind) for entry, question in needing(grades)]
+    assert found == [("b", "no claims"), ("a", "too good"), (None, "nobody's")]
+    assert {question.kind for _, question in needing(grades)} <= set(KINDS)

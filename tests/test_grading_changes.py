@@ -1,0 +1,96 @@
+"""What a grading changed for whom: what is compared, how it is told, and that a repeated grading keeps it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+from grading_samples import GRADES
+
+from treceval_py.grading.outputs.changes import Changed, changed, changes_csv, changes_txt, read_before
+from treceval_py.grading.outputs.folder import write_all
+
+OLD: dict[str, Any] = {
+    "student": "Ada",
+    "status": "refused",
+    "points": 20.0,
+    "run": "a.txt",
+    "sha256": "00112233445566",
+    "measures": {},
+    "claims": [{"measure": "MAP", "text": "0.3", "verdict": "unchecked"}],
+}
+NEW = {
+    **OLD,
+    "status": "scored",
+    "points": 55.5,
+    "sha256": "ff112233445566",
+    "measures": {"AP": 0.30001},
+    "claims": [{"measure": "MAP", "text": "0.3", "verdict": "correct"}],
+}
+
+
+def test_points_status_run_values_and_claims_are_compared() -> None:
+    assert changed([OLD], [NEW]) == [
+        Changed("Ada", "points", "20.00", "55.50"),
+        Changed("Ada", "status", "refused", "scored"),
+        Changed("Ada", "run", "a.txt (00112233)", "a.txt (ff112233)"),
+        Changed("Ada", "AP", "", "0.3000"),
+        Changed("Ada", "claim MAP = 0.3", "unchecked", "correct"),
+    ]
+
+
+def test_what_is_equal_as_it_is_printed_has_not_changed() -> None:
+    assert changed([NEW], [{**NEW, "measures": {"AP": 0.30002}}]) == []
+
+
+def test_new_and_missing_students_are_told() -> None:
+    assert changed([OLD], [{**OLD, "student": "Bob"}]) == [
+        Changed("Ada", "submission", "graded", "gone"),
+        Changed("Bob", "submission", "", "new"),
+    ]
+
+
+def test_two_students_of_one_name_are_compared_in_turn() -> None:
+    assert changed([OLD, NEW], [OLD, {**NEW, "points": 1.0}]) == [Changed("Ada", "points", "55.50", "1.00")]
+
+
+def test_broken_grades_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "grades.json").write_text('[{"student": 3}, 7, {"student": "Ada", "points": "x", "claims": [1]}]')
+    before = read_before(str(tmp_path / "grades.json"))
+    assert changed(before, [OLD])[0] == Changed("Ada", "points", "", "20.00")
+    (tmp_path / "grades.json").write_text("{")
+    assert read_before(str(tmp_path / "grades.json")) == []
+
+
+def test_changes_are_told_student_by_student() -> None:
+    changes = changed([OLD], [{**OLD, "points": 30.0}])
+    assert changes_txt(changes, 60).decode() == (
+        "Changed since the grading before: 1 of 60 students.\n\nAda\n  points: 20.00 -> 30.00\n"
+    )
+
+
+def test_nothing_in_the_table_is_a_formula() -> None:
+    table = changes_csv([*changed([], [{**OLD, "student": "=1+1"}]), Changed("Ada", "run", "@a", "+b")])
+    assert list(csv.reader(io.StringIO(table.decode())))[1:] == [
+        ["'=1+1", "submission", "", "new"],
+        ["Ada", "run", "'@a", "'+b"],
+    ]
+
+
+def files(out: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+
+
+def test_the_last_changes_stay_until_something_else_changes(tmp_path: Path) -> None:
+    (tmp_path / ".grades").mkdir()
+    assert write_all(str(tmp_path), GRADES) == ()
+    assert not (tmp_path / "changes.txt").exists()
+    first = GRADES.entries[0]
+    later = GRADES._replace(entries=(first._replace(marks=first.marks._replace(total=1.0)), *GRADES.entries[1:]))
+    assert write_all(str(tmp_path), later) == ("1 of 10 students changed since the grading before: see changes.txt",)
+    once = files(tmp_path)
+    assert b"-> 1.00" in once["changes.txt"]
+    assert write_all(str(tmp_path), later) == ()
+    assert files(tmp_path) == once

@@ -1,0 +1,167 @@
+"""A second class (data/coursework/make_course.py): exports of four platforms, each student as the script says."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from command import treceval
+
+import treceval_py as te
+from treceval_py.grading.claims.naming import measure_named
+from treceval_py.grading.grades import Entry, Grades
+
+Grading = Callable[[str], tuple[Grades, Path]]
+
+MAKE = Path(__file__).parent.parent / "data" / "coursework" / "make_course.py"
+
+
+def made() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("coursework_make_course", MAKE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["coursework_make_course"] = module  # a NamedTuple looks for its module
+    sys.path.insert(0, str(MAKE.parent))  # for what it takes from make.py
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(MAKE.parent))
+    return module
+
+
+MADE = made()
+EXPORTS = {export.platform: export for export in (make() for make in MADE.EXPORTS)}
+
+
+def of(platform: str, *more: Any, name: str = "") -> Any:
+    """Return a case of a test; the largest class takes seconds."""
+    marks = [pytest.mark.slow] if len(EXPORTS[platform].students) > 40 else []
+    return pytest.param(platform, *more, id=f"{platform}-{name}" if name else platform, marks=marks)
+
+
+PLATFORMS = pytest.mark.parametrize("platform", [of(platform) for platform in EXPORTS])
+STUDENTS = pytest.mark.parametrize(
+    ("platform", "student"),
+    [of(platform, student, name=student.name) for platform, export in EXPORTS.items() for student in export.students],
+)
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Grading:
+    """Return what grades a platform's export, once."""
+    pytest.importorskip("pypdf")
+    pytest.importorskip("docx")
+
+    @cache
+    def of(platform: str) -> tuple[Grades, Path]:
+        folder = tmp_path_factory.mktemp("course")
+        MADE.write(folder)
+        export = EXPORTS[platform]
+        grades = te.grade(
+            folder / "qrels.txt",
+            folder / export.file,
+            folder / "out",
+            rules=te.read_rules(folder / "rules.toml"),
+            baseline=folder / "baseline.txt",
+            claims=folder / export.file.replace(".zip", "-claims.csv") if export.claims else None,
+            roster=folder / export.file.replace(".zip", "-roster.csv"),
+        )
+        return grades, folder / "out"
+
+    return of
+
+
+def entry_of(grades: Grades, name: str) -> Entry:
+    (entry,) = (each for each in grades.entries if each.student == name)
+    return entry
+
+
+def told(claims: Iterable[Any]) -> list[tuple[str, str, str, str]]:
+    return sorted((measure_named(each.measure).notation, each.text, each.place, each.verdict) for each in claims)
+
+
+@PLATFORMS
+def test_everybody_on_the_roster_has_a_row_and_nobody_else_is_lost(platform: str, graded: Grading) -> None:
+    grades, _ = graded(platform)
+    export = EXPORTS[platform]
+    on_roster = [entry.student for entry in grades.entries if entry.person is not None]
+    assert sorted(on_roster) == sorted(student.name for student in export.students)
+    others = [entry for entry in grades.entries if entry.person is None]
+    assert len(others) == len(export.strangers)
+    for name, entry in zip(export.strangers, others, strict=True):
+        assert name in entry.graded.student
+        assert "nobody's" in {question.kind for question in entry.questions}
+
+
+@STUDENTS
+def test_each_submission_has_its_status_and_its_run(platform: str, student: Any, graded: Grading) -> None:
+    found = entry_of(graded(platform)[0], student.name).graded
+    assert (found.status, found.run) == (student.status, student.run), found.reason or found.chosen
+    for name, role in student.roles.items():
+        assert [each.role for each in found.files if each.name == name] == [role]
+    if "several runs" in student.needs:
+        assert found.chosen
+        assert len(found.runs) > 1
+    assert found.late is True if student.late else not found.late
+
+
+@STUDENTS
+def test_each_claim_is_found_at_its_place_and_gets_its_verdict(platform: str, student: Any, graded: Grading) -> None:
+    found = entry_of(graded(platform)[0], student.name).graded.claims
+    assert told(found) == told(student.said)
+    for said in student.said:
+        (claim,) = (
+            each
+            for each in found
+            if (measure_named(each.measure).notation, each.text, each.place) == (said.measure, said.text, said.place)
+        )
+        assert said.words in claim.why
+        assert claim.counts == said.counts, claim.why
+        if said.run:
+            assert claim.run == said.run
+
+
+@STUDENTS
+def test_each_student_has_the_points_by_hand(platform: str, student: Any, graded: Grading) -> None:
+    grades, folder = graded(platform)
+    entry = entry_of(grades, student.name)
+    assert entry.marks.total == student.points, [(mark.part, mark.points, mark.why) for mark in entry.marks.items]
+    with (folder / "gradebook.csv").open(encoding="utf-8-sig", newline="") as stream:
+        (row,) = (row for row in csv.DictReader(stream) if row["student"] == student.name)
+    assert float(row["points"]) == student.points
+
+
+@STUDENTS
+def test_a_person_looks_at_those_who_need_it(platform: str, student: Any, graded: Grading) -> None:
+    entry = entry_of(graded(platform)[0], student.name)
+    assert {each.kind for each in entry.questions} == set(filter(None, student.needs.split(", "))), entry.questions
+
+
+# --- a course of two sheets ---
+
+
+def rows_of(gradebook: Path) -> dict[str, dict[str, str]]:
+    with gradebook.open(encoding="utf-8-sig", newline="") as stream:
+        return {row["student"]: row for row in csv.DictReader(stream)}
+
+
+def test_a_course_of_two_sheets_has_one_gradebook(tmp_path: Path) -> None:
+    MADE.write(tmp_path)
+    _, _, points = MADE.course()
+    done = treceval(
+        ["grade", "course", "--rules", "course.toml", "--roster", "course-roster.csv", "-o", "out"], folder=tmp_path
+    )
+    assert done.status == 0, done.err.decode()
+    for number, task in enumerate(("sheet-4", "sheet-5")):
+        found = {name: float(row["points"]) for name, row in rows_of(tmp_path / "out" / task / "gradebook.csv").items()}
+        assert found == {name: of_both[number] for name, of_both in points.items()}
+    book = rows_of(tmp_path / "out" / "gradebook.csv")
+    assert {name: (float(row["sheet-4"]), float(row["sheet-5"])) for name, row in book.items()} == points

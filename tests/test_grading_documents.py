@@ -1,0 +1,484 @@
+"""Documents that students hand in become lines and tables with places, whatever their format, and harm nobody."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from treceval_py.grading.claims.documents.document import LONGEST, MOST_CELLS, Document, Grid, Line
+from treceval_py.grading.claims.documents.reading import FORMATS, is_document, read_document
+
+
+def blocks(text: str | bytes, name: str) -> list[Any]:
+    """Return lines as (place, text) and tables as lists of (place, cells); what separates paragraphs is left out."""
+    document = read_document(text.encode() if isinstance(text, str) else text, name)
+    assert document.fault == ""
+    return shown(document)
+
+
+def shown(document: Document) -> list[Any]:
+    found: list[Any] = []
+    for block in document.blocks:
+        if isinstance(block, Grid):
+            found.append([(row.place, *row.cells) for row in block.rows])
+        elif block.text:
+            found.append((block.place, block.text))
+    return found
+
+
+# --- text ---
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("MAP = 0.4009, MRR = 0.9440\n\nend\n", [(":1", "MAP = 0.4009, MRR = 0.9440"), (":3", "end")]),
+        ("| m | v |\n|---|:-:|\n| MAP | 0.2 |\n", [[(":1", "m", "v"), (":3", "MAP", "0.2")]]),
+        ("+---+---+\n| m | v |\n+===+===+\n| MAP | 0.2 |\n+---+---+\n", [(":1", "+---+---+"), [(":2", "m", "v"), (":4", "MAP", "0.2")]]),
+        ("MAP;P@5\n0,28;0,5\nrest", [[(":1", "MAP", "P@5"), (":2", "0,28", "0,5")], (":3", "rest")]),
+        ("      MAP  P@5\na  0.30  0.4\n\n", [[(":1", "", "MAP", "P@5"), (":2", "a", "0.30", "0.4")]]),
+        ("System MAP P@5\nOur run 0.3 0.4 ± 0.1\nThe end", [[(":1", "System", "MAP", "P@5"), (":2", "Our run", "0.3", "0.4±0.1")], (":3", "The end")]),
+        ("#  Model  MAP\n-- ------ -----\na  mine  0.4ᵃ¹", [[(":1", "#", "Model", "MAP"), (":3", "a", "mine", "0.4ᵃ¹")]]),
+        ("runid\tall\tr\nmap\tall\t0.3\n", [(":1", "runid all r"), (":2", "map all 0.3")]),
+        ("a  b\n1  2\nmap  all  0.3", [[(":1", "a", "b"), (":2", "1", "2")], (":3", "map all 0.3")]),
+        ("We used k1, b, and so on,\nthat is 0.9, 0.4, and so on,", [(":1", "We used k1, b, and so on,"), (":2", "that is 0.9, 0.4, and so on,")]),
+        ("k1 = 0.9, b = 0.4\nk1 = 1.2, b = 0.75", [(":1", "k1 = 0.9, b = 0.4"), (":2", "k1 = 1.2, b = 0.75")]),
+    ],
+)  # fmt: skip
+def test_a_text_is_lines_and_the_tables_among_them(text: str, expected: list[Any]) -> None:
+    assert blocks(text, "notes.txt") == expected
+
+
+def test_a_long_line_is_cut_between_sentences_and_data_are_left_out() -> None:
+    sentence = "We obtained a MAP of 0.3088 on the test topics. "
+    lines = blocks(sentence * 20 + "\n" + "x" * 5000, "a.md")
+    assert "".join(text + " " for _, text in lines) == sentence * 20
+    assert {place for place, _ in lines} == {":1"}
+    assert all(len(text) <= LONGEST and text.endswith("topics.") for _, text in lines)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_a_text_may_be_in_the_encodings_of_windows(encoding: str) -> None:
+    assert blocks("Güte: MAP = 0.3".encode(encoding), "a.txt") == [(":1", "Güte: MAP = 0.3")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("run,MAP\nbaseline,0.1\n\nmine,0.3\n", [[(":1", "run", "MAP"), (":2", "baseline", "0.1")], [(":4", "mine", "0.3")]]),
+        ('sep=;\nrun;MAP\n"a;\nb";0,3\nc;0,4', [[(":2", "run", "MAP"), (":3", "a; b", "0,3"), (":5", "c", "0,4")]]),
+        ("MAP = 0.4009, MRR = 0.9440\n", [(":1", "MAP = 0.4009, MRR = 0.9440")]),
+        ("a title\nrun,MAP,P@5\nmine,0.3", [(":1", "a title"), [(":2", "run", "MAP", "P@5"), (":3", "mine", "0.3", "")]]),
+        ("MAP 0.3\n", [(":1", "MAP 0.3")]),
+    ],
+)  # fmt: skip
+def test_values_that_are_separated_are_a_table(text: str, expected: list[Any]) -> None:
+    assert blocks(text, "results.csv") == expected
+
+
+# --- JSON ---
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{\n"map": 0.280,\n"note": "a \\" b"\n}', [[(":2", "map", "0.280"), (":3", "note", 'a " b')]]),
+        ('{"base": {"map": 0.2},\n"ours": {"map": 1e-3, "P": 0.5}}', [[(":1", "", "map", "P"), (":1", "base", "0.2", ""), (":2", "ours", "1e-3", "0.5")]]),
+        ('[{"m": "MAP", "v": 0.3}, {"m": "P"}]', [[(":1", "", "m", "v"), (":1", "1", "MAP", "0.3"), (":1", "2", "P", "")]]),
+        ('{"run": "a", "map": 0.2}\n{"run": "b", "map": 0.3}', [[(":1", "", "run", "map"), (":1", "1", "a", "0.2"), (":2", "2", "b", "0.3")]]),
+        ('{"columns": ["a", "b"], "data": [0.1, 0.2]}', [[(":1", "columns", "a", "b"), (":1", "data", "0.1", "0.2")]]),
+        ('{"k1": 0.9, "scores": {"map": 0.3}, "seen": true}', [[(":1", "k1", "0.9")], [(":1", "map", "0.3")]]),
+        ('{"map": 0.3,}', [(":1", '{"map": 0.3,}')]),
+    ],
+)  # fmt: skip
+def test_objects_in_json_are_tables_and_numbers_stay_as_they_are_written(text: str, expected: list[Any]) -> None:
+    assert blocks(text, "results.json") == expected
+
+
+def test_the_keys_that_lead_to_an_object_in_json_are_its_caption() -> None:
+    document = read_document(b'{"ours": {"test": {"map": 0.3}}}', "a.json")
+    assert [block.caption for block in document.blocks if isinstance(block, Grid)] == ["ours / test"]
+
+
+# --- pages ---
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("<p>MAP = <b>0.28</b>\n<p>caf&eacute;", [(":1", "MAP = 0.28"), (":2", "café")]),
+        ("<p>0.3088<sup>2</sup>", [(":1", "0.3088 2")]),
+        ("<!-- MAP = 0.1 --><script>MAP = 0.2</script><style>x</style>MRR", [(":1", "MRR")]),
+        ("<table><tr><th>m<th>MAP</tr>\n<tr><td><p>ours</p><td>0.28</table>after", [[(":1", "m", "MAP"), (":2", "ours", "0.28")], (":2", "after")]),
+        ("<tr><th rowspan=2>x<th colspan=2>runs<tr><td>a<td>b", [[(":1", "x", "runs", "runs"), (":1", "x", "a", "b")]]),
+        ("<td>a<table><tr><td>b</table>c", [[(":1", "a")], [(":1", "b")], (":1", "c")]),
+        ("<pre>\nmap all 0.3\n\n  m  v\na  1  2\n</pre>", [(":1", "map all 0.3"), [(":3", "", "m", "v"), (":4", "a", "1", "2")]]),
+    ],
+)  # fmt: skip
+def test_a_page_is_read_as_it_is_seen(page: str, expected: list[Any]) -> None:
+    assert blocks(page, "onlinetext.html") == expected
+
+
+# --- notebooks ---
+
+
+def notebook(*cells: dict[str, Any]) -> bytes:
+    return json.dumps({"nbformat": 4, "cells": cells}).encode()
+
+
+def printed(**output: Any) -> dict[str, Any]:
+    return {"cell_type": "code", "source": "print('MAP = 0.1')", "outputs": [output]}
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ({"cell_type": "markdown", "source": ["# R\n", "MAP = 0.3"]}, [(", cell 1, line 1", "# R"), (", cell 1, line 2", "MAP = 0.3")]),
+        (printed(text=["\x1b[1mMAP\x1b[0m = 0.3\n"]), [(", cell 1, output line 1", "MAP = 0.3")]),
+        (printed(data={"text/plain": "0.3", "image/png": "AAAA"}), [(", cell 1, output line 1", "0.3")]),
+        (printed(data={"text/plain": "no", "text/html": "<table><td>a"}), [[(", cell 1, output", "a")]]),
+        (printed(ename="ValueError", traceback=["MAP = 0.1"]), []),
+        (printed(text=None), []),
+    ],
+)  # fmt: skip
+def test_of_a_notebook_what_its_cells_print_and_its_text_are_read(cell: dict[str, Any], expected: list[Any]) -> None:
+    assert blocks(notebook(cell), "work.ipynb") == expected
+
+
+def test_a_notebook_of_version_3_is_read() -> None:
+    cells = [{"cell_type": "code", "input": "1", "outputs": [{"output_type": "pyout", "text": "MAP = 0.3"}]}]
+    assert blocks(json.dumps({"nbformat": 3, "worksheets": [{"cells": cells}]}), "a.ipynb") == [
+        (", cell 1, output line 1", "MAP = 0.3")
+    ]
+
+
+# --- LaTeX ---
+
+TABLE = r"""\begin{table}[ht]
+\caption{Runs of \emph{mine}}
+\begin{tabular}{l|cc} \toprule
+ & \multicolumn{2}{c}{Values} \\ \cmidrule(lr){2-3}
+Run & \makecell{AP\\mean} & P@5 \\
+\multirow{2}{*}{A \& B} & 0.25 & .3 \\[2pt]
+ & \textbf{0.3088} & $0.379 \pm 0.01$ \\ % last
+\end{tabular}\end{table}"""
+
+
+def test_a_table_of_latex_has_rows_and_a_caption() -> None:
+    document = read_document(TABLE.encode(), "report.tex")
+    (grid,) = (block for block in document.blocks if isinstance(block, Grid))
+    assert grid.caption == "Runs of mine"
+    assert [(row.place, *row.cells) for row in grid.rows] == [
+        (":4", "", "Values", "Values"),
+        (":5", "Run", "AP mean", "P@5"),
+        (":6", "A & B", "0.25", ".3"),
+        (":7", "A & B", "0.3088", "0.379 ± 0.01"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (r"A \textbf{MAP} of $0{,}3$\,\% for f\"ur \cite[p.~2]{x}, \v{s}", [(":1", "A MAP of 0,3 % for für , š")]),
+        ("x\\footnote{MAP = 0.3}", [(":1", "x; MAP = 0.3")]),
+        (r"$\mathrm{MAP} \approx 0.3088^{1}$ 0.5\textsuperscript{2}", [(":1", "MAP ≈ 0.3088^1 0.5 2")]),
+        ("\\newcommand{\\x}{0.1}\n\\begin{document}\nMAP % = 0.2\n\\end{document}\nP = 0.3", [(":3", "MAP")]),
+        ("a\n\\begin{verbatim}\nmap all 30%\n\\end{verbatim}\nb", [(":1", "a"), (":3", "map all 30%"), (":5", "b")]),
+        ("\\begin{comment}\nMAP = 0.1\n\\end{comment}\nb", [(":4", "b")]),
+        ("\\begin{tabular}{c} MAP = 0.1", [(":1", "c MAP = 0.1")]),
+    ],
+)
+def test_latex_is_read_without_its_markup(text: str, expected: list[Any]) -> None:
+    assert blocks(text, "report.tex") == expected
+
+
+# --- Word and Excel ---
+
+WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+OFFICE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+
+
+def packed(**parts: str | bytes) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    return stream.getvalue()
+
+
+def word(body: str, before: str = "") -> bytes:
+    """Return a document of Word with nothing but a body."""
+    parts: dict[str, str | bytes] = {
+        "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Exten'
+        'sion="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/word/docu'
+        f'ment.xml" ContentType="{OFFICE}"/></Types>',
+        "_rels/.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship I'
+        'd="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/docu'
+        'ment.xml"/></Relationships>',
+        "word/document.xml": f"{before}<w:document {WORD}><w:body>{body}</w:body></w:document>",
+    }
+    return packed(**parts)
+
+
+def p(text: str) -> str:
+    return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (p("MAP = 0.3") + p("P = 0.4"), [(", paragraph 1", "MAP = 0.3"), (", paragraph 2", "P = 0.4")]),
+        (f"<w:sdt><w:sdtContent>{p('in a field')}</w:sdtContent></w:sdt>", [(", paragraph 1", "in a field")]),
+        ("<w:p><w:ins><w:r><w:t>0.</w:t></w:r></w:ins><w:del><w:r><w:delText>9</w:delText></w:r></w:del><w:r><w:t>3</w:t></w:r></w:p>", [(", paragraph 1", "0.3")]),
+        ('<w:p><w:r><w:t>0.3</w:t></w:r><w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>2</w:t></w:r></w:p>', [(", paragraph 1", "0.3 2")]),
+        (f"{p('x')}<w:tbl><w:tr><w:tc>{p('MAP')}</w:tc><w:tc>{p('0.3')}</w:tc></w:tr></w:tbl>", [(", paragraph 1", "x"), [(", table 1, row 1", "MAP", "0.3")]]),
+        ('<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr><w:p/></w:tc><w:tc><w:tcPr><w:vMerge w:val="restart"/></w:tcPr>' + p("a") + "</w:tc></w:tr><w:tr><w:tc/><w:tc/><w:tc><w:tcPr><w:vMerge/></w:tcPr><w:p/></w:tc></w:tr></w:tbl>", [[(", table 1, row 1", "", "", "a"), (", table 1, row 2", "", "", "a")]]),
+        ("<w:p><w:r><w:t>m</w:t><w:tab/><w:t>v</w:t></w:r></w:p><w:p><w:r><w:t>MAP</w:t><w:tab/><w:t>0.3</w:t></w:r></w:p>", [[(", paragraph 1", "m", "v"), (", paragraph 2", "MAP", "0.3")]]),
+    ],
+)  # fmt: skip
+def test_a_document_of_word_has_paragraphs_and_tables(body: str, expected: list[Any]) -> None:
+    pytest.importorskip("docx")
+    assert blocks(word(body), "report.docx") == expected
+
+
+def test_a_workbook_of_excel_has_rows_in_sheets() -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["run", "MAP"])
+    book.active.append(["mine", 0.3088])
+    book.active["D4"] = "MAP = 0.3"
+    stream = io.BytesIO()
+    book.save(stream)
+    assert blocks(stream.getvalue(), "results.xlsx") == [
+        [(", sheet 1, row 1", "run", "MAP"), (", sheet 1, row 2", "mine", "0.3088")],
+        [(", sheet 1, row 4", "", "", "", "MAP = 0.3")],
+    ]
+
+
+# --- PDF ---
+
+
+def stream(content: bytes, more: bytes = b"") -> bytes:
+    packed = zlib.compress(content)
+    return b"<<%s/Filter/FlateDecode/Length %d>>stream\n%s\nendstream" % (more, len(packed), packed)
+
+
+def pdf(*contents: bytes, resources: bytes = b"", objects: tuple[bytes, ...] = ()) -> bytes:
+    """Return a PDF with pages of these contents; further objects have the numbers from 4 on."""
+    first = 4 + len(objects)
+    pages = [
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents %d 0 R/Resources<</Font<</F 3 0 R>>%s>>>>"
+        % (first + 2 * number + 1, resources)
+        for number in range(len(contents))
+    ]
+    kids = b" ".join(b"%d 0 R" % (first + 2 * number) for number in range(len(contents)))
+    every = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[%s]/Count %d>>" % (kids, len(contents)),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        *objects,
+        *(part for page, content in zip(pages, contents, strict=True) for part in (page, content)),
+    ]
+    data, places = b"%PDF-1.4\n", []
+    for number, each in enumerate(every, 1):
+        places.append(b"%010d 00000 n \n" % len(data))
+        data += b"%d 0 obj\n%s\nendobj\n" % (number, each)
+    table = b"xref\n0 %d\n0000000000 65535 f \n%s" % (len(every) + 1, b"".join(places))
+    return data + table + b"trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n" % (len(every) + 1, len(data))
+
+
+def text_at(*words: tuple[int, int, int, str]) -> bytes:
+    """Return the content of a page: sizes, places and words."""
+    return b"".join(b"BT /F %d Tf %d %d Td (%s) Tj ET\n" % (size, x, y, text.encode()) for size, x, y, text in words)
+
+
+def test_a_pdf_has_lines_on_pages_and_tables() -> None:
+    pytest.importorskip("pypdf")
+    first = text_at((12, 50, 700, "We got MAP = 0.3088"), (8, 166, 706, "2"))
+    rows = [("System", "MAP", "P@5"), ("Our run", "0.3088", "0.35")]
+    second = text_at(
+        *((12, 50 + 150 * at, 700 - 20 * row, cell) for row, cells in enumerate(rows) for at, cell in enumerate(cells))
+    )
+    assert blocks(pdf(stream(first), stream(second)), "report.pdf") == [
+        (", page 1, line 1", "We got MAP = 0.3088 2"),
+        [(", page 2, line 1", "System", "MAP", "P@5"), (", page 2, line 2", "Our run", "0.3088", "0.35")],
+    ]
+
+
+@pytest.mark.slow
+def test_the_pdf_of_a_program_is_read() -> None:
+    pytest.importorskip("pypdf")
+    document = pytest.importorskip("fpdf").FPDF()
+    document.add_page()
+    document.set_font("helvetica", size=12)
+    document.multi_cell(0, 6, "We obtained a MAP of 0.3088 on the test topics.")
+    document.ln()
+    with document.table() as table:
+        for cells in (["System", "MAP", "nDCG@10"], ["BM25 baseline", "0.25", "0.30"], ["Our run", "0.3088", "0.379"]):
+            row = table.row()
+            for cell in cells:
+                row.cell(cell)
+    assert blocks(bytes(document.output()), "report.pdf") == [
+        (", page 1, line 1", "We obtained a MAP of 0.3088 on the test topics."),
+        [
+            (", page 1, line 2", "System", "MAP", "nDCG@10"),
+            (", page 1, line 3", "BM25 baseline", "0.25", "0.30"),
+            (", page 1, line 4", "Our run", "0.3088", "0.379"),
+        ],
+    ]
+
+
+# --- what cannot be read ---
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "fault"),
+    [
+        ("a/old.doc", b"\xd0\xcf\x11\xe0", "a/old.doc was not read because its format cannot be read: hand it in as .pdf, .docx or text"),
+        ("r.ipynb", b"{", "r.ipynb was not read because it is not a notebook, or a damaged one"),
+        ("r.ipynb", b'{"cells": 3}', "r.ipynb was not read because it is not a notebook, or a damaged one"),
+        ("r.docx", b"no", "r.docx was not read because it is damaged"),
+        ("r.docx", b"\xd0\xcf\x11\xe0", "r.docx was not read because it is encrypted, or of an older version of Office: hand it in as .docx or .pdf without a password"),
+        ("r.pdf", b"%PDF-1.4", "r.pdf was not read because it is damaged (PdfStreamError)"),
+        ("r.pdf", pdf(stream(b"0 0 m 9 9 l S")), "r.pdf was not read because it has no text, only pictures: hand in the document itself, not a scan of it"),
+        ("r\x1b.xlsx", packed(**{"xl/sharedStrings.xml": "<"}), "r\\x1b.xlsx was not read because it is damaged"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_has_a_fault(name: str, data: bytes, fault: str) -> None:
+    pytest.importorskip("pypdf")
+    pytest.importorskip("docx")
+    assert read_document(data, name) == Document(is_document(name, data), (), fault)
+
+
+@pytest.mark.parametrize(("package", "name"), [("pypdf", "r.pdf"), ("docx", "r.docx")])
+def test_a_package_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, package: str, name: str) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    called = {"docx": "python-docx"}.get(package, package)
+    assert read_document(b"%PDF-" * (package == "pypdf") + b"x", name).fault == (
+        f"{name} was not read because {called} is not installed"
+    )
+
+
+def test_a_damaged_page_leaves_the_others() -> None:
+    pytest.importorskip("pypdf")
+    whole = stream(text_at((12, 50, 700, "MAP = 0.3")))
+    document = read_document(pdf(stream(b"[" * 100_000), whole), "r.pdf")
+    assert shown(document) == [(", page 2, line 1", "MAP = 0.3")]
+    assert document.fault == "r.pdf was not read to its end: page 1 is damaged (RecursionError)"
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "kind"),
+    [
+        ("Report.PDF", b"%PDF-1.7", "pdf"), ("report", b"\n%PDF-1.7", "pdf"), ("a.docx", b"PK\x03\x04\0", "docx"),
+        ("a.ipynb", b"{", "notebook"), ("README", b"MAP = 0.3", "text"), ("a.txt", b"<!DOCTYPE html>", "html"),
+        ("a.txt", b"\xff\xfeM\0", "text"), ("a.csv", b"a,b", "csv"), ("eval.py", b"MAP = 0.3", ""), ("a.bin", b"\0\1", ""),
+        ("x/requirements.txt", b"numpy", ""), ("a.aux", b"MAP = 0.3", ""),
+        ("a.log", b"This is pdfTeX, 1", ""), ("a.log", b"MAP = 0.3", "text"), ("a.txt", b" \n", ""), ("a.pages", b"PK\x03\x04\0", "other"),
+    ],
+)  # fmt: skip
+def test_the_kind_of_a_document_is_known_by_its_name_and_beginning(name: str, head: bytes, kind: str) -> None:
+    assert is_document(name, head) == kind
+    assert kind in ("", *FORMATS)
+
+
+# --- hostile documents ---
+
+
+def test_a_bomb_in_a_document_of_word_is_not_unpacked() -> None:
+    pytest.importorskip("docx")
+    bomb = packed(**{"word/document.xml": bytes(17 << 20)})
+    assert read_document(bomb, "r.docx") == Document(
+        "docx", (), "r.docx was not read because unpacked it has more than 16 MiB of text, or 64 MiB in all"
+    )
+    assert "64 MiB in all" in read_document(packed(**{"media/a.png": bytes(65 << 20)}), "r.xlsx").fault
+
+
+def test_entities_of_xml_are_neither_expanded_nor_loaded() -> None:
+    pytest.importorskip("docx")
+    outside = word(p("MAP &a; = 0.3"), '<!DOCTYPE a [<!ENTITY a SYSTEM "file:///etc/passwd">]>')
+    assert "root:" not in str(read_document(outside, "r.docx"))
+    ten = "".join(f'<!ENTITY a{n + 1} "{f"&a{n};" * 10}">' for n in range(9))
+    bomb = word(p("&a9;"), f'<!DOCTYPE a [<!ENTITY a0 "MAP = 0.3">{ten}]>')
+    assert sum(len(block.text) for block in read_document(bomb, "r.docx").blocks if isinstance(block, Line)) < 100
+    sheet = f'<!DOCTYPE a [<!ENTITY a0 "0.3">{ten}]><worksheet><row><c t="str"><v>&a9;</v></c></row></worksheet>'
+    fault = read_document(packed(**{"xl/worksheets/sheet1.xml": sheet}), "r.xlsx").fault
+    assert fault == "r.xlsx was not read because it is damaged"
+
+
+CELL = "<w:tr><w:tc><w:p/></w:tc></w:tr>"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("a.csv", lambda: b"a,0.1\n" * 170_000),
+        ("a.txt", lambda: b"a b c\n1 2 3\n" * 80_000),
+        ("a.html", lambda: b"<table>" + b"<tr><td>0.1" * 300_000),
+        ("a.json", lambda: b"[" + b'{"a":1},' * 120_000 + b"{}]"),
+        ("a.tex", lambda: b"\\begin{tabular}{c}" + b"a&b\\\\" * 140_000 + b"\\end{tabular}"),
+        ("a.docx", lambda: word(f"<w:tbl>{CELL * 300_000}</w:tbl>")),
+        ("a.xlsx", lambda: packed(**{"xl/worksheets/sheet1.xml": f"<s>{'<row><c><v>1</v></c></row>' * 600_000}</s>"})),
+        ("a.ipynb", lambda: notebook(printed(data={"text/html": "<table>" + "<tr><td>0.1" * 1_000_000}))),
+        ("a.ipynb", lambda: notebook(printed(text="MAP = 0.3\n" * 1_000_000))),
+    ],
+)  # fmt: skip
+def test_of_a_million_cells_or_lines_the_first_are_read(name: str, make: Callable[[], bytes]) -> None:
+    if name == "a.docx":
+        pytest.importorskip("docx")
+    document = read_document(make(), name)
+    assert " was not read to its end: only " in document.fault
+    cells = sum(len(row.cells) for block in document.blocks if isinstance(block, Grid) for row in block.rows)
+    assert 0 < cells + len(document.blocks) <= 2 * MOST_CELLS
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.json", b"[" * 500_000), ("a.json", b'{"a":' * 100_000), ("a.ipynb", b"[" * 900_000),
+        ("a.ipynb", b"[],[" * 500_000), ("a.docx", word("<w:sdt>" * 100_000)),
+    ],
+)  # fmt: skip
+def test_objects_within_objects_end_at_a_depth(name: str, data: bytes) -> None:
+    pytest.importorskip("docx")
+    assert f"{name} was not read because it " in read_document(data, name).fault
+
+
+BACKSLASHES = ["\\begin{tabular}", "\\begin{table}\\begin{tabular}{c}a\\end{tabular}", "\\caption{", "\\cite[", "\\multirow{2}{", "{", "\\\\", "\\begin{verbatim}"]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", BACKSLASHES)
+def test_a_mebibyte_of_latex_that_never_ends_is_read_at_once(part: str) -> None:
+    document = read_document(part.encode() * ((1 << 20) // len(part)), "a.tex")
+    assert not any(isinstance(block, Line) and len(block.text) > LONGEST for block in document.blocks)
+
+
+@pytest.mark.slow
+def test_bombs_in_a_pdf_are_not_unpacked() -> None:
+    pytest.importorskip("pypdf")
+    fault = read_document(pdf(stream(b" " * (100 << 20))), "r.pdf").fault
+    assert fault == "r.pdf was not read because page 1 is damaged (LimitReachedError)"
+    # Forms each of which shows the next one twice: a billion times in the end.
+    forms = [
+        stream(
+            b"/X%d Do /X%d Do" % (n, n),
+            b"/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X%d %d 0 R>>>>" % (n, n + 5),
+        )
+        for n in range(30)
+    ]
+    last = stream(b"0 0 m", b"/Subtype/Form/BBox[0 0 9 9]/Resources<</Font<</F 3 0 R>>>>")
+    shows = text_at((12, 50, 700, "MAP = 0.3")) + b"/X0 Do"
+    bomb = pdf(stream(shows), resources=b"/XObject<</X0 4 0 R>>", objects=(*forms, last))
+    assert (", page 1, line 1", "MAP = 0.3") in shown(read_document(bomb, "r.pdf"))
+    page = stream(b"BT /F 12 Tf (a b) Tj ET " * 3000)
+    many = read_document(pdf(*[page] * 60), "r.pdf")
+    assert many.fault == "r.pdf was not read to its end: only its first 500,000 drawing operators were read"

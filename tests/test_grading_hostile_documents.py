@@ -1,0 +1,322 @@
+"""Documents that are made to do harm, beside a good run: the run is scored, and what is beside it is found."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import socket
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import treceval_py as te
+from treceval_py.grading.grades import Entry, Grades
+
+QRELS = "1 0 a 1\n1 0 b 0\n2 0 c 1\n2 0 d 0\n"
+# The relevant document is second for query 1, and first for query 2: AP is (1/2 + 1) / 2.
+RUN = b"1 Q0 b 1 0.9 t\n1 Q0 a 2 0.8 t\n2 Q0 c 1 0.9 t\n2 Q0 d 2 0.8 t\n"
+SECRET = "0.1357"
+MILLION = 10**6
+HUNDRED_MEGABYTES = 10**8
+
+WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+
+
+def docx(document: bytes, *more: tuple[str, bytes]) -> bytes:
+    """Return a Word document with this main part."""
+    kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+    types = (
+        f'<Types xmlns="{PACKAGE}/content-types"><Default Extension="rels" '
+        'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+        f'<Override PartName="/word/document.xml" ContentType="{kind}"/></Types>'
+    )
+    relations = (
+        f'<Relationships xmlns="{PACKAGE}/relationships">'
+        f'<Relationship Id="rId1" Type="{OFFICE}/officeDocument" Target="word/document.xml"/></Relationships>'
+    )
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("[Content_Types].xml", types)
+        made.writestr("_rels/.rels", relations)
+        made.writestr("word/document.xml", document)
+        for name, data in more:
+            made.writestr(name, data)
+    return raw.getvalue()
+
+
+def body(inside: str, before: str = "") -> bytes:
+    return f'<?xml version="1.0"?>{before}<w:document xmlns:w="{WORD}"><w:body>{inside}</w:body></w:document>'.encode()
+
+
+def paragraph(text: str) -> str:
+    return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+def laughs() -> bytes:
+    """Return a document of 10^9 words, by entities of entities."""
+    names = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+    return docx(body(paragraph("&l9;"), f'<!DOCTYPE x [<!ENTITY l0 "MAP = 0.5 ">{names}]>'))
+
+
+def outside(secret: Path) -> bytes:
+    """Return a document that has another file as its text."""
+    return docx(body(paragraph("&s;"), f'<!DOCTYPE x [<!ENTITY s SYSTEM "file://{secret}">]>'))
+
+
+def pdf(*objects: bytes, root: int = 1) -> bytes:
+    """Return a PDF of these objects."""
+    made, places = b"%PDF-1.4\n", []
+    for number, each in enumerate(objects, 1):
+        places.append(len(made))
+        made += b"%d 0 obj\n%s\nendobj\n" % (number, each)
+    table = b"".join(b"%010d 00000 n \n" % at for at in places)
+    return (
+        made
+        + b"xref\n0 %d\n0000000000 65535 f \n%strailer\n<< /Size %d /Root %d 0 R >>\nstartxref\n%d\n%%%%EOF\n"
+        % (
+            len(places) + 1,
+            table,
+            len(places) + 1,
+            root,
+            len(made),
+        )
+    )
+
+
+def stream(data: bytes, filters: bytes = b"/FlateDecode", more: bytes = b"") -> bytes:
+    return b"<< /Filter %s /Length %d %s >>\nstream\n%s\nendstream" % (filters, len(data), more, data)
+
+
+FONT = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
+CATALOG, PAGES = b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>"
+PAGE = (
+    b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 5 0 R /Resources << /Font << /F1 4 0 R >> "
+    b"/XObject << /X 5 0 R >> >> >>"
+)
+
+
+def page(content: bytes, filters: bytes = b"/FlateDecode", more: bytes = b"") -> bytes:
+    """Return a PDF of one page with this stream, which is packed already."""
+    return pdf(CATALOG, PAGES, PAGE, FONT, stream(content, filters, more))
+
+
+def packed(unit: bytes, size: int = HUNDRED_MEGABYTES) -> bytes:
+    """Return what unpacks to that many bytes."""
+    made = zlib.compressobj(1)
+    block = unit * (MILLION // len(unit))
+    return b"".join([made.compress(block) for _ in range(size // len(block))]) + made.flush()
+
+
+def cells(number: int) -> bytes:
+    return b'{"cells": [' + b", ".join([b'{"cell_type": "raw", "source": ""}'] * number) + b'], "nbformat": 4}'
+
+
+def pictures() -> bytes:
+    """Return a notebook with 20 MB of pictures, and a number behind them."""
+    image = {"output_type": "display_data", "data": {"image/png": "A" * 20 * MILLION}, "metadata": {}}
+    said = {"cell_type": "markdown", "source": ["Rprec = 0.5\n"], "metadata": {}}
+    code = {"cell_type": "code", "source": [], "outputs": [image], "metadata": {}, "execution_count": 1}
+    return json.dumps({"cells": [code, said], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+
+
+# A name for each, the file, and what makes it of the path to a secret and of an address.
+DOCUMENTS: dict[str, tuple[str, Callable[[Path, str], bytes]]] = {
+    "docx of 100 MB of blanks": (
+        "r.docx",
+        lambda *_: docx(body("<w:p/>").replace(b"<w:p/>", b" " * HUNDRED_MEGABYTES + b"<w:p/>")),
+    ),
+    "docx with entities of entities": ("r.docx", lambda *_: laughs()),
+    "docx with another file": ("r.docx", lambda secret, _: outside(secret)),
+    "docx with an address": (
+        "r.docx",
+        lambda _, url: docx(body(paragraph("&s;"), f'<!DOCTYPE x SYSTEM "{url}" [<!ENTITY s SYSTEM "{url}">]>')),
+    ),
+    "docx of a million cells": (
+        "r.docx",
+        lambda *_: docx(body(f"<w:tbl>{'<w:tr>' + '<w:tc><w:p/></w:tc>' * 1000 + '</w:tr>'}</w:tbl>" * 1000)),
+    ),
+    "docx of 100,000 tables in tables": (
+        "r.docx",
+        lambda *_: docx(body("<w:tbl><w:tr><w:tc>" * 100_000 + "</w:tc></w:tr></w:tbl>" * 100_000)),
+    ),
+    "docx without parts": ("r.docx", lambda *_: docx(b"")[:-30]),
+    "docx that leads out": ("r.docx", lambda *_: docx(body("<w:p/>"), ("../../evil.txt", b"evil"))),
+    "pdf of 100 MB of text": ("r.pdf", lambda *_: page(packed(b"BT /F1 9 Tf (MAP = 0.5) Tj ET\n"))),
+    "pdf of 100 MB, packed twice": (
+        "r.pdf",
+        lambda *_: page(zlib.compress(packed(b"BT (a) Tj ET ")), b"[/FlateDecode /FlateDecode]"),
+    ),
+    "pdf whose pages are in a circle": (
+        "r.pdf",
+        lambda *_: pdf(CATALOG, b"<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 2 >>"),
+    ),
+    "pdf that draws itself": (
+        "r.pdf",
+        lambda *_: page(
+            zlib.compress(b"/X Do /X Do"),
+            more=b"/Type /XObject /Subtype /Form /Resources << /XObject << /X 5 0 R >> >>",
+        ),
+    ),
+    "pdf of a milliard pages": (
+        "r.pdf",
+        lambda *_: pdf(CATALOG, b"<< /Type /Pages /Kids [3 0 R] /Count 1000000000 >>", PAGE, FONT, stream(b"", b"[]")),
+    ),
+    "pdf of 30,000 times the same page": (
+        "r.pdf",
+        lambda *_: pdf(
+            CATALOG,
+            b"<< /Type /Pages /Kids [" + b"3 0 R " * 30_000 + b"] /Count 30000 >>",
+            PAGE,
+            FONT,
+            stream(zlib.compress(b"BT /F1 9 Tf (words and words) Tj ET\n" * 1000)),
+        ),
+    ),
+    "pdf whose table of objects is in a circle": (
+        "r.pdf",
+        lambda *_: (
+            b"%PDF-1.4\nxref\n0 1\n0000000000 65535 f \ntrailer\n<< /Size 1 /Root 1 0 R /Prev 9 >>\nstartxref\n9\n%%EOF\n"
+        ),
+    ),
+    "pdf that runs a program": (
+        "r.pdf",
+        lambda *_: pdf(
+            b"<< /Type /Catalog /Pages 2 0 R /OpenAction << /S /Launch /F (/bin/touch) /P (evil) >> >>",
+            PAGES,
+            PAGE,
+            FONT,
+        ),
+    ),
+    "pdf of 100,000 brackets": ("r.pdf", lambda *_: pdf(b"[" * 100_000)),
+    "notebook of 100,000 brackets": ("r.ipynb", lambda *_: b'{"cells": ' + b"[" * 100_000),
+    "notebook of a million cells": ("r.ipynb", lambda *_: cells(MILLION)),
+    "notebook of 20 MB of pictures": ("r.ipynb", lambda *_: pictures()),
+    "notebook of other things": (
+        "r.ipynb",
+        lambda *_: b'{"cells": {"a": 1}, "nbformat": NaN, "metadata": ' + b"9" * 10_000 + b"}",
+    ),
+    "notebook whose parts have other types": (
+        "r.ipynb",
+        lambda *_: json.dumps(
+            {
+                "cells": [
+                    None,
+                    7,
+                    {"cell_type": 3, "source": {"a": 1}},
+                    {"cell_type": "code", "outputs": [None, {"output_type": "stream", "text": [1, [2]]}]},
+                    {"cell_type": "code", "outputs": {"data": []}},
+                    {"cell_type": "markdown", "source": [["MAP = 0.5"], None]},
+                ]
+            }
+        ).encode(),
+    ),
+    "page of a million cells": ("r.html", lambda *_: b"<table><tr>" + b"<td>1" * MILLION),
+    "page of 100,000 boxes in boxes": ("r.html", lambda *_: b"<div>" * 100_000 + b"MAP = 0.5"),
+    "page of a million tags that do not end": ("r.html", lambda *_: b"<a " * MILLION),
+    "page that loads what is elsewhere": (
+        "r.html",
+        lambda secret, url: (
+            f'<link rel=stylesheet href="{url}"><img src="{url}"><iframe src="file://{secret}"></iframe>'
+            f'<object data="file://{secret}"></object><script>fetch("{url}")</script>'
+        ).encode(),
+    ),
+    "LaTeX that reads another file": (
+        "r.tex",
+        lambda secret, _: (
+            f"\\documentclass{{article}}\\begin{{document}}\\input{{{secret}}}\\include{{{secret}}}"
+            f"\\verbatiminput{{{secret}}}\\immediate\\write18{{touch evil}}\\end{{document}}"
+        ).encode(),
+    ),
+    "LaTeX that defines itself": ("r.tex", lambda *_: b"\\def\\a{\\a\\a}\\newcommand{\\b}{\\b\\b}\\a\\b " * 1000),
+    "LaTeX of a million cells": ("r.tex", lambda *_: b"\\begin{tabular}{c}" + b"1 &" * MILLION + b"\\end{tabular}"),
+    "LaTeX of 100,000 braces": ("r.tex", lambda *_: b"{" * 100_000),
+    "LaTeX of 100,000 tables in tables": ("r.tex", lambda *_: b"\\begin{tabular}{c}" * 100_000),
+    "a million columns": ("r.csv", lambda *_: b"MAP," * MILLION + b"\n" + b"0.5," * MILLION),
+    "a million pipes": ("r.md", lambda *_: b"|" * MILLION + b"\n|" + b"---|" * 250_000 + b"\n" + b"|" * MILLION),
+    "a million times a name": ("r.txt", lambda *_: b"a MAP of " * 110_000),
+    "a million digits": ("r.txt", lambda *_: b"MAP = 0." + b"3" * MILLION + b"\nMAP of" + b" " * 100_000 + b"0.5"),
+    "JSON of 100,000 brackets": ("r.json", lambda *_: b'{"MAP":' * 100_000),
+}
+NAMES = pytest.mark.parametrize("name", DOCUMENTS)
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[tuple[str, Callable[[], bool]]]:
+    """Yield an address, and whether anybody has called there."""
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as server:
+        server.setblocking(False)
+
+        def called() -> bool:
+            try:
+                server.accept()[0].close()
+            except BlockingIOError:
+                return False
+            return True
+
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/x", called
+
+
+@pytest.fixture(scope="module")
+def class_(tmp_path_factory: pytest.TempPathFactory, address: tuple[str, Callable[[], bool]]) -> tuple[Grades, Path]:
+    """Grade all documents, each beside a good run with its claim."""
+    folder = tmp_path_factory.mktemp("hostile")
+    secret = folder / "secret.tex"
+    secret.write_text(f"MAP = {SECRET}\n")
+    (folder / "qrels.txt").write_text(QRELS)
+    for name, (file, make) in DOCUMENTS.items():
+        own = folder / "class" / name.replace(",", "")
+        own.mkdir(parents=True)
+        (own / file).write_bytes(make(secret, address[0]))
+        (own / "run.txt").write_bytes(RUN)
+        (own / "results.txt").write_text("MAP = 0.75\n")
+    (folder / "rules.toml").write_text("[limits]\nseconds = 30\nmemory_megabytes = 1024\n")
+    rules = te.read_rules(folder / "rules.toml")
+    return te.grade(folder / "qrels.txt", folder / "class", folder / "out", rules=rules), folder
+
+
+def entry_of(grades: Grades, name: str) -> Entry:
+    (entry,) = (each for each in grades.entries if each.student == name.replace(",", ""))
+    return entry
+
+
+@pytest.mark.slow
+@NAMES
+def test_a_hostile_document_takes_nothing_from_the_run_beside_it(name: str, class_: tuple[Grades, Path]) -> None:
+    found = entry_of(class_[0], name).graded
+    assert (found.status, found.run) == ("scored", "run.txt"), found.reason
+    assert [(claim.text, claim.verdict) for claim in found.claims if claim.place == "results.txt:1"] == [
+        ("0.75", "correct")
+    ]
+
+
+@pytest.mark.slow
+@NAMES
+def test_each_document_is_accounted_for(name: str, class_: tuple[Grades, Path]) -> None:
+    file = DOCUMENTS[name][0]
+    (found,) = (each for each in entry_of(class_[0], name).graded.files if each.name == file)
+    assert found.role in {"claims", "report", "unread", "not used"}
+    assert found.why
+
+
+@pytest.mark.slow
+def test_no_other_file_is_read_and_nobody_is_called(
+    class_: tuple[Grades, Path], address: tuple[str, Callable[[], bool]]
+) -> None:
+    grades, folder = class_
+    assert not address[1]()
+    written = [path for path in (folder / "out").rglob("*") if path.is_file()]
+    assert all(SECRET.encode() not in path.read_bytes() for path in written)
+    assert not any("evil" in path.name for path in folder.rglob("*"))
+    assert not any(claim.text == SECRET for entry in grades.entries for claim in entry.graded.claims)
+
+
+@pytest.mark.slow
+def test_pictures_do_not_hide_the_number_behind_them(class_: tuple[Grades, Path]) -> None:
+    claims = entry_of(class_[0], "notebook of 20 MB of pictures").graded.claims
+    # R-precision is 0 for query 1 and 1 for query 2.
+    assert ("0.5", "r.ipynb, cell 2, line 1") in [(claim.text, claim.place) for claim in claims]

@@ -1,0 +1,141 @@
+"""The command as a teacher repeats it: with decisions, an edited feedback, a board and files for a platform."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from command import Done, treceval
+
+QRELS = "1 0 a 1\n1 0 b 0\n1 0 c 1\n2 0 d 1\n2 0 e 0\n"
+# AP: query 1 has relevant a and c, query 2 has d.
+GOOD = "1 Q0 a 1 3 t\n1 Q0 c 2 2 t\n1 Q0 b 3 1 t\n2 Q0 d 1 2 t\n2 Q0 e 2 1 t\n"  # 1, 1
+WORSE = "1 Q0 a 1 3 t\n1 Q0 b 2 2 t\n1 Q0 c 3 1 t\n2 Q0 e 1 2 t\n2 Q0 d 2 1 t\n"  # (1 + 2/3) / 2, 1/2
+RULES = '[scoring]\nmeasures = ["AP"]\n[points]\nrun = 40\nclaims = 60\n[board]\nkey = "blue whale"\n'
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Path:
+    for name, files in {
+        "Ada Lovelace_17": {"run.txt": GOOD, "claims.txt": "MAP = 1.0000\n"},
+        "Alan Turing_18": {"first.txt": GOOD, "second.txt": WORSE, "claims.txt": "MAP = 0.1234\n"},
+    }.items():
+        folder = tmp_path / "in" / f"{name}_assignsubmission_file_"
+        folder.mkdir(parents=True)
+        for file, text in files.items():
+            (folder / file).write_text(text)
+    (tmp_path / "qrels").write_text(QRELS)
+    (tmp_path / "rules.toml").write_text(RULES)
+    return tmp_path
+
+
+def grade(folder: Path, *more: str) -> Done:
+    return treceval(["grade", "qrels", "in", "-o", "out", "--rules", "rules.toml", *more], folder=folder)
+
+
+def decide(folder: Path, text: str) -> Done:
+    (folder / "out").mkdir(exist_ok=True)
+    (folder / "out" / "adjustments.toml").write_text(text)
+    done = grade(folder)
+    assert (folder / "out" / "adjustments.toml").read_text() == text
+    return done
+
+
+def gradebook(folder: Path) -> dict[str, dict[str, str]]:
+    rows = csv.DictReader(io.StringIO((folder / "out" / "gradebook.csv").read_text("utf-8")))
+    return {row["student"].partition("_")[0]: row for row in rows}
+
+
+def test_decisions_are_applied_at_each_grading_and_taken_back(course: Path) -> None:
+    assert grade(course).status == 0
+    assert {name: row["points"] for name, row in gradebook(course).items()} == {
+        "Ada Lovelace": "100.00",  # 40 for the run, 60 for the claim
+        "Alan Turing": "40.00",
+    }
+    text = (
+        '["Ada Lovelace"]\npoints = "-2.5"\ncomment = "The report is late."\n["Alan Turing"]\nclaims.MAP = "accepted"\n'
+    )
+    decide(course, text)
+    assert {name: row["points"] for name, row in gradebook(course).items()} == {
+        "Ada Lovelace": "97.50",
+        "Alan Turing": "100.00",
+    }
+    grade(course)
+    assert gradebook(course)["Ada Lovelace"]["points"] == "97.50"
+    told = (course / "out" / "feedback" / "Ada_Lovelace_17.txt").read_text("utf-8")
+    assert "The report is late" in told
+    assert "-2.50" in told or "−2.50" in told
+    decide(course, "")
+    assert gradebook(course)["Ada Lovelace"]["points"] == "100.00"
+
+
+def test_the_run_that_the_teacher_chose_counts(course: Path) -> None:
+    for run, value in (("second.txt", (5 / 6 + 1 / 2) / 2), ("first.txt", 1.0)):
+        decide(course, f'["Alan Turing"]\nrun = "{run}"\n')
+        row = gradebook(course)["Alan Turing"]
+        assert row["run"] == run
+        assert float(row["AP"]) == pytest.approx(value)
+
+
+def test_a_decision_about_nobody_stops_before_anything_is_written(course: Path) -> None:
+    done = decide(course, '\n["Grace Hopper"]\npoints = 3\n')
+    assert done.status == 1
+    assert done.err.decode().splitlines()[-1] == (
+        "out/adjustments.toml:2: unknown student 'Grace Hopper'. "
+        "Write a name, a number or an e-mail address of the class."
+    )
+    assert not (course / "out" / "gradebook.csv").exists()
+
+
+def test_a_run_that_was_not_handed_in_is_refused(course: Path) -> None:
+    done = decide(course, '["Alan Turing"]\nrun = "third.txt"\n')
+    assert done.status == 1
+    assert "out/adjustments.toml:1: no run 'third.txt' was handed in. There are " in done.err.decode()
+
+
+def test_who_is_excused_has_no_points_and_a_platform_is_told_so(course: Path) -> None:
+    (course / "out").mkdir()
+    (course / "out" / "adjustments.toml").write_text('["Ada Lovelace"]\nexcused = true\ncomment = "Ill."\n')
+    assert grade(course, "--to", "moodle", "--to", "canvas").status == 0
+    row = gradebook(course)["Ada Lovelace"]
+    assert (row["points"], row["out of"]) == ("", "0.00")
+    rows = list(csv.DictReader(io.StringIO((course / "out" / "import-moodle.csv").read_text("utf-8"), newline="")))
+    assert [(row["Identifier"], row["Grade"]) for row in rows] == [("Participant 17", ""), ("Participant 18", "40.00")]
+    rows = list(csv.reader(io.StringIO((course / "out" / "import-canvas.csv").read_text("utf-8"), newline="")))
+    assert [row[-1] for row in rows[2:]] == ["EX", "40.00"]
+
+
+def test_an_edited_feedback_stays_and_goes_to_the_platform(course: Path) -> None:
+    grade(course)
+    file = course / "out" / "feedback" / "Ada_Lovelace_17.txt"
+    file.write_text("See me.\n")
+    (course / "rules.toml").write_text(RULES.replace("run = 40", "run = 30"))
+    done = grade(course, "--to", "moodle")
+    assert file.read_text() == "See me.\n"
+    assert "90.00 of 90.00" in file.with_name("Ada_Lovelace_17.new.txt").read_text("utf-8")
+    notes = done.err.decode()
+    assert "note: edited by hand and kept: feedback/Ada_Lovelace_17.txt; if grading changed one" in notes
+    assert "note: 2 of 2 students changed since the grading before: see changes.txt." in notes
+    assert "<pre>See me." in (course / "out" / "import-moodle.csv").read_text("utf-8")
+    assert "feedback/Ada_Lovelace_17.txt was edited by hand" in (course / "out" / "gradebook.csv").read_text("utf-8")
+
+
+def test_what_was_not_asked_for_again_is_removed(course: Path) -> None:
+    grade(course, "--to", "canvas")
+    assert (course / "out" / "import-canvas.csv").exists()
+    assert (course / "out" / "board.html").exists()
+    (course / "rules.toml").write_text(RULES.partition("[board]")[0])
+    grade(course)
+    assert not list((course / "out").glob("import-*")) + list((course / "out").glob("board.*"))
+
+
+def test_a_repeated_grading_gives_the_same_bytes(course: Path) -> None:
+    decide(course, '["Ada Lovelace"]\npoints = 3\n')
+
+    def contents() -> dict[Path, bytes]:
+        grade(course, "--to", "moodle", "--to", "canvas", "--to", "gradescope")
+        return {path: path.read_bytes() for path in (course / "out").rglob("*") if path.is_file()}
+
+    assert contents() == contents()

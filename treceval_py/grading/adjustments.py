@@ -1,0 +1,284 @@
+"""What the teacher decides by hand: a file that only the teacher writes, and that is applied at each grading."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from treceval_py.data.ids import encode, quoted
+from treceval_py.errors import InputError, MeasureError, visible
+from treceval_py.grading.claims.naming import measure_named
+from treceval_py.grading.course.matching import Identity, fits, may_be
+from treceval_py.grading.marking.points import Change, Marks, changed
+from treceval_py.grading.marking.runs import is_named
+from treceval_py.grading.records import CORRECT, NO_CLAIM, NOT_REPRODUCED, VERDICTS, Checked, Graded
+from treceval_py.grading.rule_keys import MOST, Form
+from treceval_py.grading.rules import Rules
+from treceval_py.grading.toml_file import Place, TomlFile
+from treceval_py.io.source import whole
+
+__all__ = ["Adjustment", "adjusted", "decided", "matched", "read_adjustments"]
+
+KIND = "adjusted"
+"""That of a `Change` that the teacher decided."""
+
+ACCEPTED, REJECTED = "accepted", "rejected"
+
+_CHANGE = re.compile(r"[+-]\d+(\.\d+)?")
+
+
+def _fits_points(value: Any) -> bool:
+    if isinstance(value, str):
+        return _CHANGE.fullmatch(value) is not None and abs(float(value)) <= MOST
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= MOST
+
+
+def _fits_claims(value: Any) -> bool:
+    return isinstance(value, dict) and all(each in (ACCEPTED, REJECTED) for each in value.values())
+
+
+KEYS = {
+    "points": Form('a number from 0 on, or a change in quotes, such as "+2"', _fits_points, lambda each: each),
+    "comment": Form("text in quotes", lambda value: isinstance(value, str), str),
+    "run": Form("the name of a file in quotes", lambda value: isinstance(value, str) and value != "", str),
+    "excused": Form("true or false", lambda value: isinstance(value, bool), bool),
+    "claims": Form(f'{ACCEPTED} or {REJECTED} for a measure: claims.MAP = "{ACCEPTED}"', _fits_claims, dict),
+}
+"""What can be decided of a student, with what its value must be."""
+
+OF_A_TASK = ("points", "run", "claims")
+"""What says nothing without a task, where there are several."""
+
+
+class Adjustment(NamedTuple):
+    """What is decided of a student.
+
+    Attributes
+    ----------
+    student : str
+        The student, as written: a name, number or e-mail address.
+    file, line : str and int or None
+        Where it is written.
+    points : float or None
+        The points, whatever the rules give.
+    change : float or None
+        What is added to the points that the rules give.
+    comment : str
+        What the student is told.
+    run : str
+        The file whose run counts.
+    excused : bool
+        Whether there are no points to get.
+    claims : mapping of str to bool
+        For measures whether their claims are accepted or rejected, whatever was found out.
+    """
+
+    student: str
+    file: str
+    line: int | None
+    points: float | None = None
+    change: float | None = None
+    comment: str = ""
+    run: str = ""
+    excused: bool = False
+    claims: Mapping[str, bool] = {}
+
+    def refusal(self, what: str, todo: str) -> InputError:
+        """Return an error about this adjustment."""
+        return InputError(what, todo, file=self.file, line=self.line)
+
+
+def read_adjustments(
+    path: str | os.PathLike[str], task: str = "", tasks: Collection[str] = ()
+) -> tuple[Adjustment, ...]:
+    """Read what the teacher decided.
+
+    Parameters
+    ----------
+    path : path
+        The file; if there is none, or an empty one, nothing is decided.
+    task : str
+        The task that is graded; empty if there is only one.
+    tasks : collection of str
+        All tasks of the course, which can have tables of their own: ``["Ada Lovelace".tasks.ranking]``.
+
+    Returns
+    -------
+    tuple of Adjustment
+        One for each student of the file.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, is not TOML, has an unknown key, or a value that makes no sense.
+    """
+    if not os.path.lexists(path) or (os.path.isfile(path) and not os.path.getsize(path)):
+        return ()
+    file = TomlFile(os.fspath(path), whole(path), "adjustments")
+    return tuple(_adjustment(file, student, task, tasks) for student in file.document)
+
+
+def _adjustment(file: TomlFile, student: str, task: str, tasks: Collection[str]) -> Adjustment:
+    values = _table(file, student)
+    of_tasks = _table(file, student, "tasks") if "tasks" in values else {}
+    unknown = [name for name in of_tasks if name not in tasks]
+    if unknown:
+        known = f"The tasks are {', '.join(tasks)}." if tasks else "There is only one: write the keys below the name."
+        raise file.refusal(f"unknown task {quoted(encode(unknown[0]))}", known, student, "tasks", unknown[0])
+    given = _values(file, (student,), {key: value for key, value in values.items() if key != "tasks"})
+    if tasks:
+        for name in (name for name in OF_A_TASK if name in given):
+            what = f"{name} belongs to a task, and there are several"
+            raise file.refusal(what, f'Write it below ["{visible(student)}".tasks.{min(tasks)}].', student, name)
+        # Each table is checked, also those of the tasks that are not graded now.
+        own = {name: _values(file, (student, "tasks", name), _table(file, student, "tasks", name)) for name in of_tasks}
+        given = {**given, **own.get(task, {})}
+    if given.get("excused") and "points" in given:
+        raise file.refusal("an excused student has no points", "Keep points or excused.", student)
+    points = given.pop("points", None)
+    if isinstance(points, str):
+        given["change"] = float(points)
+    elif points is not None:
+        given["points"] = float(points)
+    given["claims"] = {measure: verdict == ACCEPTED for measure, verdict in given.get("claims", {}).items()}
+    return Adjustment(student, file.name, file.line(student), **given)
+
+
+def _table(file: TomlFile, *place: str) -> dict[str, Any]:
+    found: Any = file.document
+    for name in place:
+        found = found[name]
+    if isinstance(found, dict):
+        return found
+    what = f"{quoted(encode(place[-1]))} is not a table"
+    raise file.refusal(what, 'Write ["Ada Lovelace"] on a line, and points = 30 below it.', *place)
+
+
+def _values(file: TomlFile, place: tuple[Place, ...], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a table with their values, each of the right form."""
+    for name, value in values.items():
+        if name not in KEYS:
+            near = difflib.get_close_matches(name.lower(), KEYS, n=1)
+            todo = f"Did you mean {near[0]}?" if near else f"There are {', '.join(KEYS)}."
+            raise file.refusal(f"unknown key {quoted(encode(name))}", todo, *place, name)
+        if not KEYS[name].fits(value):
+            raise file.refusal(f"{name} must be {KEYS[name].words}", "", *place, name)
+    for measure in values.get("claims", {}):
+        try:
+            measure_named(measure)
+        except MeasureError as error:
+            raise file.refusal(error.what, error.todo, *place, "claims", measure) from None
+    return dict(values)
+
+
+def matched(adjustments: Sequence[Adjustment], students: Sequence[Identity]) -> dict[int, Adjustment]:
+    """Return the adjustments by the numbers of the students.
+
+    Parameters
+    ----------
+    adjustments : sequence of Adjustment
+        What is decided.
+    students : sequence of Identity
+        All students; the first of the names is shown.
+
+    Raises
+    ------
+    InputError
+        A student is unknown, or may be several, or has two tables.
+    """
+    found: dict[int, Adjustment] = {}
+    for each, fit in zip(adjustments, fits([_identity(each.student) for each in adjustments], students), strict=True):
+        student = quoted(encode(each.student))
+        if fit.student is None:
+            names = [students[at].names[0] for at in fit.candidates]
+            may = may_be(names, "the student of another table")
+            what = f"{student} {may}" if may else f"unknown student {student}"
+            raise each.refusal(what, "Write a name, a number or an e-mail address of the class.")
+        if fit.student in found:
+            what = f"{student} is the student of line {found[fit.student].line}"
+            raise each.refusal(what, "Keep one table for each student.")
+        found[fit.student] = each
+    return found
+
+
+def _identity(written: str) -> Identity:
+    return Identity((written,), handles=(written,) if "@" in written else ())
+
+
+def decided(graded: Graded, adjustment: Adjustment) -> Graded:
+    """Return a submission with the claims that the teacher accepted or rejected.
+
+    Parameters
+    ----------
+    graded : Graded
+        The submission, graded with the run that the teacher chose.
+    adjustment : Adjustment
+        What is decided.
+
+    Raises
+    ------
+    InputError
+        The submission lacks the run, or a claim that is rejected.
+    """
+    if adjustment.run and not is_named(graded.run, adjustment.run):
+        names = [each.name for each in graded.runs] or [graded.run] * bool(graded.run)
+        todo = f"There are {', '.join(map(visible, names))}." if names else "Leave run out."
+        raise adjustment.refusal(f"no run {quoted(encode(adjustment.run))} was handed in", todo)
+    claims = list(graded.claims)
+    for name, accepted in adjustment.claims.items():
+        numbers = [number for number, each in enumerate(claims) if _is_of(each, name)]
+        if not accepted and not any(claims[number].verdict != NO_CLAIM for number in numbers):
+            raise adjustment.refusal(f"no claim of {visible(name)} was found", "Leave it out.")
+        for number in numbers:
+            claims[number] = _decided(claims[number], accepted)
+        if not numbers:
+            claims.append(_decided(Checked(name, "", "", NO_CLAIM), accepted))
+    return graded._replace(claims=tuple(claims))
+
+
+def _is_of(claim: Checked, measure: str) -> bool:
+    try:
+        return measure_named(claim.measure) == measure_named(measure)
+    except MeasureError:
+        return False
+
+
+def _decided(claim: Checked, accepted: bool) -> Checked:
+    """Return a claim with the teacher's verdict; the reason keeps what the check had found."""
+    said = f"{ACCEPTED if accepted else REJECTED} by the teacher"
+    if claim.verdict != NO_CLAIM:
+        said += f"; the check found that {VERDICTS[claim.verdict]}" + (f": {claim.why}" if claim.why else "")
+    text = claim.text or "a number that was not found in the files"
+    return claim._replace(text=text, verdict=CORRECT if accepted else NOT_REPRODUCED, why=said, counts=True)
+
+
+def adjusted(marks: Marks, adjustment: Adjustment, rules: Rules) -> Marks:
+    """Return the points with what the teacher decided of them.
+
+    Parameters
+    ----------
+    marks : Marks
+        What the rules give, with other changes in it already.
+    adjustment : Adjustment
+        What is decided.
+    rules : Rules
+        What is needed to pass.
+
+    Returns
+    -------
+    Marks
+        The points.
+    """
+    why = visible(adjustment.comment.strip().rstrip("."))
+    if adjustment.excused:
+        return Marks((), 0.0, 0.0, None, (Change(KIND, 0.0, why or "excused by the teacher"),), excused=True)
+    points = adjustment.change or 0.0
+    if adjustment.points is not None:
+        points = adjustment.points - marks.total
+        why = why or f"the teacher gives {adjustment.points:g} points"
+    elif points:
+        why = why or "the teacher's decision"
+    return changed(marks, [Change(KIND, round(points, 2), why)], rules) if why else marks

@@ -1,0 +1,233 @@
+r"""LaTeX: its text without the markup, and its tables; nothing is compiled, and no macro is expanded."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from treceval_py.grading.claims.documents.document import MOST_COLUMNS, Blocks, Row
+from treceval_py.grading.claims.documents.text import read_lines
+
+__all__ = ["read_latex"]
+
+_TABLES = {"tabular": 1, "longtable": 1, "array": 1, "tblr": 1, "tabular*": 2, "tabularx": 2, "tabulary": 2}
+"""Environments that are tables, and how many arguments each has."""
+
+_LONGEST_TABLE = 5000
+"""So many characters after the beginning of a table its caption may be."""
+
+_PRINTED = ("verbatim", "Verbatim", "lstlisting", "minted")
+_ENVIRONMENT = re.compile(
+    r"\\(?P<way>begin|end)\{(?P<name>" + "|".join(map(re.escape, (*_TABLES, *_PRINTED, "comment", "table"))) + r")\*?\}"
+)
+_COMMENT = re.compile(r"\\(begin|end)\{(?:" + "|".join(_PRINTED) + r")\}|\\.|%[^\n]*")
+
+
+def read_latex(text: str, blocks: Blocks) -> None:
+    """Read a document of LaTeX, from its beginning or that of its text."""
+    source = _uncommented(text)
+    begin, end = source.find(r"\begin{document}"), source.find(r"\end{document}")
+    _Source(source, blocks).read(max(begin, 0), end if end > begin else len(source))
+
+
+def _uncommented(text: str) -> str:
+    printed = False
+
+    def tell(found: re.Match[str]) -> str:
+        nonlocal printed
+        if found[1]:
+            printed = found[1] == "begin"
+        return "" if found[0][0] == "%" and not printed else found[0]
+
+    return _COMMENT.sub(tell, text)
+
+
+class _Source:
+    """A document without comments."""
+
+    def __init__(self, text: str, blocks: Blocks) -> None:
+        self._text = text
+        self._blocks = blocks
+        self._ends = [found.start() for found in re.finditer("\n", text)]
+        self._caption = ""
+
+    def read(self, at: int, end: int) -> None:
+        """Read what is between two places."""
+        open_name, depth, begin = "", 0, at
+        for found in _ENVIRONMENT.finditer(self._text, at, end):
+            name, starts = found["name"], found["way"] == "begin"
+            if name == "table":
+                if starts and not open_name:
+                    near = self._text[found.end() : min(found.end() + _LONGEST_TABLE, end)]
+                    self._caption = _caption(near.partition(r"\end{table")[0])
+            elif not open_name and starts:
+                self._read_text(at, found.start())
+                open_name, depth, begin = name, 1, found.end()
+            elif name == open_name:
+                depth += 1 if starts else -1
+                if not depth:
+                    self._read_environment(open_name, begin, found.start())
+                    open_name, at = "", found.end()
+        # What is opened and never closed is text.
+        self._read_text(begin if open_name else at, end)
+
+    def _place(self, at: int) -> str:
+        return f":{bisect_right(self._ends, at - 1) + 1}"
+
+    def _read_text(self, begin: int, end: int) -> None:
+        first = bisect_right(self._ends, begin - 1) + 1
+        for number, line in enumerate(self._text[begin:end].split("\n"), first):
+            plain = _plain(line)
+            if plain or not line.strip():
+                self._blocks.line(f":{number}", plain)
+
+    def _read_environment(self, name: str, begin: int, end: int) -> None:
+        if name in _PRINTED:
+            first = bisect_right(self._ends, begin - 1) + 1
+            lines = enumerate(self._text[begin:end].split("\n"), first)
+            read_lines(((f":{number}", line) for number, line in lines), self._blocks)
+        elif name in _TABLES:
+            self._read_table(_after_arguments(self._text, begin, end, _TABLES[name]), end)
+
+    def _read_table(self, begin: int, end: int) -> None:
+        rows: list[Row] = []
+        caption, self._caption = self._caption, ""
+        spans: dict[int, tuple[int, str]] = {}
+        for at, row in _rows(_unstacked(self._text[begin:end])):
+            own = _caption(row)
+            if own:
+                caption = own
+                continue
+            cells = _cells(row, spans)
+            if any(cells):
+                rows.append(Row(self._place(begin + at), tuple(cells)))
+        self._blocks.grid(rows, caption)
+
+
+def _after_arguments(text: str, at: int, end: int, number: int) -> int:
+    """Return where the arguments of an environment end."""
+    while number and at < end:
+        if text[at] == "[":
+            at = text.find("]", at, end) + 1 or end
+        elif text[at] == "{":
+            depth = 0
+            for found in re.compile("[{}]").finditer(text, at, end):
+                depth += 1 if found[0] == "{" else -1
+                if not depth:
+                    at = found.end()
+                    break
+            else:
+                return end
+            number -= 1
+        elif text[at].isspace():
+            at += 1
+        else:
+            break
+    return at
+
+
+# --- tables ---
+
+_BREAK = re.compile(r"\\(?:(?P<end>\\\*?(?:\s*\[[^\]\n]{0,20}\])?|tabularnewline(?![A-Za-z]))|[\s\S])")
+_DRAWN = re.compile(
+    r"(?:\s|\\(?:[a-z]*(?:rule|line)|endhead|endfirsthead)(?![a-z])(?:\([^()\n]{0,9}\)|\[[^\]\n]{0,9}\]|\{[^{}\n]{0,9}\})*)+"
+)
+_STACKED = re.compile(
+    r"\\(?:makecell|shortstack|thead)\*?(?:\[\w*\])?\{[^{}]*\}|\\begin\{tabular\}(?:\[\w\])?\{[^{}\n]{0,50}\}[^{}]{0,500}\\end\{tabular\}"
+)
+_SPANNING = re.compile(r"\\(multicolumn|multirow)\*?\s*(?:\[[^\]\n]{0,20}\])?\s*\{\s*(\d{1,2})\s*\}\s*\{[^{}]{0,100}\}")
+_CAPTION = re.compile(
+    r"\\caption\s*(?:\[[^\]\n]{0,400}\])?\s*\{([^{}]{0,1000}(?:\{[^{}]{0,400}\}[^{}]{0,1000}){0,50})\}"
+)
+
+
+def _caption(text: str) -> str:
+    found = _CAPTION.search(text)
+    return _plain(found[1].replace("\n", " ")) if found else ""
+
+
+def _unstacked(text: str) -> str:
+    """Make one line of the lines within a cell, without a change of places."""
+    return _STACKED.sub(lambda found: found[0].replace("\\\\", "  "), text)
+
+
+def _rows(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the rows of a table, each with its beginning."""
+    at = 0
+    ends = [(found.start(), found.end()) for found in _BREAK.finditer(text) if found["end"]]
+    for end, after in (*ends, (len(text), len(text))):
+        drawn = _DRAWN.match(text, at, end)
+        yield (drawn.end() if drawn else at), text[at:end]
+        at = after
+
+
+def _cells(row: str, spans: dict[int, tuple[int, str]]) -> list[str]:
+    """Return the cells of a row; `spans` has those of earlier rows that reach into this one."""
+    cells: list[str] = []
+    for part in re.split(r"(?<!\\)&", row):
+        columns = 1
+        found = _SPANNING.search(part)
+        text = _plain(_SPANNING.sub("", part).replace("\n", " "))
+        if found and found[1] == "multicolumn":
+            columns = min(int(found[2]), MOST_COLUMNS)
+        elif found and int(found[2]) > 1:
+            spans[len(cells)] = int(found[2]), text
+        left, spanning = spans.pop(len(cells), (0, ""))
+        if left > 1:
+            spans[len(cells)] = left - 1, spanning
+        cells += [text or spanning] * columns
+        if len(cells) > MOST_COLUMNS:
+            break
+    return cells
+
+
+# --- text ---
+
+_HIDDEN = (
+    "label|(?:page|eq|c|C|auto)?ref|[a-z]*cite[a-z]*|includegraphics|bibliography(?:style)?|input|include|usepackage|begin"
+    "|end|[vh]space|(?:set|addto)length|cline|cmidrule|(?:row|cell|column)?color|(?:this)?pagestyle|(?:re)?newcommand|def"
+    "|setcounter|fontsize|arraystretch|addlinespace|rule|pagenumbering|geometry|documentclass|href"
+)
+_WITHOUT = re.compile(
+    rf"\\(?:{_HIDDEN})\*?(?![A-Za-z])\s?(?:\([^()\n]{{0,50}}\))?(?:\[[^\]\n]{{0,200}}\]){{0,2}}(?:\{{[^{{}}\n]{{0,300}}\}}(?:\[[^\]\n]{{0,50}}\])?)?"
+)
+_ACCENT = re.compile(r"\\(?:([\"'`^~=.])\s?\{?\\?([A-Za-z])\}?|([cHkruv])\s?\{\\?([A-Za-z])\})")
+_ACCENTS = dict(
+    zip("\"'`^~=.cHkruv", "\u0308\u0301\u0300\u0302\u0303\u0304\u0307\u0327\u030b\u0328\u030a\u0306\u030c", strict=True)
+)
+_SYMBOLS = {
+    "%": "%", "_": "_", "&": "&", "#": "#", "{": "(", "}": ")", "pm": " ± ", "approx": " ≈ ", "times": "×", "ss": "ß",
+    "textpm": " ± ", "textunderscore": "_", "textpercent": "%", "item": "• ", "!": "", "-": "", "/": "", "textbar": "|",
+    "colon": ":", "sim": " ≈ ", "footnote": "; ", "thanks": "; ", "textsuperscript": " ",
+}  # fmt: skip
+_MACRO = re.compile(r"\\([A-Za-z@]+|.)\*?( ?)")
+
+
+def _plain(text: str) -> str:
+    r"""Return a text without markup.
+
+    Examples
+    --------
+    >>> _plain(r"The \textbf{best} $\mathrm{MAP}$ is 0{,}31\,\% \cite{x} f\"ur~uns")
+    'The best MAP is 0,31 % für uns'
+    """
+    text = _ACCENT.sub(_accented, _WITHOUT.sub(" ", text))
+    text = _MACRO.sub(_symbol, text)
+    return " ".join(text.translate(_UNSEEN).split())
+
+
+_UNSEEN = {ord("$"): None, ord("{"): None, ord("}"): None, ord("~"): " "}
+
+
+def _accented(found: re.Match[str]) -> str:
+    letter = found[2] or found[4]
+    return unicodedata.normalize("NFC", letter + _ACCENTS[found[1] or found[3]])
+
+
+def _symbol(found: re.Match[str]) -> str:
+    known = _SYMBOLS.get(found[1])
+    if found[1].isalpha():
+        return found[2] if known is None else known
+    return (" " if known is None else known) + found[2]

@@ -1,0 +1,70 @@
+"""Notebooks: what their cells print, and the text between them; code is neither run nor read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from treceval_py.grading.claims.documents.document import Blocks, Unread
+from treceval_py.grading.claims.documents.html import read_html
+from treceval_py.grading.claims.documents.text import decoded, lines_of, read_lines
+
+__all__ = ["read_notebook"]
+
+_MOST_VALUES = 1_000_000
+_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+def read_notebook(data: bytes, blocks: Blocks) -> None:
+    """Read a notebook of Jupyter, of version 3 or 4 of its format."""
+    if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:  # of which Python would make gigabytes
+        raise Unread(f"it has more than {_MOST_VALUES:,} values")
+    try:
+        notebook = json.loads(decoded(data))
+        cells = notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"]
+        every = enumerate(list(cells), 1)
+    except (ValueError, RecursionError, LookupError, TypeError):
+        raise Unread("it is not a notebook, or a damaged one") from None
+    for number, cell in every:
+        if not isinstance(cell, dict):
+            continue
+        place = f", cell {number}"
+        if cell.get("cell_type") != "code":
+            _read(_joined(cell.get("source")), f"{place}, line ", blocks)
+        outputs = cell.get("outputs")
+        for output in outputs if isinstance(outputs, list) else ():
+            _read_output(output, place, blocks)
+
+
+def _read_output(output: Any, place: str, blocks: Blocks) -> None:
+    """Read what a cell printed or showed; of several forms of the same the one with the most structure."""
+    if not isinstance(output, dict):
+        return
+    data = output.get("data", output)  # version 3 has the forms beside the rest
+    forms = data if isinstance(data, dict) else {}
+    page = _joined(forms.get("text/html", forms.get("html")))
+    if "<table" in page:
+        read_html(page, blocks, f"{place}, output")
+        return
+    for form in ("text/markdown", "text/plain", "text"):
+        if text := _joined(forms.get(form)):
+            _read(_COLOURS.sub("", text), f"{place}, output line ", blocks)
+            return
+
+
+def _read(text: str, place: str, blocks: Blocks) -> None:
+    read_lines(((f"{place}{number}", line) for number, line in enumerate(lines_of(text), 1)), blocks)
+    blocks.line("", "")
+
+
+def _joined(text: Any) -> str:
+    """Return a text, which notebooks may have as a list of lines."""
+    return "".join(_texts(text))
+
+
+def _texts(text: Any) -> Iterator[str]:
+    for part in text if isinstance(text, list) else [text]:
+        if isinstance(part, str):
+            yield part

@@ -1,0 +1,99 @@
+"""PDF: the text that its pages hold; pictures are not read."""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from treceval_py.grading.claims.documents.document import Blocks, Full, Unread
+from treceval_py.grading.claims.documents.text import read_lines
+
+__all__ = ["read_pdf"]
+
+_MOST_PAGES, _MOST_OPERATORS, _MOST_UNPACKED = 200, 500_000, 16 << 20
+"""So many pages and drawing operators of a document are read, and so many bytes are unpacked of a part of it."""
+
+_LIGATURES = str.maketrans(
+    {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\xad": ""}
+)
+
+
+def read_pdf(data: bytes, blocks: Blocks) -> None:
+    """Read the pages of a PDF.
+
+    Raises
+    ------
+    Unread
+        It is damaged, encrypted or without text, or pypdf is not installed.
+    """
+    try:
+        import pypdf
+    except ModuleNotFoundError:
+        raise Unread("pypdf is not installed") from None
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what a file makes it say would be the student's words
+    kinds = ("zlib", "lzw", "run_length", "brotli", "array_based_stream")
+    limits: dict[str, Any] = {f"{kind}_maximum_output_length": _MOST_UNPACKED for kind in kinds}
+    limits |= {"stream_parsing_work_maximum_count": _MOST_OPERATORS, "xform_maximum_invocations_per_extraction": 100}
+    with pypdf.apply_configuration(**limits, jbig2dec_binary=None):
+        reader = pypdf.PdfReader(io.BytesIO(data))
+        try:
+            opened = not reader.is_encrypted or reader.decrypt("") > 0
+        except pypdf.errors.DependencyError:
+            opened = False
+        if not opened:
+            raise Unread("it is encrypted: hand it in without a password")
+        _read_pages(reader, blocks)
+
+
+def _read_pages(reader: Any, blocks: Blocks) -> None:
+    operators = letters = 0
+    damaged = ""
+
+    def count(*_: object) -> None:
+        nonlocal operators
+        operators += 1
+        if operators > _MOST_OPERATORS:
+            raise Full(f"only its first {_MOST_OPERATORS:,} drawing operators were read")
+
+    for number, page in enumerate(reader.pages, 1):
+        if number > _MOST_PAGES:
+            raise Full(f"only its first {_MOST_PAGES} pages were read")
+        parts = _Parts()
+        try:
+            page.extract_text(visitor_operand_before=count, visitor_text=parts.take)
+        except (Full, MemoryError):
+            raise
+        except Exception as error:  # noqa: BLE001 - the other pages may be whole
+            damaged = damaged or f"page {number} is damaged ({type(error).__name__})"
+            continue
+        text = "".join(parts.found).translate(_LIGATURES)
+        letters += len(text.strip())
+        lines = enumerate(text.split("\n"), 1)
+        read_lines(((f", page {number}, line {line}", words) for line, words in lines), blocks)
+        blocks.line("", "")
+    if letters and damaged:
+        raise Full(damaged)
+    if not letters:
+        raise Unread(damaged or "it has no text, only pictures: hand in the document itself, not a scan of it")
+
+
+class _Parts:
+    """The parts of a page's text, with two spaces between those that are apart."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+        self._size = 0.0
+
+    def take(self, text: str, outer: Sequence[float], inner: Sequence[float], _: object, size: float) -> None:
+        """Take the next part, with the matrices of its place and the size of its letters."""
+        if not text:
+            return
+        height = size * (abs(outer[0]) + abs(outer[1])) * (abs(inner[0]) + abs(inner[1]))
+        # The number of a footnote is not a digit of the number before it.
+        small = bool(self.found) and self.found[-1][-1].isdigit() and text[0].isdigit() and height < 0.9 * self._size
+        if small or text[0] == " ":
+            self.found.append(" ")
+        self.found.append(text)
+        self._size = height

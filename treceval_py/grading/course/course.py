@@ -1,0 +1,132 @@
+"""A course: several tasks, and what each student has in all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from treceval_py.errors import brief, listed
+from treceval_py.grading.course.roster import Roster
+from treceval_py.grading.grades import Entry, Grades, Person
+from treceval_py.grading.intake.platforms import safe_name
+from treceval_py.grading.rules import Task
+
+__all__ = ["Course", "Standing", "course_of"]
+
+
+class Standing(NamedTuple):
+    """What a student has in a course.
+
+    Attributes
+    ----------
+    student : str
+        The name.
+    person : Person or None
+        Who it is; None for submissions of nobody on the roster.
+    name : str
+        A name for the student's file, which no other one has.
+    entries : tuple of (Entry or None)
+        The entry in each task; None where there is none.
+    total, most : float
+        The points of all tasks, each as often as it counts, and how many there are to get; tasks from which the student
+        is excused are in neither.
+    """
+
+    student: str
+    person: Person | None
+    name: str
+    entries: tuple[Entry | None, ...]
+    total: float
+    most: float
+
+
+class Course(NamedTuple):
+    """A graded course.
+
+    Attributes
+    ----------
+    title : str
+        What it is called.
+    names : tuple of str
+        The tasks.
+    folders : tuple of str
+        Where each is written, within the folder of the course.
+    weights : tuple of float
+        How often the points of each count.
+    tasks : tuple of Grades
+        Each of them.
+    members : tuple of Standing
+        Everybody, in the order of names; then submissions of nobody on the roster.
+    notes : tuple of str
+        What else is to be known; sentences without full stop.
+    """
+
+    title: str
+    names: tuple[str, ...]
+    folders: tuple[str, ...]
+    weights: tuple[float, ...]
+    tasks: tuple[Grades, ...]
+    members: tuple[Standing, ...]
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Course {brief(self.title)!r}: {len(self.members)} students, {listed(self.names)}>"
+
+
+def course_of(
+    title: str,
+    tasks: Sequence[Task],
+    books: Sequence[Grades],
+    folders: Mapping[str, str],
+    roster: Roster,
+    notes: Sequence[str],
+) -> Course:
+    """Put the tasks of a course together, student by student.
+
+    Parameters
+    ----------
+    title : str
+        What the course is called.
+    tasks, books : sequence of Task, sequence of Grades
+        The tasks, and each of them graded.
+    folders : mapping of str to str
+        Where each is written, by its name.
+    roster : Roster
+        Everybody in the course.
+    notes : sequence of str
+        As of `Course`.
+    """
+    of_people = [{each.person: each for each in book.entries if each.person is not None} for book in books]
+    nobodys = [{each.student: each for each in book.entries if each.person is None} for book in books]
+    everybody = sorted(roster.people, key=lambda person: (person.name.casefold(), person))
+    taken: set[str] = set()
+    weights = [task.weight for task in tasks]
+    members = [
+        _standing(person.name, person, [own.get(person) for own in of_people], weights, taken) for person in everybody
+    ]
+    strangers = sorted({name for own in nobodys for name in own})
+    members += [_standing(name, None, [own.get(name) for own in nobodys], weights, taken) for name in strangers]
+    names = tuple(task.name for task in tasks)
+    return Course(
+        *(title, names, tuple(folders[name] for name in names), tuple(weights), tuple(books), tuple(members)),
+        tuple(notes),
+    )
+
+
+def _standing(
+    student: str, person: Person | None, entries: Sequence[Entry | None], weights: Sequence[float], taken: set[str]
+) -> Standing:
+    counted = [
+        (each.marks, Fraction(repr(weight)))
+        for each, weight in zip(entries, weights, strict=True)
+        if each is not None and not each.marks.excused
+    ]
+    total, most = (
+        round(float(sum((Fraction(repr(points)) * weight for points, weight in pairs), Fraction(0))), 2)
+        for pairs in (
+            [(marks.total, weight) for marks, weight in counted],
+            [(marks.most, weight) for marks, weight in counted],
+        )
+    )
+    return Standing(student, person, safe_name(student, taken), tuple(entries), total, most)

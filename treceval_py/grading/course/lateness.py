@@ -1,0 +1,89 @@
+"""What handing in late costs: late days without penalty, and a share of the points for each day after them."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from treceval_py.grading.marking.points import Change, Marks, changed
+from treceval_py.grading.records import Graded
+from treceval_py.grading.rules import Rules
+
+__all__ = ["Late", "days_late", "penalised"]
+
+KIND = "late"
+"""That of a `Change` for lateness."""
+
+
+class Late(NamedTuple):
+    """How late something was handed in.
+
+    Attributes
+    ----------
+    days : int
+        The days after the deadline, begun ones too; 0 in time.
+    said : str
+        The same in words, without full stop; empty in time.
+    """
+
+    days: int
+    said: str = ""
+
+
+def days_late(graded: Graded, rules: Rules) -> Late:
+    """Return how late a submission is, by its time and the deadline; without these, by what the platform says.
+
+    A time without a zone is one in the zone of the deadline.
+    """
+    if rules.deadline is not None and graded.handed_in:
+        try:
+            time = datetime.fromisoformat(graded.handed_in)
+        except ValueError:
+            time = rules.deadline
+        if time.tzinfo is None:
+            time = time.replace(tzinfo=rules.deadline.tzinfo)
+        over = time - rules.deadline
+        days = 0 if over <= timedelta(minutes=rules.grace_minutes) else math.ceil(over / timedelta(days=1))
+        at = time.astimezone(rules.deadline.tzinfo).strftime("%Y-%m-%d %H:%M")
+        return Late(days, f"handed in at {at}, {_days(days)} after the deadline") if days else Late(0)
+    if graded.late:
+        return Late(1, "the platform marks it as late; as it is not known by how much, this counts as 1 day")
+    return Late(0)
+
+
+def penalised(marks: Marks, late: Late, rules: Rules, free_days: int) -> tuple[Marks, int]:
+    """Return points with the penalty for lateness, and how many free days it used.
+
+    Parameters
+    ----------
+    marks : Marks
+        The points without it.
+    late : Late
+        How late it is.
+    rules : Rules
+        What lateness costs.
+    free_days : int
+        How many days without penalty the student has left.
+    """
+    if not late.days or not (rules.late_per_day or rules.free_days or rules.most_days is not None):
+        return marks, 0
+    why = late.said
+    if rules.most_days is not None and late.days > rules.most_days:
+        why += f"; nothing counts {f'later than {_days(rules.most_days)}' if rules.most_days else 'after the deadline'}"
+        return changed(marks, [Change(KIND, -marks.total, why)], rules), 0
+    used = min(late.days, free_days)
+    paid = late.days - used
+    if used:
+        why += f"; {used} of {_days(free_days)} that may be late without penalty"
+    share = min(paid * rules.late_per_day, 1.0)
+    taken = min(share * marks.most, max(marks.total - rules.late_lowest * marks.most, 0.0))
+    if paid:
+        why += f"; {share * 100:.4g} % of {marks.most:g} points for {_days(paid)}"
+        if taken < share * marks.most:
+            why += f", but not below {rules.late_lowest * marks.most:g}"
+    return changed(marks, [Change(KIND, -round(taken, 2), why)], rules), used
+
+
+def _days(number: int) -> str:
+    return f"{number} day" if number == 1 else f"{number} days"

@@ -1,0 +1,214 @@
+"""Whose the submissions are: those on the roster and what each of them handed in, alone or with a group."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from treceval_py.grading.claims.claims import shown
+from treceval_py.grading.course.matching import Identity, fits, may_be
+from treceval_py.grading.course.roster import Roster, identity_of
+from treceval_py.grading.grades import Person, Question
+from treceval_py.grading.intake.items import Owner, Submission
+
+__all__ = ["Class", "Member", "class_of", "identities_of"]
+
+
+class Member(NamedTuple):
+    """A row of the gradebook.
+
+    Attributes
+    ----------
+    person : Person or None
+        Who it is; None without a roster, and for a submission of nobody on it.
+    submission : int or None
+        The number of the submission; None where nothing was handed in.
+    questions : tuple of Question
+        What a person should look at.
+    """
+
+    person: Person | None
+    submission: int | None
+    questions: tuple[Question, ...] = ()
+
+
+class Class(NamedTuple):
+    """A class.
+
+    Attributes
+    ----------
+    members : tuple of Member
+        Everybody on the roster, then the submissions of nobody on it.
+    submissions : tuple of Submission
+        What was handed in; several submissions of a person are one.
+    """
+
+    members: tuple[Member, ...]
+    submissions: tuple[Submission, ...]
+
+    def identities(self) -> list[Identity]:
+        """Return by what each member can be called, the name that is shown first."""
+        return [_of_member(each, self.submissions) for each in self.members]
+
+
+def class_of(handed_in: Sequence[Submission], roster: Roster | None, groups: str = "") -> Class:
+    """Find whose the submissions are.
+
+    Parameters
+    ----------
+    handed_in : sequence of Submission
+        The submissions.
+    roster : Roster or None
+        Everybody in the course; without it, each submission is that of the student, or students, whom it names.
+    groups : str
+        A pattern for the groups of the roster that hand in together; empty for none.
+
+    Returns
+    -------
+    Class
+        Everybody is in it, and every submission.
+    """
+    if roster is None:
+        return Class(tuple(_without_roster(handed_in)), tuple(handed_in))
+    people, submissions = roster.people, list(handed_in)
+    mine, strangers = _owners(submissions, people)
+    _give_to_groups(mine, submissions, people, groups)
+    questions: dict[int, list[Question]] = {}
+    for person, several in mine.items():
+        shared = [at for at in several if any(at in other for key, other in mine.items() if key != person)]
+        if len(several) > 1 and not shared:
+            submissions[several[-1]] = _merged([submissions[at] for at in several])
+        elif len(several) > 1:
+            names = ", ".join(shown(submissions[at].student) for at in several[:-1])
+            questions[person] = [Question(NOBODYS, f"the last of several submissions counts, and not {names}")]
+    counting = {person: several[-1] for person, several in mine.items()}
+    left = [at for at in range(len(submissions)) if not any(at in several for several in mine.values())]
+    kept = sorted({*counting.values(), *left})
+    place = {at: number for number, at in enumerate(kept)}
+    members = []
+    for number, student in enumerate(people):
+        at = counting.get(number)
+        beside: list[Question] = []
+        if at is not None and len(submissions[at].owners) > 1:
+            beside = [Question(NOBODYS, each) for each in strangers.get(at, ())]
+        members.append(Member(student, None if at is None else place[at], (*questions.get(number, ()), *beside)))
+    members += [
+        Member(None, place[at], tuple(Question(NOBODYS, each) for each in strangers.get(at, [NOT_ON_IT])))
+        for at in left
+    ]
+    return Class(tuple(members), tuple(submissions[at] for at in kept))
+
+
+NOBODYS, NOT_ON_IT = "nobody's", "nobody on the roster is called so"
+
+
+def _without_roster(handed_in: Sequence[Submission]) -> Iterator[Member]:
+    """Yield the students whom submissions name; only those who handed in together are told apart."""
+    for at, each in enumerate(handed_in):
+        if len(each.owners) < 2:
+            yield Member(None, at)
+            continue
+        for owner in each.owners:
+            name = owner.name or owner.email or owner.number
+            yield Member(Person(name, owner.number, owner.email, group=each.group), at)
+
+
+def _owners(
+    submissions: Sequence[Submission], people: Sequence[Person]
+) -> tuple[dict[int, list[int]], dict[int, list[str]]]:
+    """Return the submissions of each person, last one last; and of submissions with other owners who these may be."""
+    whose = [(at, each) for at, submission in enumerate(submissions) for each in identities_of(submission)]
+    found = fits([each for _, each in whose], [identity_of(person) for person in people], parts=True)
+    owned: dict[int, list[tuple[int, bool]]] = {}
+    strangers: dict[int, list[str]] = {}
+    for (at, identity), fit in zip(whose, found, strict=True):
+        if fit.student is not None:
+            owned.setdefault(fit.student, []).append((at, fit.sure))
+        else:
+            may = may_be([people[number].name for number in fit.candidates], "another submission")
+            who = f"'{shown(identity.names[0])}' " if len(submissions[at].owners) > 1 else ""
+            strangers.setdefault(at, []).append(
+                f"{who}{may}" if may else f"{who}is not on the roster" if who else NOT_ON_IT
+            )
+    mine: dict[int, list[int]] = {}
+    for person, own in owned.items():
+        kept = own if _of_one(own, submissions) else [each for each in own if each[1]]
+        for at, _ in (each for each in own if each not in kept):
+            strangers.setdefault(at, []).append(may_be([people[person].name], "another submission"))
+        if kept:
+            mine[person] = sorted((at for at, _ in kept), key=lambda at: (submissions[at].handed_in, at))
+    return mine, strangers
+
+
+def _of_one(own: Sequence[tuple[int, bool]], submissions: Sequence[Submission]) -> bool:
+    """Tell whether submissions that fit a person are not of several of the same name, by the platform's numbers."""
+    numbers = {submissions[at].numbers for at, sure in own if submissions[at].numbers and not sure}
+    return len(numbers) < 2 and not (numbers and any(sure for _, sure in own))
+
+
+def _give_to_groups(
+    mine: dict[int, list[int]], submissions: Sequence[Submission], people: Sequence[Person], pattern: str
+) -> None:
+    """Give the members of groups who have no submission that of their group."""
+    members: dict[str, list[int]] = {}
+    titles: dict[str, str] = {}
+    for number, person in enumerate(people):
+        for name in filter(None, map(str.strip, re.split("[,;]", person.group))):
+            members.setdefault(_plain(name), []).append(number)
+            titles[_plain(name)] = name
+    of_people = {at for several in mine.values() for at in several}
+    named: dict[str, list[int]] = {}
+    for at, each in enumerate(submissions):
+        group = _plain(each.group) or (_plain(each.student) if at not in of_people else "")
+        if group in members:
+            named.setdefault(group, []).append(at)
+    for group, own in members.items():
+        together = named.get(group, []) or [at for number in own for at in mine.get(number, ())]
+        if together and (group in named or (pattern and fnmatchcase(titles[group], pattern))):
+            last = max(together, key=lambda at: (submissions[at].handed_in, at))
+            for number in own:
+                mine.setdefault(number, [last])
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.replace("_", " ").casefold().split())
+
+
+def _merged(parts: Sequence[Submission]) -> Submission:
+    """Put together what a person handed in under several names, of which the last one names it."""
+    last = parts[-1]
+    return last._replace(
+        source=f"{last.source} and {len(parts) - 1} more",
+        items=tuple(
+            each._replace(name=f"{part.student}/{each.name}") for part in reversed(parts) for each in part.items
+        ),
+        refused=tuple(
+            each._replace(name=f"{part.student}/{each.name}") for part in reversed(parts) for each in part.refused
+        ),
+    )
+
+
+def identities_of(submission: Submission) -> list[Identity]:
+    """Return what is known of each of the owners of a submission."""
+    owners = submission.owners or (Owner(),)
+    alone = (submission.student,) if len(owners) == 1 else ()
+    return [
+        Identity(
+            tuple(filter(None, (*alone, each.name, each.number))) or (each.email,),
+            (each.number,) if any(map(str.isdigit, each.number)) else (),
+            tuple(filter(None, (each.email, "" if each.number.isdigit() else each.number))),
+        )
+        for each in owners
+    ]
+
+
+def _of_member(member: Member, submissions: Sequence[Submission]) -> Identity:
+    """Return by what a member can be called: as on the roster, and as the own submission."""
+    own = Identity(()) if member.person is None else identity_of(member.person)
+    if member.submission is None:
+        return own
+    submission = submissions[member.submission]
+    alone = identities_of(submission)[0] if len(submission.owners) < 2 else Identity((submission.student,))
+    return Identity(*(tuple(dict.fromkeys((*mine, *more))) for mine, more in zip(own, alone, strict=True)))

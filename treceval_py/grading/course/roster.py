@@ -1,0 +1,260 @@
+"""The roster of a course: everybody who is in it, from the table that a learning platform exports or a plain one."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+
+from treceval_py.data.ids import quoted, shortened
+from treceval_py.errors import InputError
+from treceval_py.grading.course.matching import Identity
+from treceval_py.grading.grades import Person
+
+__all__ = ["Roster", "identity_of", "read_roster"]
+
+
+class Roster(NamedTuple):
+    """Everybody in a course.
+
+    Attributes
+    ----------
+    people : tuple of Person
+        The students, in the order of the file.
+    platform : str
+        ``moodle``, ``canvas``, ``gradescope`` or ``github``; empty for a plain table.
+    columns : tuple of str
+        The titles of the file.
+    file : str
+        The file, as it was named.
+    """
+
+    people: tuple[Person, ...] = ()
+    platform: str = ""
+    columns: tuple[str, ...] = ()
+    file: str = ""
+
+
+GIVEN, FAMILY, NAME, NUMBER, ACCOUNT, EMAIL, LOGIN, GROUP, ROLE = (
+    *("given name", "family name", "name", "number", "account", "email", "login", "group", "role"),
+)
+
+TITLES = {
+    GIVEN: "first name, firstname, given name, forename, vorname, prénom, nombre, nome, voornaam, imię, имя, 名",
+    FAMILY: "last name, lastname, surname, family name, nachname, familienname, nom, nom de famille, apellidos, "
+    "apellido(s), cognome, sobrenome, achternaam, nazwisko, фамилия, 姓",
+    NAME: "name, full name, fullname, student, student name, display name, vollständiger name, teilnehmer, "
+    "nom complet, nombre completo, nome completo, volledige naam, полное имя, 姓名, 全名, 氏名",
+    NUMBER: "number, id number, idnumber, student id, student number, sid, sis user id, org defined id, "
+    "matriculation number, matrikelnummer, matrikelnr, matr.-nr., id-nummer, numéro d'identification, "
+    "número de id, número de identificación, codice identificativo, 学号, 学籍番号",
+    ACCOUNT: "id, identifier, participant, teilnehmernummer, identifiant, identificador",
+    EMAIL: "email, e-mail, mail, email address, e-mail address, e-mail-adresse, adresse de courriel, "
+    "dirección de correo, correo electrónico, indirizzo email, e-mailadres, адрес электронной почты, "
+    "邮箱, 电子邮件地址",
+    LOGIN: "login, username, user name, user, sis login id, github_username, github username, github, anmeldename, "
+    "nom d'utilisateur, nombre de usuario, nome utente, 用户名",
+    GROUP: "group, groups, group name, group_name, team, gruppe, gruppen, groupe, groupes, grupo, grupos, gruppo, "
+    "组, 小组",
+    ROLE: "role, roles, rolle, rollen, rôle, rôles, rol",
+}
+"""What platforms, in several languages, and teachers call the columns of a roster."""
+
+_MEANING = {title: meaning for meaning, titles in TITLES.items() for title in titles.split(", ")}
+
+PLATFORMS = {
+    "canvas": ("student", "id", "section"),
+    "gradescope": ("sid", "email"),
+    "github": ("identifier", "github_username"),
+}
+"""Titles by which the export of a platform is known; Moodle's have no such titles, and follow the site's language."""
+
+_OF_MOODLE = frozenset({frozenset({GIVEN, FAMILY, EMAIL}), frozenset({ACCOUNT, NAME, EMAIL})})
+"""The meanings of the columns that Moodle's lists of participants, grades and its grading worksheet have in common."""
+
+_STAFF = re.compile(
+    r"(?i)instructor|teacher|\bta\b|assistant|reader|observer|dozent|lehrende|tutor|enseignant|profesor"
+)
+
+_NOBODY = frozenset({"points possible", "student, test", "test student"})
+"""Rows of Canvas that are no student's."""
+
+SEPARATORS = ",;\t"
+
+
+def read_roster(path: str | os.PathLike[str]) -> Roster:
+    """Read a roster: a table whose first line names its columns.
+
+    It is what Moodle exports as participants, as grades or as grading worksheet, Canvas as gradebook, Gradescope as
+    roster or grades, GitHub Classroom as roster; or any table with a column ``name``, or ``first name`` and
+    ``last name``, beside ``number``, ``email``, ``login`` and ``group``. Other columns are kept.
+
+    Parameters
+    ----------
+    path : path
+        CSV separated by commas, semicolons or tabs, in UTF-8, UTF-16 or, as Excel writes it, Windows-1252.
+
+    Returns
+    -------
+    Roster
+        The students; not those whose role is another one.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, is no such table, or names somebody twice.
+    """
+    file = os.fspath(path)
+    rows = _rows(_text_of(file), file)
+    first, titles = next(rows, (1, ()))
+    meanings = [_meaning(title) for title in titles]
+    if not {GIVEN, FAMILY, NAME, EMAIL, NUMBER, ACCOUNT, LOGIN} & set(meanings):
+        found = shortened(", ".join(titles).encode()) if titles else "nothing"
+        what = f"expected a line that names columns such as name, number and email, found {found}"
+        raise InputError(what, "Begin the roster with name,number,email.", file=file, line=first)
+    platform = _platform([title.casefold().strip() for title in titles], frozenset(meanings))
+    people: list[Person] = []
+    seen: dict[tuple[str, str], int] = {}
+    for line, cells in rows:
+        if len(cells) > len(titles) and any(cell.strip() for cell in cells[len(titles) :]):
+            what = f"expected {len(titles)} columns as in the first line, found {len(cells)}"
+            raise InputError(what, "Put quotes around a field with a separator in it.", file=file, line=line)
+        row = tuple(zip_longest(titles, cells[: len(titles)], fillvalue=""))
+        person = _person(row, meanings, platform)
+        if person is not None:
+            _check_new(person, seen, file, line)
+            people.append(person)
+    if not people:
+        raise InputError("there is no student in the roster", "Write a line for each student.", file=file)
+    return Roster(tuple(people), platform, titles, file)
+
+
+def _meaning(title: str) -> str:
+    """Return what a column has; empty where that is not known."""
+    return _MEANING.get(unicodedata.normalize("NFC", " ".join(title.casefold().split())), "")
+
+
+def _platform(titles: Sequence[str], meanings: frozenset[str]) -> str:
+    for platform, own in PLATFORMS.items():
+        if set(own) <= set(titles):
+            return platform
+    return "moodle" if any(known <= meanings for known in _OF_MOODLE) else ""
+
+
+def _person(row: tuple[tuple[str, str], ...], meanings: Sequence[str], platform: str) -> Person | None:
+    """Return the student of a row; None where it is nobody's, or not a student's."""
+    own: dict[str, str] = {}
+    for (_, cell), meaning in zip(row, meanings, strict=True):
+        if meaning and cell.strip() and cell.strip() != "-":
+            own.setdefault(meaning, " ".join(cell.split()))
+    if _STAFF.search(own.get(ROLE, "")) or own.get(NAME, "").casefold() in _NOBODY:
+        return None
+    account = own.get(ACCOUNT, "")
+    number, email, login = own.get(NUMBER, ""), own.get(EMAIL, ""), own.get(LOGIN, "")
+    if not email and "@" in login:  # as logins often are in Canvas
+        email, login = login, ""
+    if not email and "@" in account:  # as it is often chosen in GitHub Classroom
+        email = account
+    numbered = account.isalnum() and any(map(str.isdigit, account))
+    if not number and numbered:
+        number = account
+    if platform == "github" and account and "@" not in account and not numbered:
+        own[NAME] = account  # by which the teacher knows the student; the other name is that of the account
+    name = _name(own) or login or email or number
+    return Person(name, number, email, login, own.get(GROUP, ""), row) if name else None
+
+
+def _name(own: dict[str, str]) -> str:
+    """Return a name, given name first, where there is one."""
+    given, family = own.get(GIVEN, ""), own.get(FAMILY, "")
+    if not (given or family):
+        written = own.get(NAME, "")
+        if written.count(",") != 1:
+            return written
+        family, given = (part.strip() for part in written.split(","))
+    if min(given + family, default="") >= "\u2e80":  # ideographs: family name first, and together
+        return family + given
+    return f"{given} {family}".strip()
+
+
+def _check_new(person: Person, seen: dict[tuple[str, str], int], file: str, line: int) -> None:
+    """Refuse who is in the roster twice: nobody could tell whose a submission is."""
+    own = {"number": person.number, "email": person.email, "login": person.login}
+    if not any(own.values()):
+        own = {"name": person.name}
+    for kind, value in own.items():
+        before = seen.setdefault((kind, value.casefold()), line)
+        if value and before != line:
+            what = f"{kind} {quoted(value.encode())} is that of line {before} too"
+            raise InputError(what, "Keep one of the two.", file=file, line=line)
+
+
+def identity_of(person: Person) -> Identity:
+    """Return all by which a person may be called: also what the roster's row has in other columns."""
+    names, numbers, handles = [person.name], [person.number], [person.email, person.login]
+    given = family = ""
+    for title, written in person.row:
+        meaning, cell = _meaning(title), written.strip()
+        if meaning == GIVEN:
+            given = cell
+        elif meaning == FAMILY:
+            family = cell
+        elif meaning == NAME:
+            names.append(cell)
+        elif meaning in (NUMBER, ACCOUNT):
+            # Moodle writes "Participant 12345", in the language of the site.
+            numbers.append(re.sub(r"^\D+ (?=\d+$)", "", cell))
+            names.append(cell)
+        elif meaning in (EMAIL, LOGIN):
+            handles.append(cell)
+    names.append(f"{given} {family}")
+    return Identity(*(tuple(dict.fromkeys(filter(str.strip, each))) for each in (names, numbers, handles)))
+
+
+# --- the table ---
+
+
+def _text_of(file: str) -> str:
+    try:
+        with open(file, "rb") as opened:
+            data = opened.read()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", file=file) from None
+    if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise InputError("this is a workbook, and a roster is read from CSV", "Save it as CSV.", file=file)
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        text = data.decode("cp1252", "replace")
+        if "\ufffd" not in text:
+            return text
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError("the text is not UTF-8", "Save the table as CSV in UTF-8.", file=file, line=line) from None
+
+
+def _rows(text: str, file: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield the rows of a table that are not empty, each with the line of the file on which it begins."""
+    lines = list(io.StringIO(text, newline=None))
+    # Excel writes the separator on a line of its own.
+    skipped = bool(lines) and re.fullmatch(r'(?i)"?sep=.?"?\s*', lines[0]) is not None
+    first = next((line for line in lines[skipped:] if line.strip()), "")
+    separator = max(SEPARATORS, key=first.count)
+    reader = csv.reader(lines[skipped:], delimiter=separator, skipinitialspace=True, strict=True)
+    while True:
+        line = skipped + reader.line_num + 1
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            what, todo = f"this is no row of a table: {error}", "Put quotes around a field, and double those within it."
+            raise InputError(what, todo, file=file, line=line) from None
+        if cells is None:
+            return
+        if any(cell.strip() for cell in cells):
+            yield line, tuple(cells)

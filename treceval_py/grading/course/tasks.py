@@ -1,0 +1,101 @@
+"""The tasks of a course: which submissions are of which task, and who is in a course without a roster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from fnmatch import fnmatchcase
+
+from treceval_py.errors import EvaluationError, InputError, listed
+from treceval_py.grading.course.matching import fits
+from treceval_py.grading.course.members import identities_of
+from treceval_py.grading.course.roster import Roster, identity_of
+from treceval_py.grading.grades import Person
+from treceval_py.grading.intake.intake import Limits, Submission, submissions
+from treceval_py.grading.records import FileRead
+from treceval_py.grading.rules import Task
+
+__all__ = ["roster_of", "submissions_of"]
+
+_ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
+
+
+def submissions_of(
+    task: Task, path: str, limits: Limits, *, without: Collection[str], others: list[FileRead]
+) -> Sequence[Submission]:
+    """Return what was handed in for a task.
+
+    Parameters
+    ----------
+    task : Task
+        The task. Its `folder` names the folder or archive of its submissions, or with a slash, such as ``*/ex1``, what
+        is of the task in the folders of the students.
+    path : str
+        The folder with the submissions of all tasks.
+    limits, without, others
+        As of `treceval_py.grading.intake.intake.submissions`.
+
+    Returns
+    -------
+    sequence of Submission
+        Nothing where nothing was handed in yet.
+
+    Raises
+    ------
+    EvaluationError
+        Several folders or archives may be those of the task.
+    InputError
+        The folder cannot be read.
+    """
+    pattern = task.folder or task.name
+    student, slash, below = pattern.partition("/")
+    if slash:
+        found = submissions(path, limits, without=without, others=others)
+        return [_of_task(each, below) for each in found if fnmatchcase(each.student, student)]
+    try:
+        names = sorted(os.listdir(path))
+    except OSError as error:
+        todo = "Give the folder that has a folder or archive for each task."
+        raise InputError(f"cannot be read as a folder: {error.strerror or error}", todo, file=path) from None
+    aside = {os.path.realpath(each) for each in without}
+    own = [name for name in names if _is_of(name, pattern) and os.path.realpath(os.path.join(path, name)) not in aside]
+    if len(own) > 1:
+        what = f"{len(own)} folders or archives may have the submissions of task {task.name}: {listed(own)}"
+        raise EvaluationError(what, "Name one of them with folder in the rules.", file=path)
+    return submissions(os.path.join(path, own[0]), limits, without=without, others=others) if own else ()
+
+
+def _is_of(name: str, pattern: str) -> bool:
+    endings = [ending for ending in _ARCHIVES if name.lower().endswith(ending)]
+    return any(fnmatchcase(each, pattern) for each in (name, *(name[: -len(ending)] for ending in endings)))
+
+
+def _of_task(submission: Submission, pattern: str) -> Submission:
+    """Return what of a submission is of a task: the files of a folder, without its name, or files."""
+    depth = pattern.count("/") + 1
+
+    def own(name: str) -> str:
+        parts = name.split("/")
+        if len(parts) > depth and fnmatchcase("/".join(parts[:depth]), pattern):
+            return "/".join(parts[depth:])
+        return name if fnmatchcase(name, pattern) else ""
+
+    return submission._replace(
+        items=tuple(each._replace(name=name) for each in submission.items if (name := own(each.name))),
+        refused=tuple(each._replace(name=name) for each in submission.refused if (name := own(each.name))),
+    )
+
+
+def roster_of(tasks: Sequence[Sequence[Submission]]) -> Roster:
+    """Return everybody who handed something in, as a roster: whose names fit is one student in all tasks."""
+    people: list[Person] = []
+    for handed_in in tasks:
+        whose = [(each, at, identity) for each in handed_in for at, identity in enumerate(identities_of(each))]
+        found = fits([identity for *_, identity in whose], [identity_of(person) for person in people])
+        for (submission, at, identity), fit in zip(whose, found, strict=True):
+            if fit.student is None:
+                owner = submission.owners[at] if submission.owners else None
+                name = submission.student if owner is None or not owner.name else owner.name
+                number, email = ("", "") if owner is None else (owner.number, owner.email)
+                people.append(Person(name or identity.names[0], number, email, group=submission.group))
+    return Roster(tuple(people))

@@ -1,0 +1,509 @@
+"""What each file of a submission could be: by what is in it, and only then by its name.
+
+A file may be several things at once, and each is tried: all that may be runs are scored, and all that may have numbers
+are searched for claims. Which run counts is decided when all of them were scored.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from treceval_py._types import Source
+from treceval_py.checking.beginnings import encoding_of
+from treceval_py.checking.causes import looks_like
+from treceval_py.errors import InputError
+from treceval_py.grading.claims.claims import claims_in
+from treceval_py.grading.claims.documents.reading import FORMATS, is_document
+from treceval_py.grading.claims.naming import is_name
+from treceval_py.grading.intake.found import IntakeError, amount
+from treceval_py.grading.intake.items import Item, Submission
+from treceval_py.grading.intake.platforms import stem_of
+from treceval_py.grading.records import JUDGED, FileRead
+from treceval_py.io.named import seen
+from treceval_py.io.source import peek
+
+__all__ = ["HEAD", "MOST_RUNS", "MOST_TEXTS", "Handed", "RunFile", "candidates", "head_of", "last_of", "like_a_run"]
+
+HEAD = 1 << 16
+"""Bytes by which a file is judged."""
+
+MOST_RUNS, MOST_TEXTS = 20, 20
+"""So many files of a submission are scored, and so many searched for claims; further ones are told."""
+
+LARGEST_TEXT = 1 << 20
+"""A larger file without a format of documents is data, unless its beginning has claims."""
+
+RUN, MSMARCO, RANKING, LIKE, NAMED, ALONE = range(6)
+"""What speaks for a run, the strongest first: three kinds of lines, lines of a damaged run, nothing but the name, or
+that there is no other file."""
+
+_LOOKS = {
+    RUN: "its lines are those of a run",
+    MSMARCO: "its lines are those of an MS MARCO run",
+    RANKING: "its lines are those of a ranking with judgments",
+    LIKE: "its lines are like those of a run, with mistakes",
+    NAMED: "it is named like a run, though its lines are not those of one",
+    ALONE: "it is the only file, though its lines are not those of a run",
+}
+
+_KINDS = {RUN: "run", MSMARCO: "msmarco", RANKING: JUDGED}
+
+
+class RunFile(NamedTuple):
+    """A file that may be a run.
+
+    Attributes
+    ----------
+    item : Item
+        The file.
+    kind : str
+        ``run``, ``msmarco`` or ``judged-ranking``; empty where its lines are those of none of them.
+    why : str
+        What speaks for it; whole sentence without full stop.
+    strength : int
+        How much speaks for it: from 0, the most, to 5. For 4 only its name does, for 5 that there is no other file.
+    turn : tuple
+        What is known of when it was handed in, to compare it with the other runs of the submission: the platform's
+        number of the file, the number in its name, and when it was changed.
+    """
+
+    item: Item
+    kind: str
+    why: str
+    strength: int
+    turn: tuple[int, int, str] = (0, 0, "")
+
+
+class Handed(NamedTuple):
+    """What the files of a submission could be.
+
+    Attributes
+    ----------
+    runs : tuple of RunFile
+        All that may be runs, the likeliest first.
+    texts : tuple of Item
+        All that may have claims, those first in whose beginning there are some.
+    files : tuple of FileRead
+        All files by name, with what each could be: ``run``, ``judged ranking``, ``claims``, ``report`` (a text in whose
+        beginning there are no claims), ``unread``, ``not used`` or ``refused``. A file that may be a run and also has
+        claims is listed as a run.
+    """
+
+    runs: tuple[RunFile, ...]
+    texts: tuple[Item, ...]
+    files: tuple[FileRead, ...]
+
+
+def head_of(source: Source) -> bytes:
+    """Return the beginning of a file, decompressed, as `candidates` takes it of the judgments.
+
+    Raises
+    ------
+    InputError
+        The file cannot be opened.
+    """
+    return peek(source, HEAD)[0]
+
+
+class _File(NamedTuple):
+    """A file, and all that it could be.
+
+    Attributes
+    ----------
+    item : Item
+        The file.
+    strength : int or None
+        What speaks for a run, if anything does.
+    text : str
+        Which kind of document it is; empty where it has no claims.
+    claims : bool
+        Whether its beginning has claims.
+    why : str
+        Why it is neither a run nor a text, if it is neither.
+    """
+
+    item: Item
+    strength: int | None = None
+    text: str = ""
+    claims: bool = False
+    why: str = ""
+
+    @property
+    def named(self) -> bool:
+        """Whether it is named like a run."""
+        return _NAME_OF_A_RUN.search(_last(self.item)) is not None
+
+    def told(self, role: str, why: str) -> FileRead:
+        """Return what is said of it."""
+        return FileRead(self.item.name, role, why, self.item.size)
+
+
+_NAME_OF_A_RUN = re.compile(r"(?i)(^|[^a-z])(run|result|ranking|submission|trec|output)s?([^a-z]|$)|\.(run|trec|res)$")
+_NAME_OF_JUDGMENTS = re.compile(r"(?i)qrel|judg")
+_CODE = re.compile(r"(?i)\.(py|java|c|h|cc|cpp|cs|js|ts|go|rs|r|jl|m|sh|bat|scala|kt|pl|rb|jar|class|pyc)$")
+
+
+def candidates(submission: Submission, *, qrels: bytes = b"") -> Handed:
+    """Tell what each file of a submission could be.
+
+    Parameters
+    ----------
+    submission : Submission
+        What was handed in.
+    qrels : bytes
+        The beginning of the judgments, by `head_of`; without it they are known by their form only.
+
+    Returns
+    -------
+    Handed
+        The runs, the texts, and what is said of each file.
+    """
+    told = list(submission.refused)
+    files = []
+    again = _handed_in_again(submission.items)
+    for item in submission.items:
+        if item in again:
+            told.append(FileRead(item.name, "not used", f"{again[item]} was uploaded later in its place", item.size))
+            continue
+        try:
+            with item.opened() as stream:
+                head = head_of(stream)
+        except (IntakeError, InputError) as error:
+            told.append(FileRead(item.name, "refused", error.what, item.size))
+        else:
+            files.append(_looked_at(item, head, qrels, alone=len(submission.items) - len(again) == 1))
+    told += [each.told("not used", each.why) for each in files if each.why]
+    files = [each for each in files if not each.why]
+    runs = _runs_of(files, told)
+    texts = _texts_of(files, runs, told)
+    known = {each.name for each in told}
+    told += [each.told("not used", _LOOKS[each.strength or 0]) for each in files if each.item.name not in known]
+    return Handed(tuple(runs), tuple(texts), tuple(sorted(told)))
+
+
+def _last(item: Item) -> str:
+    return item.name.rsplit("/", 1)[-1]
+
+
+# --- what a file could be ---
+
+SHORTEST = 10
+"""Fewer lines than these that have claims, or could be parameters, are no run by their form alone."""
+
+
+def _looked_at(item: Item, head: bytes, qrels: bytes, *, alone: bool) -> _File:
+    """Tell what a file could be by its beginning."""
+    found, name = _File(item), _last(item)
+    if _CODE.search(name):
+        return found._replace(why="it is a program, or a part of one")
+    lines = _lines_of(head)
+    strength = _as_run(head, lines, qrels)
+    if isinstance(strength, str):
+        return found._replace(why=strength)
+    if strength in (RUN, RANKING):
+        return found._replace(strength=strength)
+    text = is_document(name, head)
+    data = text in ("text", "csv", "json")
+    claims = bool(text) and not FORMATS[text].whole and bool(claims_in(head, name))
+    if claims and (strength == MSMARCO or len(lines) < SHORTEST):
+        strength = None
+    if strength in (MSMARCO, LIKE) and not claims:
+        text = ""
+    elif strength is None and not claims and (data or not text) and not _names_measures(lines):
+        strength = NAMED if found.named else ALONE if alone and not _NAME_OF_JUDGMENTS.search(name) else None
+    if data and not claims and item.size > LARGEST_TEXT:
+        text = ""
+    if strength is None and not text:
+        large = f"it has {amount(item.size)}, its lines are not those of a run, and its beginning has no claims"
+        other = "it is neither a run nor a text" if head else "it is empty"
+        return found._replace(why=large if item.size > LARGEST_TEXT else other)
+    return found._replace(strength=strength, text=text, claims=claims)
+
+
+def like_a_run(head: bytes, name: str) -> bool:
+    """Tell whether a file may be a run, by its beginning; quicker than `candidates`, and without claims."""
+    strength = None if _CODE.search(name) else _as_run(head, _lines_of(head), b"")
+    return isinstance(strength, int)
+
+
+def _as_run(head: bytes, lines: Sequence[bytes], qrels: bytes) -> int | str | None:
+    """Return what speaks for a run in the lines of a file, None if nothing does; or what else they are."""
+    found = looks_like(head)
+    kind = "" if found is None else found.name
+    if kind == "qrels":
+        return _judged(lines, qrels)
+    if _names_measures(lines):
+        return None
+    if kind == "run" and _are_of_a_run(lines):
+        return RUN
+    if kind == "msmarco" and _is_msmarco(head, lines, qrels):
+        return MSMARCO
+    return LIKE if seen(io.BytesIO(head))[0].format == "parquet" or _like_a_run(lines) else None
+
+
+_SEPARATOR = re.compile(rb"[\s,;|]+")
+_NUMBER = re.compile(rb"[+-]?(\d|nan|inf|none|null)", re.IGNORECASE)
+
+
+def _with_data(lines: Sequence[bytes]) -> Sequence[bytes]:
+    return [line for line in lines if line.strip() and line[:1] != b"#"][:50]
+
+
+def _names_measures(lines: Sequence[bytes]) -> bool:
+    """Tell whether the first line names measures, as columns of a table, or most lines do, as trec_eval prints them."""
+    rows = [[field.strip(b'"*`') for field in _SEPARATOR.split(line[:1000])] for line in _with_data(lines)]
+    names = [each for each in rows[0] if each.upper() != b"Q0" and _is_measure(each)] if rows else []
+    if len(names) > 1 and not any(_NUMBER.match(each) for each in rows[0]):
+        return True
+    printed = [
+        row for row in rows if len(row) == 3 and b"." in row[2] and _NUMBER.match(row[2]) and _is_measure(row[0])
+    ]
+    return 2 * len(printed) > len(rows)
+
+
+def _is_measure(field: bytes) -> bool:
+    return is_name(field.decode("utf-8", "replace"))
+
+
+def _are_of_a_run(lines: Sequence[bytes]) -> bool:
+    """Tell lines of a run from prose and tables with as many fields: by Q0, or by ranks and scores."""
+    rows = [fields for line in _with_data(lines) if len(fields := line.split(None, 6)) > 5]
+    good = sum(
+        fields[1].upper() in (b"Q0", b"0") or (fields[3].isdigit() and _NUMBER.match(fields[4]) is not None)
+        for fields in rows
+    )
+    return 2 * good > len(rows)
+
+
+def _is_msmarco(head: bytes, lines: Sequence[bytes], qrels: bytes) -> bool:
+    """Tell lines of three fields that are a run from settings such as ``k = 3``."""
+    rows = [fields for line in lines if (fields := line.split())]
+    if any(fields[1:2] in ([b"="], [b":"]) for fields in rows):
+        return False
+    if len(rows) >= SHORTEST or b"\t" in head:
+        return True
+    judged = {fields[0] for fields in _fields_of(_lines_of(qrels))}
+    return any(fields[0] in judged for fields in rows)
+
+
+def _like_a_run(lines: Sequence[bytes]) -> bool:
+    """Tell whether most lines have five fields or more, and numbers where rank and score are."""
+    rows = _with_data(lines)
+    good = 0
+    for line in rows:
+        fields = [field for field in _SEPARATOR.split(line[:1000].strip(b' \t"')) if field]
+        numbers = [_NUMBER.match(field) is not None for field in fields[2:6]]
+        good += 5 <= len(fields) <= 12 and sum(numbers) >= 1 + (len(fields) > 5) and fields[0][:1].isalnum()
+    return 2 * good > len(rows)
+
+
+def _judged(lines: Sequence[bytes], qrels: bytes) -> int | str:
+    """Tell a ranking with judgments from judgments, by the order of its lines, and from a run without scores."""
+    rows, given = _fields_of(lines), _fields_of(_lines_of(qrels))
+    if given and (rows == given[: len(rows)] or _are_in_order_of(rows, given)):
+        return "these are the judgments of the assignment, not a run"
+    if _are_ranks(rows):
+        return LIKE
+    ascending = all(a[0] != b[0] or a[2] < b[2] for a, b in pairwise(rows))
+    if ascending and all(fields[1] == b"0" for fields in rows):
+        return "these are judgments: the documents of each query stand in the order of their ids"
+    return RANKING
+
+
+def _are_in_order_of(rows: Sequence[Sequence[bytes]], given: Sequence[Sequence[bytes]]) -> bool:
+    """Tell whether lines are some of the judgments, in the same order and with the same labels."""
+    places = {tuple(fields[:4]): number for number, fields in enumerate(given)}
+    whole = {fields[0] for fields in given} - {given[-1][0]}  # of the last query only some lines may be known
+    found = [places.get(tuple(fields[:4])) for fields in rows if fields[0] in whole]
+    return len(found) >= SHORTEST and all(a is not None and b is not None and a < b for a, b in pairwise(found))
+
+
+RISING, FALLING = 2, 5
+"""So many steps of one in a column, and it has ranks; scores that fall evenly take more, as labels of the best rankings
+fall like that too."""
+
+
+def _are_ranks(lines: Sequence[Sequence[bytes]]) -> bool:
+    """Tell ranks, which rise by one in each query, and scores made of them, which fall evenly, from labels."""
+    columns: dict[bytes, list[bytes]] = {}
+    for fields in lines:
+        columns.setdefault(fields[0], []).append(fields[3])
+    try:
+        numbers = [[float(each) for each in column] for column in columns.values()]
+    except ValueError:
+        return False
+    steps = [b - a for column in numbers for a, b in pairwise(column)]
+    if not steps or len(set(steps)) > 1:
+        return False
+    rising = steps[0] == 1 and all(column[0] in (0, 1) for column in numbers)
+    return (rising and len(steps) >= RISING) or (steps[0] < 0 and max(map(len, numbers)) > FALLING)
+
+
+GLANCE = 1000
+"""Lines that are compared."""
+
+
+def _lines_of(head: bytes) -> list[bytes]:
+    """Return the first lines in UTF-8, whatever encoding and line ends they have, without one that may be cut off."""
+    whole = len(head) < HEAD
+    encoding = encoding_of(head)
+    if encoding is not None:
+        head = head.decode(encoding, "ignore").encode("utf-8", "ignore")
+    lines = head.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+    return lines[:GLANCE] if whole or len(lines) == 1 else lines[:-1][:GLANCE]
+
+
+def _fields_of(lines: Sequence[bytes]) -> list[list[bytes]]:
+    """Return the fields of the lines with four fields at least."""
+    return [fields for line in lines if len(fields := line.split()) >= 4]
+
+
+# --- which of them are runs, and which texts ---
+
+FAR_LARGER = 20
+"""So many times the size of a file, and another one is more likely the run, even with mistakes."""
+
+EARLIER = "it is of an earlier attempt"
+
+
+def _runs_of(files: Sequence[_File], told: list[FileRead]) -> list[RunFile]:
+    """Return the files that may be runs, the likeliest first; those that only have the name only without others."""
+    found = [(each, each.strength) for each in files if each.strength is not None]
+    found = [(each, strength) for each, strength in found if strength <= LIKE] or found
+    last = max((each.item.attempt for each, _ in found), default="")
+    chosen = []
+    for each, strength in found:
+        why = next(filter(None, (_gives_way(each, strength, *other) for other in found)), "")
+        why = why if each.item.attempt == last else EARLIER
+        if not why:
+            chosen.append((each, strength))
+        elif not each.claims:
+            told.append(each.told("not used", why))
+    versions = _versions([each.item for each, _ in chosen])
+    runs = [
+        RunFile(
+            each.item, _KINDS.get(strength, ""), _LOOKS[strength], strength, (each.item.number, version, each.item.time)
+        )
+        for (each, strength), version in zip(chosen, versions, strict=True)
+    ]
+    runs.sort(key=lambda run: run.item.name)
+    runs.sort(key=lambda run: run.turn, reverse=True)
+    runs.sort(key=lambda run: (run.strength, _NAME_OF_A_RUN.search(_last(run.item)) is None))
+    for number, run in enumerate(runs):
+        role = "judged ranking" if run.strength == RANKING else "run"
+        role, why = (
+            (role, run.why) if number < MOST_RUNS else ("unread", f"{run.why}, but no more than {MOST_RUNS} are scored")
+        )
+        told.append(FileRead(run.item.name, role, why, run.item.size))
+    return runs[:MOST_RUNS]
+
+
+def _gives_way(each: _File, strength: int, other: _File, others: int) -> str:
+    """Return why a file is not the run beside another one; empty where it may be."""
+    if strength == RANKING and others < RANKING and _NAME_OF_JUDGMENTS.search(_last(each.item)) and not each.named:
+        return f"these are judgments, by the name of the file, and {other.item.name} is a run"
+    if strength not in (MSMARCO, RANKING) or others != LIKE:
+        return ""
+    if other.named > each.named or other.item.size >= FAR_LARGER * max(each.item.size, 1):
+        why = "its name says so" if other.named > each.named else "it is far larger"
+        return f"{_LOOKS[strength]}, but {other.item.name} was chosen, because {why}"
+    return ""
+
+
+def _handed_in_again(items: Sequence[Item]) -> dict[Item, str]:
+    """Return the files that the platform numbered as later versions replace, each with the name of the last one.
+
+    Of ``run.txt``, ``run-1.txt`` and ``run-2.txt`` on Canvas the last replaces the others, if it was uploaded last.
+    """
+    series: dict[str, list[Item]] = {}
+    for item in sorted(items, key=lambda item: item.number):
+        if item.number:
+            series.setdefault(_AGAIN.sub("", item.name), []).append(item)
+    return {
+        item: each[-1].name
+        for each in series.values()
+        if _AGAIN.search(each[-1].name) and not _AGAIN.search(each[0].name)
+        for item in each[:-1]
+    }
+
+
+_AGAIN = re.compile(r"-\d(?=(\.[^./]*)*$)")
+"""What Canvas adds to the name of a file, where there was one of that name."""
+
+_NUMBERED = re.compile(
+    r"(?i)(?P<stem>.*?)(?:[\W_]+(?:v|version[\W_]*)?|(?<=run)|(?<=result)|(?<=results)|(?<=ranking)|(?<=submission)|(?<=output))"
+    r"\(?(?P<number>\d{1,14})\)?"
+)
+"""A name with the number of a version: ``run-2``, ``run (2)``, ``run_v2``, ``run2``."""
+
+
+def _numbered(item: Item) -> tuple[str, int]:
+    """Return the path of a file without ending and number of a version, and the number."""
+    folder, _, name = item.name.rpartition("/")
+    stem = stem_of(name)
+    found = _NUMBERED.fullmatch(stem)
+    return (
+        (f"{folder}/{stem}".casefold(), 0)
+        if found is None
+        else (f"{folder}/{found['stem']}".casefold(), int(found["number"]))
+    )
+
+
+def _versions(items: Sequence[Item]) -> list[int]:
+    """Return the number in the name of each file that differs from another one in it only; 0 for the others."""
+    known = [_numbered(item) for item in items]
+    often = Counter(stem for stem, _ in known)
+    return [number if often[stem] > 1 else 0 for stem, number in known]
+
+
+def last_of(runs: Sequence[RunFile]) -> tuple[RunFile, str]:
+    """Return the run that was handed in last, and how that is known.
+
+    Parameters
+    ----------
+    runs : sequence of RunFile
+        One or more, the likeliest first.
+
+    Returns
+    -------
+    RunFile
+        The first one, where it is not known which is the last.
+    str
+        By what it is the last, a sentence without full stop; empty where it is not known.
+    """
+    last = max(runs, key=lambda run: run.turn)
+    before = max((run.turn for run in runs if run is not last), default=last.turn)
+    known = next((at for at, (a, b) in enumerate(zip(last.turn, before, strict=True)) if a != b), None)
+    words = ("it was uploaded last", "its name has the highest number", f"it was changed last, {last.item.time}")
+    return last, "" if known is None else words[known]
+
+
+def _texts_of(files: Sequence[_File], runs: Sequence[RunFile], told: list[FileRead]) -> list[Item]:
+    """Return the files that may have claims, those first in whose beginning there are some."""
+    known = {each.name for each in told}
+    scored = [run.item for run in runs]
+    texts = [
+        each for each in files if each.text and (each.claims or each.item.name not in known or each.item in scored)
+    ]
+    first = max(
+        [item.attempt for item in scored] + [each.item.attempt for each in texts if each.claims or each.text != "text"],
+        default="",
+    )
+    chosen: list[Item] = []
+    for each in sorted(texts, key=lambda each: not each.claims):
+        role, why = "report", "its beginning has no claims"
+        if each.item.attempt < first:
+            role, why = "not used", EARLIER
+        elif len(chosen) == MOST_TEXTS:
+            role, why = "unread", f"no more than {MOST_TEXTS} files are searched for claims"
+        else:
+            chosen.append(each.item)
+            role, why = ("claims", "it has numbers that are claimed for measures") if each.claims else (role, why)
+        if each.item not in scored:
+            told.append(each.told(role, why))
+    return chosen

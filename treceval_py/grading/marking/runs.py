@@ -1,0 +1,216 @@
+"""Several runs of a submission: of which one each claim speaks, and which one counts."""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from treceval_py.errors import visible
+from treceval_py.grading.claims.claims import Claimed
+from treceval_py.grading.intake.candidates import last_of
+from treceval_py.grading.marking.trying import Tried
+from treceval_py.grading.rules import Rules
+
+__all__ = ["NOT_HANDED_IN", "chosen", "is_named", "of_which", "rows_of", "runs_of_rows", "says_something"]
+
+NOT_HANDED_IN = -1
+"""In place of a run's number: a row of a table speaks of a run that was not handed in."""
+
+
+# --- which run counts ---
+
+
+def chosen(
+    tried: Sequence[Tried],
+    rules: Rules,
+    wanted: str,
+    *,
+    right: Sequence[int],
+    explained: Callable[[Sequence[int]], list[int]],
+) -> tuple[int, str]:
+    """Return which run counts, and why.
+
+    Parameters
+    ----------
+    tried : sequence of Tried
+        The runs, one at least, the likeliest first.
+    rules : Rules
+        How one is chosen.
+    wanted : str
+        The file that the teacher has chosen; empty for none.
+    right : sequence of int
+        For each run, how many claims are right for it.
+    explained : callable
+        Takes the numbers of some runs, and returns for each how many claims are explained by it; it takes longer.
+
+    Returns
+    -------
+    int
+        The number of the run.
+    str
+        Why, a sentence without full stop; empty where nothing had to be chosen.
+    """
+    numbers, words = _named(tried, wanted, rules.named)
+    if len(tried) == 1:
+        return 0, words if wanted else ""
+    if len(numbers) == 1:
+        return numbers[0], words
+    words = f"{words}; " if words else ""
+    scored = [number for number in numbers if tried[number].is_scored]
+    # X201: not one of its queries is judged.
+    scored = [number for number in scored if "X201" not in tried[number].graded.counts] or scored
+    if len(scored) < 2:
+        why = "it is the only one that can be scored and has judged queries" if scored else "none of them can be scored"
+        return (scored or numbers)[0], f"{words}of {len(numbers)} runs, {why}"
+    if rules.counting == "best":
+        name = rules.measures[0].name
+        values = {number: tried[number].graded.measures[name] for number in scored}
+        best = max(scored, key=lambda number: -math.inf if math.isnan(values[number]) else values[number])
+        return best, f"{words}its {name}, {values[best]:.4f}, is the highest of {len(scored)} runs"
+    if rules.counting == "claims":
+        fits, found = ("right", "for"), [right[number] for number in scored]
+        if not any(found):
+            fits, found = ("explained", "by"), explained(scored)
+        most = max(found)
+        scored = [number for number, count in zip(scored, found, strict=True) if count == most]
+        said = "1 claimed number is" if most == 1 else f"{most} claimed numbers are"
+        if most and len(scored) == 1:
+            return scored[0], f"{words}{said} {' '.join(fits)} it, more than {fits[1]} any other of {len(tried)} runs"
+        if most:
+            words += f"{said} {' '.join(fits)} each of {len(scored)} runs; "
+        elif any(each.right for each in tried):
+            words += f"no claimed number is right for one of {len(tried)} runs, or explained by it; "
+    last, why = last_of([tried[number].file for number in scored])
+    latest = next(number for number in scored if tried[number].file is last)
+    return latest, words + (why or f"it is the first of {len(scored)}, and nothing shows which was handed in last")
+
+
+def _named(tried: Sequence[Tried], wanted: str, pattern: str) -> tuple[list[int], str]:
+    """Return the runs whose names the teacher wants or, if there are none, those that the rules name; else all."""
+    said = ""
+    for name, by in ((wanted, "the teacher chose"), (pattern, "the rules count")):
+        found = [number for number, each in enumerate(tried) if name and is_named(each.graded.run, name)]
+        if found:
+            return found, f"{said}{by} {visible(name)}"
+        if name:
+            said += f"{by} {visible(name)}, and no run has that name; "
+    return list(range(len(tried))), said.removesuffix("; ")
+
+
+def is_named(name: str, pattern: str) -> bool:
+    """Tell whether a pattern is that of a file, or of the last part of its path."""
+    known = (name.casefold(), _last(name).casefold())
+    return pattern.casefold() in known or any(fnmatch.fnmatchcase(each, pattern.casefold()) for each in known)
+
+
+def _last(name: str) -> str:
+    return name.rsplit("/", 1)[-1]
+
+
+# --- of which run a claim speaks ---
+
+
+def says_something(claimed: Claimed) -> bool:
+    """Tell whether a claim can tell runs apart: a single decimal, and 0 and 1, are right for many."""
+    return claimed.claim is not None and claimed.claim.value not in (0, 1) and claimed.claim.digits > 1
+
+
+def rows_of(claims: Sequence[Claimed]) -> list[str]:
+    """Return the names of runs that claims give, each once."""
+    return list(dict.fromkeys(each.run for each in claims if each.run))
+
+
+def runs_of_rows(claims: Sequence[Claimed], tried: Sequence[Tried]) -> dict[str, int]:
+    """Find the runs that claims name: by the names of files and tags, else by the numbers themselves.
+
+    Parameters
+    ----------
+    claims : sequence of Claimed
+        The claims.
+    tried : sequence of Tried
+        The runs.
+
+    Returns
+    -------
+    dict of str to int
+        The runs, by the name that claims give; a name that fits none, or several, is left out.
+    """
+    found: dict[str, int] = {}
+    rows = rows_of(claims)
+    names = [
+        {_words(each) for each in (_last(run.graded.run), run.graded.run, run.tag)} - {frozenset()} for run in tried
+    ]
+    for fits in (_same, _within):
+        while True:  # what is known leaves less for the others
+            pairs = [
+                (row, number)
+                for row in rows
+                for number in range(len(tried))
+                if row not in found and number not in found.values() and fits(_words(row), names[number])
+            ]
+            sure = [
+                (row, number)
+                for row, number in pairs
+                if sum(each[0] == row for each in pairs) == sum(each[1] == number for each in pairs) == 1
+            ]
+            if not sure:
+                break
+            found.update(sure)
+    for row in rows:
+        of_row = [at for at, each in enumerate(claims) if each.run == row and says_something(each)]
+        left = [at for at, run in enumerate(tried) if row not in found and at not in found.values() and run.right]
+        counts = {number: sum(tried[number].right[at] for at in of_row) for number in left}
+        most = max(counts.values(), default=0)
+        best = [number for number, count in counts.items() if count == most]
+        if most and len(best) == 1:
+            found[row] = best[0]
+    return found
+
+
+_SAYS_NOTHING = frozenset(
+    (
+        *("run", "runs", "result", "results", "txt", "trec", "tsv", "res", "out", "gz"),
+        *("my", "our", "the", "mine", "system", "model"),
+    )
+)
+
+
+def _words(name: str) -> frozenset[str]:
+    """Return the words and numbers of a name that tell runs apart."""
+    return frozenset(re.findall(r"[^\W\d_]+|\d+", name.casefold())) - _SAYS_NOTHING
+
+
+def _same(row: frozenset[str], names: set[frozenset[str]]) -> bool:
+    return row in names
+
+
+def _within(row: frozenset[str], names: set[frozenset[str]]) -> bool:
+    return bool(row) and any(row <= name or name <= row for name in names)
+
+
+def of_which(rows: Sequence[str], found: Mapping[str, int], counts: int) -> dict[str, int]:
+    """Complete what rows are of which run, when it is known which run counts.
+
+    Parameters
+    ----------
+    rows : sequence of str
+        The names that claims give.
+    found : mapping of str to int
+        The runs of some, by `runs_of_rows`.
+    counts : int
+        The run that counts.
+
+    Returns
+    -------
+    dict of str to int
+        The run of each name, `NOT_HANDED_IN` where it can only be another one. All names are left out where it is not
+        known which of several is that of the run that counts.
+    """
+    left = [row for row in rows if row not in found]
+    if not found and len(rows) > 1:
+        return {}
+    if len(left) == 1 and counts not in found.values():
+        return {**found, left[0]: counts}
+    return {**dict.fromkeys(left, NOT_HANDED_IN), **found}

@@ -1,0 +1,221 @@
+"""One file that may be a run: it is checked, mended where that loses nothing, and scored."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from typing import Any, NamedTuple
+
+from treceval_py.checking.catalogue import CODES
+from treceval_py.checking.checking import Checked as CheckedFile
+from treceval_py.checking.checking import check
+from treceval_py.checking.findings import ERROR
+from treceval_py.checking.fixing import fix
+from treceval_py.errors import TrecevalError, visible
+from treceval_py.grading.claims.reconciling import Ways
+from treceval_py.grading.intake.candidates import RunFile
+from treceval_py.grading.intake.found import IntakeError
+from treceval_py.grading.intake.items import Item
+from treceval_py.grading.marking.scoring import AssignmentScorer, Named, Scored, told_findings
+from treceval_py.grading.marking.similarity import hash_of_ranking
+from treceval_py.grading.records import JUDGED, REFUSED, REPAIRED, SCORED, Graded
+from treceval_py.grading.rules import Rules
+from treceval_py.io.source import peek
+
+__all__ = ["Tried", "Trier", "bytes_of", "most_bytes"]
+
+BESIDE_JUDGMENTS = ("X201", "X202", "X203", "X204", "X205", "X206", "X207")
+"""Findings that say that a file and the judgments of the assignment do not belong together."""
+
+OTHER_LABELS = "X210"
+"""The finding that says that the labels in a judged ranking are not those of the assignment."""
+
+KEPT_FINDINGS = 20
+"""Findings of each code that are kept of a submission; the others are counted."""
+
+
+class Tried(NamedTuple):
+    """A file that may be a run, and what became of it.
+
+    Attributes
+    ----------
+    file : RunFile
+        The file.
+    graded : Graded
+        The record of the submission if this is the run that counts, but for what only that one needs.
+    size : int
+        Its bytes, when it is unpacked.
+    tag : str
+        The name that its lines give the run; empty where it is not scored.
+    scored : Scored or None
+        The run with its numbers; None where it is refused, or was forgotten for its size.
+    ways : Ways or None
+        The ways in which its numbers could have been made.
+    own : Ways or None
+        The same by the labels in a judged ranking, where it is scored by others.
+    right : tuple of bool
+        Which of the submission's claims are right for it, where it was asked.
+    """
+
+    file: RunFile
+    graded: Graded
+    size: int = 0
+    tag: str = ""
+    scored: Scored | None = None
+    ways: Ways | None = None
+    own: Ways | None = None
+    right: tuple[bool, ...] = ()
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether it could be scored."""
+        return self.graded.status != REFUSED
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether labels in it are not those of the assignment."""
+        return OTHER_LABELS in self.graded.counts
+
+    def having(self, **fields: Any) -> Tried:
+        """Return it with other fields of its record."""
+        return self._replace(graded=self.graded._replace(**fields))
+
+    def forgotten(self) -> Tried:
+        """Return it without what takes much memory."""
+        return self._replace(scored=None, ways=None, own=None)
+
+
+class Trier:
+    """Tries runs by the rules of an assignment.
+
+    Parameters
+    ----------
+    scoring : AssignmentScorer
+        What scores them.
+    """
+
+    def __init__(self, scoring: AssignmentScorer) -> None:
+        self.rules = scoring.rules
+        self._scoring = scoring
+
+    def tried(self, file: RunFile, graded: Graded) -> Tried:
+        """Check and score a file that may be a run.
+
+        Parameters
+        ----------
+        file : RunFile
+            The file.
+        graded : Graded
+            What is known of the submission.
+
+        Returns
+        -------
+        Tried
+            With the reason where it is refused.
+        """
+        name = visible(file.item.name)
+        tried = Tried(file, graded._replace(status=REFUSED, run=name))
+        try:
+            data = bytes_of(file.item)
+        except IntakeError as error:
+            return tried.having(reason=visible(error.what))
+        tried = tried.having(hash_of_run=hashlib.sha256(data).hexdigest())
+        most = most_bytes(self.rules)
+        tried = tried._replace(size=len(peek(Named(data, name), most + 1)[0]))
+        if tried.size > most:
+            return tried.having(reason=f"{name} is more than {self.rules.megabytes:g} MB when it is unpacked")
+        found, data, repairs = self._checked(data, name, judged=file.kind == JUDGED)
+        shape = found.shape
+        tried = tried.having(
+            kind="" if found.kind is None else found.kind.name,
+            lines=found.lines,
+            queries=0 if shape is None else len(shape.counts),
+            documents=0 if shape is None else shape.documents,
+            findings=told_findings(found.findings, self.rules.feedback),
+            counts=dict(found.counts),
+            repairs=repairs,
+        )
+        if found.kind is None or (found.errors and not repairs):
+            return tried.having(reason=_first_error(found))
+        try:
+            scored = self._scoring.scored(Named(data, name), found.kind.name)
+        except TrecevalError as error:
+            return tried.having(reason=visible(_at(error.line or 0, error.what)))
+        return self._with_numbers(tried, scored).having(status=REPAIRED if repairs else SCORED)
+
+    def again(self, tried: Tried) -> Tried:
+        """Return a run with what was forgotten of it."""
+        if tried.scored is not None or not tried.is_scored:
+            return tried
+        return self.tried(tried.file, tried.graded)._replace(right=tried.right)
+
+    def _with_numbers(self, tried: Tried, scored: Scored) -> Tried:
+        results, names = scored.results, [each.name for each in self.rules.measures]
+        tried = tried._replace(tag=scored.run.tag, scored=scored, ways=self._ways(scored))
+        if scored.own is not None and scored.own is not scored.qrels:
+            tried = tried._replace(own=self._ways(scored._replace(qrels=scored.own), own=True))
+        return tried.having(
+            profile=scored.profile.name,
+            missing_queries=(len(results.missing), len(scored.qrels)),
+            measures={name: results.mean[name] for name in names},
+            signatures={name: str(results.signatures[name]) for name in names},
+            hash_of_ranking=hash_of_ranking(scored.run, scored.profile),
+        )
+
+    def _ways(self, scored: Scored, *, own: bool = False) -> Ways:
+        """Return the ways in which numbers of a run could have been made; `own`: by the labels in it."""
+        return Ways(
+            scored.qrels,
+            scored.run,
+            scored.profile,
+            complete=self.rules.complete and not own,
+            level=self.rules.level,
+            values={} if own else scored.results.mean,
+            tolerance=self.rules.tolerance,
+        )
+
+    def _checked(self, data: bytes, name: str, *, judged: bool) -> tuple[CheckedFile, bytes, tuple[str, ...]]:
+        """Check a run, and mend it where that makes it one that can be scored."""
+        found = self._check(data, name, JUDGED if judged else None)
+        if found.kind is not None and found.kind.name == "qrels":  # four columns that are no labels, such as ranks
+            found = self._check(data, name, "run")
+        errors = [CODES[code] for code in found.counts if CODES[code].severity == ERROR]
+        if not errors or not self.rules.repair or found.kind is None or not all(each.fixed for each in errors):
+            return found, data, ()
+        mended = io.BytesIO()
+        try:
+            fixed = fix(Named(data, name), mended, found.kind)
+        except TrecevalError:
+            return found, data, ()
+        if not fixed.repairs or self._check(mended.getvalue(), name, found.kind.name).errors:
+            return found, data, ()
+        return found, mended.getvalue(), fixed.repairs
+
+    def _check(self, data: bytes, name: str, kind: str | None) -> CheckedFile:
+        # A judged ranking that is scored by its own labels lacks nothing of the assignment's judgments.
+        ignore = BESIDE_JUDGMENTS if kind == JUDGED and self.rules.own_labels else ()
+        return check(Named(data, name), self._scoring.qrels, kind=kind, most=KEPT_FINDINGS, ignore=ignore)
+
+
+def most_bytes(rules: Rules) -> int:
+    """Return how large a file may be, unpacked."""
+    return int(rules.megabytes * (1 << 20))
+
+
+def bytes_of(item: Item) -> bytes:
+    """Read a file that was handed in; errors as of `Item.opened`."""
+    with item.opened() as stream:
+        return stream.read()
+
+
+def _first_error(found: CheckedFile) -> str:
+    for each in found.findings:
+        if each.severity == ERROR:
+            more = found.errors - 1
+            such = "such finding" if more == 1 else "such findings"
+            return visible(_at(each.line, each.what)) + (f" (and {more:,} more {such})" if more else "")
+    return "it is of a format without lines, such as JSON or Parquet, and only runs of lines are graded"
+
+
+def _at(line: int, what: str) -> str:
+    return f"line {line}: {what}" if line else what

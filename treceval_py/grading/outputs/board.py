@@ -1,0 +1,168 @@
+"""The board of a class: its runs ranked under pseudonyms, which only the students themselves can tell."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+import unicodedata
+from collections.abc import Mapping
+from html import escape
+
+import numpy as np
+
+from treceval_py._types import FloatArray
+from treceval_py.boards.columns import highest, rank_interval, ranks_for_programs
+from treceval_py.boards.intervals import ranges_of, rounded, shared_ranks
+from treceval_py.data.ids import encode
+from treceval_py.errors import visible
+from treceval_py.grading.grades import Entry, Grades
+from treceval_py.grading.records import JUDGED, REPAIRED, SCORED
+from treceval_py.measures import parse_measures
+from treceval_py.measures.registry import MEAN, SUM
+from treceval_py.rendering import render
+from treceval_py.rendering.envelope import Made
+from treceval_py.rendering.tables import Column, Document, Style, Table
+
+__all__ = ["class_board", "with_pseudonyms"]
+
+CONSONANTS, VOWELS = "bdfghjklmnprstvz", "aiou"
+"""Sixteen and four letters, so that five of them in turn are 16 bits that can be said aloud."""
+
+
+def with_pseudonyms(book: Grades) -> Grades:
+    """Return a class whose students have pseudonyms, if the rules have a key for them.
+
+    Members of a group share one. A pseudonym depends on the key and the student alone, so it is the same for all tasks
+    of a course, and nobody can make it without the key.
+
+    Parameters
+    ----------
+    book : Grades
+        The class.
+
+    Returns
+    -------
+    Grades
+        The class. Without a key nobody has a pseudonym.
+
+    References
+    ----------
+    Daniel S. Wilkerson. A Proposal for Proquints: Identifiers that are Readable, Spellable, and Pronounceable. 2009.
+    """
+    if not book.rules.board_key:
+        return book
+    key = book.rules.board_key.encode()
+    taken: set[str] = set()
+    shared: dict[str, str] = {}
+    entries = []
+    for entry in sorted(book.entries, key=_identity):
+        name = shared.get(entry.graded.source, "")
+        if not name:
+            digest = hmac.digest(key, _identity(entry).encode("utf-8", "surrogateescape"), hashlib.sha256)
+            words = 2
+            while (name := _said(digest, words)) in taken:  # of 100,000 students about one
+                words += 1
+            taken.add(name)
+            shared[entry.graded.source] = name
+        entries.append(entry._replace(pseudonym=name))
+    order = {entry.name: place for place, entry in enumerate(book.entries)}
+    return book._replace(entries=tuple(sorted(entries, key=lambda entry: order[entry.name])))
+
+
+def class_board(book: Grades) -> Mapping[str, bytes]:
+    """Return the board of a class.
+
+    Parameters
+    ----------
+    book : Grades
+        The class, whose students have pseudonyms.
+
+    Returns
+    -------
+    mapping of str to bytes
+        ``board.html``, a page of its own that loads nothing, and ``board.csv``; nothing without pseudonyms.
+    """
+    if not book.measures or not any(entry.pseudonym for entry in book.entries):
+        return {}
+    document = Document("board", [_table(book)], lambda _: Made())
+    title = escape(visible(book.rules.title) or "Board of the class")
+    page = (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f"<title>{title}</title>\n{render(document, 'html', Style())}"
+    )
+    return {"board.html": encode(page), "board.csv": encode(render(document, "csv", Style()))}
+
+
+def _identity(entry: Entry) -> str:
+    """Return by what a student is known at every task: the number or address of the roster, else the name."""
+    person = entry.person
+    known = "" if person is None else person.number or person.email or person.name
+    return unicodedata.normalize("NFC", known or entry.graded.student).casefold()
+
+
+def _said(digest: bytes, words: int) -> str:
+    """Return the beginning of a digest as words of five letters, each of 16 bits."""
+    return "-".join(_word(int.from_bytes(digest[2 * number : 2 * number + 2], "big")) for number in range(words))
+
+
+def _word(bits: int) -> str:
+    letters = []
+    for shift, kind in ((12, CONSONANTS), (10, VOWELS), (6, CONSONANTS), (4, VOWELS), (0, CONSONANTS)):
+        letters.append(kind[bits >> shift & len(kind) - 1])
+    return "".join(letters)
+
+
+def _table(book: Grades) -> Table:
+    """Lay out the runs that can be compared, best first."""
+    first = book.measures[0]
+    scored = [entry for entry in book.entries if entry.graded.status in (SCORED, REPAIRED) and entry.pseudonym]
+    own = [entry for entry in scored if book.rules.own_labels and entry.graded.kind == JUDGED]
+    by_name = {  # a group is one row
+        entry.pseudonym: entry.graded
+        for entry in scored
+        if entry not in own and math.isfinite(entry.graded.measures.get(first, math.nan))
+    }
+    order = sorted(by_name, key=lambda name: (-rounded(by_name[name].measures[first]), name))
+    rows = [by_name[name] for name in order]
+    ranges = _ranges(book, [row.values for row in rows])
+    means = [[row.measures.get(name, math.nan) for row in rows] for name in book.measures]
+    notes = [f"Ranked by {visible(first)}; runs with equal values share a rank."]
+    if any(ranges) and len(rows) > 1:
+        notes.append(
+            "95 % ranks: interval of each run's rank, by a bootstrap over queries (1000 draws, seed 1). Runs whose "
+            "intervals overlap may well be in the other order on other queries."
+        )
+    if book.baseline_measures.get(first) is not None:
+        notes.append(f"The baseline's {visible(first)} is {book.baseline_measures[first]:.4f}.")
+    if own:
+        count = "1 run is" if len(own) == 1 else f"{len(own)} runs are"
+        notes.append(f"{count} left out, scored by judgments of their own.")
+    columns = (
+        Column("rank", shared_ranks(means[0])),
+        rank_interval(ranges, "95 %"),
+        Column("run", order, text=True, head=True),
+        *(Column(name, cells, best=highest(cells)) for name, cells in zip(book.measures, means, strict=True)),
+        *ranks_for_programs(ranges),
+    )
+    title = visible(book.rules.title)
+    return Table(
+        columns,
+        "runs",
+        heading=f"{title}: runs ranked by {visible(first)}" if title else f"Runs ranked by {visible(first)}",
+        notes=tuple(notes),
+    )
+
+
+def _ranges(book: Grades, values: list[FloatArray | None]) -> list[tuple[int, int] | None]:
+    """Return the intervals of ranks; None for each where the values of queries are unknown, or are not averaged."""
+    (measure,) = parse_measures(book.measures[0])
+    known = [each for each in values if each is not None]
+    if len(known) < len(values) or not known or measure.family.average not in (MEAN, SUM):
+        return [None] * len(values)
+    table = np.array(known, dtype=np.float64)
+    if book.rules.complete:
+        table = np.nan_to_num(table, nan=0.0)
+    return ranges_of(table[:, ~np.isnan(table).any(axis=0)])

@@ -1,0 +1,130 @@
+"""What a grading changed for whom, since the one before."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from treceval_py.data.ids import encode
+from treceval_py.grading.outputs.gradebook import shown
+from treceval_py.rendering import render
+from treceval_py.rendering.envelope import Made
+from treceval_py.rendering.tables import Column, Document, Style, Table
+
+__all__ = ["Changed", "changed", "changes_csv", "changes_txt", "read_before"]
+
+
+class Changed(NamedTuple):
+    """Something that a grading changed for a student.
+
+    Attributes
+    ----------
+    student : str
+        The student.
+    what : str
+        ``submission``, ``points``, ``status``, ``run``, a measure, or a claim such as ``claim MAP = 0.3088``.
+    before, after : str
+        What it was and is; empty for what was not or is not there.
+    """
+
+    student: str
+    what: str
+    before: str
+    after: str
+
+
+def read_before(path: str) -> list[Any]:
+    """Return what an earlier grading kept of all submissions; nothing where that cannot be read."""
+    try:
+        with open(path, "rb") as stream:
+            found = json.load(stream)
+    except (OSError, ValueError, RecursionError):
+        return []
+    return found if isinstance(found, list) else []
+
+
+def changed(before: Sequence[Any], after: Sequence[Mapping[str, Any]]) -> list[Changed]:
+    """Compare two gradings.
+
+    Parameters
+    ----------
+    before, after : sequence of mapping
+        All submissions, as `graded_json` describes them. What is broken in the earlier ones is passed over.
+
+    Returns
+    -------
+    list of Changed
+        In the order of the students' names.
+    """
+    old, new = _by_student(before), _by_student(after)
+    found = []
+    for key in sorted({**old, **new}, key=lambda key: (key[0].casefold(), key)):
+        if key not in new:
+            found.append(Changed(key[0], "submission", "graded", "gone"))
+        elif key not in old:
+            found.append(Changed(key[0], "submission", "", "new"))
+        else:
+            found += _differences(key[0], _facts(old[key]), _facts(new[key]))
+    return found
+
+
+def changes_txt(changes: Sequence[Changed], students: int) -> bytes:
+    """Return changes as a text: a paragraph for each student."""
+    names = list(dict.fromkeys(each.student for each in changes))
+    lines = [f"Changed since the grading before: {len(names)} of {students} students.", ""]
+    for name in names:
+        lines.append(shown(name))
+        lines += [f"  {_told(each)}" for each in changes if each.student == name]
+        lines.append("")
+    return encode("\n".join(lines))
+
+
+def changes_csv(changes: Sequence[Changed]) -> bytes:
+    """Return changes as CSV, a line for each."""
+    columns = [
+        Column(name, [shown(cell) for cell in cells], text=True)
+        for name, cells in zip(Changed._fields, zip(*changes, strict=True), strict=True)
+    ]
+    return encode(render(Document("changes", [Table(tuple(columns))], lambda _: Made()), "csv", Style()))
+
+
+def _told(change: Changed) -> str:
+    return f"{shown(change.what)}: {shown(change.before) or 'none'} -> {shown(change.after) or 'none'}"
+
+
+def _by_student(entries: Sequence[Any]) -> dict[tuple[str, int], Mapping[str, Any]]:
+    """Return submissions by student; of two with the same name the second has the number 1."""
+    seen = Counter[str]()
+    found = {}
+    for entry in entries:
+        if isinstance(entry, Mapping) and isinstance(student := entry.get("student"), str):
+            found[student, seen[student]] = entry
+            seen[student] += 1
+    return found
+
+
+def _facts(entry: Mapping[str, Any]) -> dict[str, str]:
+    """Return what is compared of a submission, each fact as a text by its name."""
+    facts = {"points": _number(entry.get("points"), 2), "status": str(entry.get("status", ""))}
+    if entry.get("run"):
+        facts["run"] = f"{entry['run']} ({str(entry.get('sha256', ''))[:8]})"
+    measures, claims = entry.get("measures"), entry.get("claims")
+    if isinstance(measures, Mapping):
+        facts |= {str(name): _number(value, 4) for name, value in measures.items()}
+    for claim in claims if isinstance(claims, list) else ():
+        if isinstance(claim, Mapping):
+            facts[f"claim {claim.get('measure')} = {claim.get('text')}"] = str(claim.get("verdict", ""))
+    return facts
+
+
+def _number(value: object, digits: int) -> str:
+    return f"{value:.{digits}f}" if isinstance(value, (int, float)) else ""
+
+
+def _differences(student: str, old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Changed]:
+    for what in dict.fromkeys([*new, *old]):
+        before, after = old.get(what, ""), new.get(what, "")
+        if before != after:
+            yield Changed(student, what, before, after)

@@ -1,0 +1,200 @@
+"""What is written about a course as a whole: one gradebook, a feedback file for each student, and a page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from statistics import fmean
+from typing import Any
+from urllib.parse import quote
+
+from treceval_py.data.ids import encode
+from treceval_py.grading.course.course import Course, Standing
+from treceval_py.grading.grades import Entry
+from treceval_py.grading.outputs.feedback import score_of
+from treceval_py.grading.outputs.gradebook import POINTS, shown
+from treceval_py.grading.outputs.overview import page
+from treceval_py.grading.outputs.workbook import workbook
+from treceval_py.grading.records import REPAIRED, SCORED
+from treceval_py.rendering import render
+from treceval_py.rendering.envelope import Made
+from treceval_py.rendering.tables import Cell, Column, Document, Style, Table
+
+__all__ = ["course_outputs"]
+
+NAME, TOGETHER = 80, "Together"
+
+
+def course_outputs(course: Course, target: str) -> dict[str, bytes]:
+    """Make the files of a course; those that need a package of the extra only where it is installed.
+
+    Parameters
+    ----------
+    course : Course
+        The course.
+    target : str
+        Its folder, in which the tasks are already written: what a student is told of a task is read from there, as a
+        teacher may have edited it.
+
+    Returns
+    -------
+    dict of str to bytes
+        The contents by the names of the files.
+    """
+    table = _gradebook(course)
+    made = {"gradebook.csv": encode(render(Document("gradebook", [table], lambda _: Made()), "csv", Style()))}
+    if find_spec("xlsxwriter") is not None:
+        made["gradebook.xlsx"] = workbook([table, *_sheets(course)])
+    if find_spec("jinja2") is not None:
+        made["overview.html"] = encode(_page(course))
+    return made | {f"feedback/{each.name}.txt": _feedback(each, course, target) for each in course.members}
+
+
+# The gradebook ------------------------------------------------------------------------------------
+
+
+def _gradebook(course: Course) -> Table:
+    members = course.members
+    columns = [Column("student", tuple(shown(each.student) for each in members), text=True)]
+    for title, cells in _about(course):
+        columns.append(Column(title, tuple(cells), text=True))
+    columns.append(_points("points", [each.total for each in members]))
+    columns.append(_points("out of", [each.most for each in members]))
+    for number, task in enumerate(course.names):
+        own = [each.entries[number] for each in members]
+        columns.append(_points(shown(task), [_total(entry) for entry in own]))
+        columns.append(
+            _points(f"{shown(task)}: out of", [None if entry is None else entry.marks.most for entry in own])
+        )
+        columns.append(Column(f"{shown(task)}: status", tuple(map(_status, own)), text=True))
+        notes = ["" if entry is None else "; ".join(each.why for each in entry.marks.changes) for entry in own]
+        if any(notes):
+            columns.append(Column(f"{shown(task)}: changes", tuple(map(shown, notes)), text=True))
+        looks = ["" if entry is None else "; ".join(each.what for each in entry.questions) for entry in own]
+        if any(looks):
+            columns.append(Column(f"{shown(task)}: needs a human", tuple(map(shown, looks)), text=True))
+    columns.append(Column("feedback", tuple(f"feedback/{each.name}.txt" for each in members), text=True))
+    return Table(tuple(columns), "Course")
+
+
+def _about(course: Course) -> Iterator[tuple[str, list[str]]]:
+    """Yield what the roster says of the students, of which anything is known."""
+    for title, field in (("number", "number"), ("e-mail", "email"), ("group", "group")):
+        cells = ["" if each.person is None else shown(getattr(each.person, field)) for each in course.members]
+        if any(cells):
+            yield title, cells
+
+
+def _points(title: str, points: Sequence[float | None]) -> Column:
+    return Column(title, tuple(points), digits=POINTS, fixed=True)
+
+
+def _total(entry: Entry | None) -> float | None:
+    return None if entry is None or entry.marks.excused else entry.marks.total
+
+
+def _status(entry: Entry | None) -> str:
+    return "" if entry is None else "excused" if entry.marks.excused else entry.graded.status
+
+
+def _sheets(course: Course) -> Iterator[Table]:
+    """Yield a sheet of what persons should look at in all tasks, and one of the tasks."""
+    rows = [
+        (shown(task), question.kind, shown(entry.student), shown(question.what))
+        for task, book in zip(course.names, course.tasks, strict=True)
+        for entry in book.entries
+        for question in entry.questions
+    ]
+    yield _sheet("Needs a human", ("task", "kind", "student", "what to look at"), rows)
+    tasks = zip(course.names, course.folders, course.tasks, course.weights, strict=True)
+    yield _sheet(
+        "Tasks",
+        ("task", "folder", "judgments", "baseline", "profile", "counts"),
+        [
+            (shown(name), folder, shown(book.qrels), shown(book.baseline), book.rules.profile, f"{weight:g}")
+            for name, folder, book, weight in tasks
+        ],
+    )
+
+
+def _sheet(name: str, titles: tuple[str, ...], rows: Sequence[tuple[Cell, ...]]) -> Table:
+    cells = zip(*rows, strict=True) if rows else ((),) * len(titles)
+    return Table(tuple(Column(title, tuple(each), text=True) for title, each in zip(titles, cells, strict=True)), name)
+
+
+# The feedback of a student ------------------------------------------------------------------------
+
+
+def _feedback(member: Standing, course: Course, target: str) -> bytes:
+    """Return the points of all tasks, then what the student is told of each."""
+    title = f"Feedback for {shown(member.student, NAME)}"
+    lines = [title, "=" * len(title), "", *([shown(course.title), ""] if course.title else [])]
+    widest = max(len(shown(each, NAME)) for each in (*course.names, TOGETHER))
+    texts = []
+    for name, folder, weight, entry in zip(course.names, course.folders, course.weights, member.entries, strict=True):
+        if entry is None:
+            continue
+        said = "excused" if entry.marks.excused else f"{score_of(entry.marks.total)} of {score_of(entry.marks.most)}"
+        times = f"   (counts {weight:g} times)" if weight != 1 else ""
+        lines.append(f"  {shown(name, NAME):<{widest}}  {said}{times}")
+        texts.append(f"\n\n{shown(name, NAME)}\n{'#' * len(shown(name, NAME))}\n\n".encode())
+        with open(os.path.join(target, folder, "feedback", f"{entry.name}.txt"), "rb") as stream:
+            texts.append(stream.read())
+    lines.append(f"  {TOGETHER:<{widest}}  {score_of(member.total)} of {score_of(member.most)}")
+    return encode("\n".join(lines) + "\n") + b"".join(texts)
+
+
+# The page -----------------------------------------------------------------------------------------
+
+
+def _page(course: Course) -> str:
+    tasks = [
+        {
+            "name": name,
+            "page": f"{quote(folder)}/overview.html",
+            "weight": weight,
+            "handed_in": sum(bool(entry.graded.source) for entry in book.entries),
+            "scored": sum(entry.graded.status in (SCORED, REPAIRED) for entry in book.entries),
+            "mean": fmean([entry.marks.total for entry in book.entries if not entry.marks.excused] or [0.0]),
+            "most": max((entry.marks.most for entry in book.entries), default=0.0),
+            "needing": sum(bool(entry.questions) for entry in book.entries),
+        }
+        for name, folder, weight, book in zip(course.names, course.folders, course.weights, course.tasks, strict=True)
+    ]
+    about = list(_about(course))
+    rows: list[dict[str, Any]] = [
+        {
+            "student": shown(member.student, NAME),
+            "feedback": f"feedback/{quote(member.name)}.txt",
+            "about": [cells[place] for _, cells in about],
+            "cells": [_cell(entry, folder) for entry, folder in zip(member.entries, course.folders, strict=True)],
+            "total": member.total,
+            "most": member.most,
+        }
+        for place, member in enumerate(course.members)
+    ]
+    return page(
+        "course.html",
+        course=course,
+        title=shown(course.title, NAME) or "Overview of the course",
+        tasks=tasks,
+        about=[title for title, _ in about],
+        rows=rows,
+        marked=any(cell["mark"] for row in rows for cell in row["cells"]),
+    )
+
+
+def _cell(entry: Entry | None, folder: str) -> dict[str, Any]:
+    """Return what the page shows of a student's task."""
+    if entry is None:
+        return {"value": "", "link": "", "shown": "", "title": "", "mark": ""}
+    points = _total(entry)
+    said = [entry.graded.status, *(each.why for each in entry.marks.changes), *(each.what for each in entry.questions)]
+    return {
+        "value": "" if points is None else points,
+        "link": f"{quote(folder)}/feedback/{quote(entry.name)}.txt",
+        "shown": "excused" if points is None else score_of(points),
+        "title": shown("; ".join(said)),
+        "mark": "*" if entry.marks.changes or entry.questions else "",
+    }

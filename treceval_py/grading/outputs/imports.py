@@ -1,0 +1,254 @@
+"""Files that learning platforms import: grades and feedback in the columns that each of them takes."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+from treceval_py.data.ids import encode, quoted
+from treceval_py.errors import EvaluationError
+from treceval_py.grading.grades import Entry, Grades
+from treceval_py.grading.outputs.gradebook import shown
+from treceval_py.rendering import render
+from treceval_py.rendering.envelope import Made
+from treceval_py.rendering.tables import Column, Document, Style, Table
+
+__all__ = ["PLATFORMS", "Platform", "check_platforms", "gradescope_results"]
+
+Texts = Mapping[str, str]
+"""The feedback of each entry, by the entry's name."""
+
+MADE = (1980, 1, 1, 0, 0, 0)
+"""A zip archive says when its members were made, and two of the same grades are to be the same bytes."""
+
+
+class Platform(NamedTuple):
+    """A learning platform.
+
+    Attributes
+    ----------
+    file : str
+        The file that is written for it.
+    make : callable
+        Makes the file from a class and the feedback of its students. Also returns whom it leaves out, and why.
+    where : str
+        Where on the platform the file goes.
+    """
+
+    file: str
+    make: Callable[[Grades, Texts], tuple[bytes, dict[str, str]]]
+    where: str
+
+
+def _csv(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> bytes:
+    cells = zip(*rows, strict=True) if rows else ((),) * len(titles)
+    columns = tuple(Column(title, each, text=True) for title, each in zip(titles, cells, strict=True))
+    return encode(render(Document("import", [Table(columns)], lambda _: Made()), "csv", Style()))
+
+
+def _points(entry: Entry) -> str:
+    return f"{entry.marks.total:.2f}"
+
+
+def _row(entry: Entry) -> dict[str, str]:
+    """Return the student's row of the roster, by the titles of its columns."""
+    return {} if entry.person is None else dict(entry.person.row)
+
+
+def _account(entry: Entry, platform: str) -> str:
+    """Return the number of the student's account on a platform, if the submission was exported from there."""
+    return entry.account if entry.platform == platform else ""
+
+
+# Moodle -------------------------------------------------------------------------------------------
+
+_IDENTIFIER = re.compile(r"\D*\d+")
+_OF_THE_GRADE = re.compile(r"\((.+)\)$")
+
+WORKSHEET = ("Identifier", "Full name", "Email address", "Grade", "Last modified (grade)", "Feedback comments")
+"""The columns of a grading worksheet that Moodle reads, by their English titles, and two for people."""
+
+
+UNKNOWN = "no participant's number is known; give Moodle's grading worksheet as the roster"
+
+
+def _moodle(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
+    """Return a grading worksheet: that of the roster if it is one, else one made from the numbers in folders' names."""
+    rows, left = [], {}
+    titles = next((tuple(row) for row in map(_row, book.entries) if _grade_of(tuple(row))), ())
+    grade = _grade_of(titles)
+    comments = _after(titles, f"({grade.casefold()})")
+    for entry in book.entries:
+        # Moodle reads an empty grade as none, and takes comments as HTML.
+        points = "" if entry.marks.excused else _points(entry)
+        comment = f"<pre>{escape(texts[entry.name], quote=False)}</pre>"
+        row = _row(entry)
+        number = _account(entry, "moodle")
+        if grade and row and _IDENTIFIER.fullmatch(row[titles[0]]):
+            filled = {**row, grade: points, **({comments: comment} if comments else {})}
+            rows.append([filled.get(title, "") for title in titles])
+        elif not grade and number:
+            email = "" if entry.person is None else entry.person.email
+            rows.append([f"Participant {number}", shown(entry.student), email, points, "", comment])
+        else:
+            left[entry.student] = UNKNOWN
+    return _csv(titles or WORKSHEET, rows), left
+
+
+def _after(titles: Sequence[str], ending: str) -> str:
+    """Return the title behind the first one with an ending; empty if there is none."""
+    found = [place for place, title in enumerate(titles[:-1]) if title.casefold().endswith(ending)]
+    return titles[found[0] + 1] if found else ""
+
+
+def _grade_of(titles: Sequence[str]) -> str:
+    """Return the title of a worksheet's column of grades, in any language; empty if this is not a worksheet.
+
+    "Last modified (grade)" and "Grade" are "Zuletzt geändert (Bewertung)" and "Bewertung" in German.
+    """
+    named = {found[1].casefold() for title in titles if (found := _OF_THE_GRADE.search(title))}
+    return next((title for title in titles[1:] if title.casefold() in named), "")
+
+
+# Canvas -------------------------------------------------------------------------------------------
+
+STUDENT = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+"""The columns with which a gradebook of Canvas begins."""
+
+EXCUSED = "EX"
+
+
+def _canvas(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:  # noqa: ARG001 - it takes no comments
+    """Return a gradebook with one assignment; a student is found by the number, the SIS ids or the name."""
+    titles = next((tuple(row) for row in map(_row, book.entries) if "ID" in row and "Section" in row), ())
+    before = titles[: titles.index("Section") + 1] if titles else STUDENT
+    title = book.rules.title or "treceval"
+    # The number behind it makes sure that it is this assignment.
+    numbered = re.compile(re.escape(title) + r" \(\d+\)")
+    column = next((each for each in titles if numbered.fullmatch(each)), title)
+    rows = []
+    for entry in book.entries:
+        person, row = entry.person, _row(entry)
+        if titles and row:
+            cells = [row.get(each, "") for each in before]
+        else:
+            known = ("", "") if person is None else (person.number, person.login or person.email)
+            own = dict(zip(STUDENT, (entry.student, _account(entry, "canvas"), *known, ""), strict=True))
+            cells = [own.get(each, "") for each in before]
+        rows.append([*map(shown, cells), EXCUSED if entry.marks.excused else _points(entry)])
+    # Canvas reads the points of a new assignment from this row, which would change those of an old one.
+    possible = [["    Points Possible", *[""] * (len(before) - 1), f"{book.rules.points:.2f}"]] * (column == title)
+    return _csv((*before, column), [*possible, *rows]), {}
+
+
+# Gradescope ---------------------------------------------------------------------------------------
+
+_SUBMISSION = re.compile(r"(?:^|[/\\])submission_(\d+)$")
+
+SETUP = "#!/usr/bin/env bash\ncommand -v python3 > /dev/null || (apt-get update && apt-get install -y python3)\n"
+
+RUN = '''#!/usr/bin/env python3
+"""Give a submission the grade that was computed before."""
+
+import json
+import pathlib
+import shutil
+import sys
+
+with open("submission_metadata.json", encoding="utf-8") as stream:
+    submission = json.load(stream)
+with open("source/students.json", encoding="utf-8") as stream:
+    students = json.load(stream)
+names = [str(submission.get("id", ""))]
+for key in ("email", "sid", "name"):
+    names += [str(user.get(key) or "") for user in submission.get("users", ())]
+found = next((students[name] for name in map(str.casefold, names) if students.get(name)), None)
+if found is None:
+    sys.exit("There is no grade for " + ", ".join(filter(None, names)))
+pathlib.Path("results").mkdir(exist_ok=True)
+shutil.copyfile("source/results/" + found, "results/results.json")
+'''
+
+
+def gradescope_results(entry: Entry, text: str) -> dict[str, Any]:
+    """Return what Gradescope's autograder is to write to results.json for a submission.
+
+    Parameters
+    ----------
+    entry : Entry
+        The submission.
+    text : str
+        Its feedback.
+
+    Returns
+    -------
+    dict
+        Objects of JSON.
+
+    References
+    ----------
+    Gradescope. Autograder Specifications. https://gradescope-autograders.readthedocs.io/en/latest/specs/
+    """
+    tests = [
+        {"name": shown(mark.part), "score": mark.points, "max_score": mark.most, "output": shown(mark.why)}
+        for mark in entry.marks.items
+    ]
+    return {"score": entry.marks.total, "output": text, "tests": tests}
+
+
+def _gradescope(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
+    """Return an autograder that gives each student the grade that was computed here: no platform's file has scores."""
+    files = {"setup.sh": SETUP, "run_autograder": RUN}
+    students: dict[str, str] = {}
+    left = {}
+    for entry in book.entries:
+        if entry.marks.excused:
+            left[entry.student] = "excused, which Gradescope does not know"
+            continue
+        name = f"{entry.name}.json"
+        files[f"results/{name}"] = json.dumps(gradescope_results(entry, texts[entry.name]), indent=1) + "\n"
+        person = entry.person
+        known = () if person is None else (person.email, person.number, person.login)
+        exported = _SUBMISSION.search(entry.graded.source) if entry.platform == "gradescope" else None
+        for key in filter(None, (exported[1] if exported else "", *known, entry.student)):
+            # What fits two students is nobody's.
+            students[key.casefold()] = name if students.get(key.casefold(), name) == name else ""
+    files["students.json"] = json.dumps(students, indent=1, sort_keys=True) + "\n"
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for path, content in files.items():
+            member = zipfile.ZipInfo(path, MADE)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            member.external_attr = 0o100755 << 16
+            archive.writestr(member, content.encode("utf-8", "surrogatepass"))
+    return stream.getvalue(), left
+
+
+PLATFORMS = {
+    "moodle": Platform("import-moodle.csv", _moodle, "Moodle: the assignment, Upload grading worksheet"),
+    "canvas": Platform("import-canvas.csv", _canvas, "Canvas: the course, Grades, Import"),
+    "gradescope": Platform(
+        "import-gradescope.zip",
+        _gradescope,
+        "Gradescope: Configure Autograder, then Regrade All Submissions",
+    ),
+}
+"""The platforms, by the values of ``--to``."""
+
+
+def check_platforms(names: Sequence[str]) -> None:
+    """Refuse platforms for which there is no file.
+
+    Raises
+    ------
+    EvaluationError
+        One of them is not in `PLATFORMS`.
+    """
+    for name in names:
+        if name not in PLATFORMS:
+            raise EvaluationError(f"unknown platform {quoted(encode(name))}", f"There are {', '.join(PLATFORMS)}.")
