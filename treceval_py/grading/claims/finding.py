@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 from treceval_py.grading.claims.documents.document import Document, Grid, Line, Row
 from treceval_py.grading.claims.lines import Said, has_number, named_in, pairs_of, plain, said_in_prose, whole_number
@@ -36,15 +37,31 @@ def said_in(document: Document, runs: Collection[str] = ()) -> Iterator[Said]:
 
 _BULLET = re.compile(r"^\s*(?:[-*+•·▪◦–]|\d{1,2}[.)]|\(?[a-z]\))\s+")
 _TITLE = re.compile(
-    r"^\s*#{1,6}\s|^[1-9]\d?\.(?:\d{1,2}\.?)*\s+[^\W\d]|^(?:table|tab\.|tabelle|tableau|tabla|表)\s?\d+", re.I
+    r"^\s*#{1,6}\s|^[1-9]\d?(?:\.\d{1,2})*\.?\s+[A-ZÄÖÜÉ]|^(?:table|tab\.|tabelle|tableau|tabla|表)\s?\d+", re.I
 )
-_SECTION = re.compile(r"^[1-9]\d?\.(?:\d{1,2}\.?)*\s+(?=[^\W\d])")
+_SECTION = re.compile(r"^[1-9]\d?(?:\.\d{1,2})*\.?\s+(?=[^\W\d])")
 _FENCE = re.compile(r"(?:```|~~~)\s*\{?\.?(?!te?xt|output|console|none|plain)([A-Za-z]\w*)?")
 _COMMAND = re.compile(r"^(?:[$!%>]|>>>|In \[|C:\\)")
 _MOST_WORDS = 6
 """Words of a line without end that is a heading."""
+_OF_ALL = re.compile(
+    r"(?i)(?<![^\W_])(?:exercise|assignment|homework|project|report|lab|sheet|course|(?:übungs)?blatt|übung|aufgabe|projekt|bericht|kurs"
+    r"|exercice|devoir|projet|rapport|tp|cours|ejercicio|práctica|proyecto|informe|curso)(?![^\W_])|作业|报告|实验"
+)
+"""The title of a report, which may name anything."""
 _MOST_LINES = 50
 """Lines of a paragraph: longer ones are read in parts."""
+
+_BARE, _UNTIL_BLANK = 7, 8
+"""Levels of headings without a sign or number, and of those that end at a blank line."""
+
+
+class _Heading(NamedTuple):
+    """A heading, whose the numbers below it are, and the run that it names."""
+
+    level: int
+    told: Whose
+    run: str
 
 
 class _Reader:
@@ -52,10 +69,9 @@ class _Reader:
 
     def __init__(self, runs: Collection[str]) -> None:
         self._runs = runs
-        self._told = Whose.UNSAID
-        self._run = ""
-        self._until_blank = False
+        self._headings: list[_Heading] = []
         self._begun = False
+        self._first = True
         self._in_code = False
         self._prose: list[Line] = []
         self._names: list[str] = []
@@ -77,8 +93,8 @@ class _Reader:
         text = plain(_BULLET.sub("", line.text, count=1))
         if not text:
             yield from self.paragraph()
-            if self._until_blank and self._begun:
-                self._heading(Whose.UNSAID, "", until_blank=False)
+            if self._begun and self._headings and self._headings[-1].level == _UNTIL_BLANK:
+                self._headings.pop()
             return
         if self._is_of_column(line.place, text):
             yield from self.paragraph()
@@ -86,9 +102,8 @@ class _Reader:
         yield from self.columns()
         # A line behind a sign of comments is none that counts.
         found = None if text.startswith("# ") else pairs_of(text, line.place)
-        goes_on = bool(self._prose) and not self._prose[-1].text.endswith((".", "!", "?", ":", "。"))
-        goes_on = goes_on or following[:1].islower() or following[:1].isdigit()
-        is_heading = found is None and _is_heading(line.text, text, goes_on=goes_on)
+        first, self._first = self._first, False
+        is_heading = found is None and _is_heading(line.text, text, goes_on=self._goes_on(following))
         if bullet or is_heading or found is not None:
             yield from self.paragraph()
         if found is not None:
@@ -97,10 +112,10 @@ class _Reader:
                 yield from (each._replace(run=self._run) for each in found)
         elif text.startswith("runid all "):  # as trec_eval prints it
             run = text.removeprefix("runid all ")
-            self._heading(told_of(run), run, until_blank=False)
-        elif is_heading:
+            self._below(_Heading(_BARE, told_of(run), run))
+        elif is_heading and not (first and _OF_ALL.search(text)):
             told = Whose.OTHERS if is_standard(text.strip("#: ")) else told_of(text.removesuffix(":"))
-            self._heading(told, named_in(text), until_blank=text.endswith(":"))
+            self._below(_Heading(_level(line.text), told, named_in(text)))
         else:
             self._prose.append(Line(line.place, text))
             if len(self._prose) == _MOST_LINES:
@@ -114,11 +129,20 @@ class _Reader:
         found = list(said_in_table(grid, self._told, self._runs))
         yield from (each if each.run else each._replace(run=self._run) for each in found)
         if not found:
-            for row in grid.rows:
-                for cell in row.cells:
-                    if has_number(cell) and not whole_number(cell):
-                        yield from self.line(Line(row.place, cell))
-                        yield from self.paragraph()
+            yield from self._untabled(grid)
+
+    def _untabled(self, grid: Grid) -> Iterator[Said]:
+        """Read what only looks like a table: lines of as many words, or cells with sentences."""
+        if all(sum(cell.isalpha() for cell in row.cells[1:]) > 1 for row in grid.rows):
+            lines = [Line(row.place, " ".join(row.cells)) for row in grid.rows]
+            for line, following in zip(lines, [*lines[1:], None], strict=True):
+                yield from self.line(line, following.text if following else "")
+            return
+        for row in grid.rows:
+            for cell in row.cells:
+                if has_number(cell) and not whole_number(cell):
+                    yield from self.line(Line(row.place, cell))
+                    yield from self.paragraph()
 
     def paragraph(self) -> Iterator[Said]:
         """End a paragraph."""
@@ -136,6 +160,12 @@ class _Reader:
                 yield Said(place, name, number, self._run)
         self._names, self._numbers = [], []
 
+    def _goes_on(self, following: str) -> bool:
+        """Tell whether a line is in the middle of a sentence."""
+        before = self._prose[-1].text if self._prose else ""
+        unfinished = len(before.split()) > _MOST_WORDS and not before.endswith((".", "!", "?", ":", "。"))
+        return unfinished or following[:1].islower() or following[:1].isdigit()
+
     def _is_of_column(self, place: str, text: str) -> bool:
         """Tell whether a line is a name or a number and nothing else, and keep it."""
         number = whole_number(text)
@@ -147,8 +177,28 @@ class _Reader:
             return True
         return False
 
-    def _heading(self, told: Whose, run: str, *, until_blank: bool) -> None:
-        self._told, self._run, self._until_blank, self._begun = told, run, until_blank, False
+    @property
+    def _told(self) -> Whose:
+        """Whose the numbers are, by the last heading that says so."""
+        return next((each.told for each in reversed(self._headings) if each.told is not Whose.UNSAID), Whose.UNSAID)
+
+    @property
+    def _run(self) -> str:
+        return next((each.run for each in reversed(self._headings) if each.run), "")
+
+    def _below(self, heading: _Heading) -> None:
+        """Begin what is below a heading, which ends what was below others of its level."""
+        self._headings = [*(each for each in self._headings if each.level < heading.level), heading]
+        self._begun = False
+
+
+def _level(written: str) -> int:
+    """Return the level of a heading, by its signs or numbers."""
+    if (signs := re.match(r"#{1,6}(?=\s)", written)) is not None:
+        return len(signs[0])
+    if (numbers := _SECTION.match(written)) is not None:
+        return len(re.findall(r"\d+", numbers[0]))
+    return _UNTIL_BLANK if written.endswith(":") else _BARE
 
 
 def _is_heading(written: str, text: str, *, goes_on: bool) -> bool:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from treceval_py.errors import MeasureError
-from treceval_py.grading.claims.documents.document import Grid, Line, Row
+from treceval_py.grading.claims.documents.document import MOST_COLUMNS, Grid, Line, Row
 from treceval_py.grading.claims.naming import is_name, is_ordinary, measure_named, mentions_in
 from treceval_py.grading.claims.wording import (
     Whose,
@@ -278,7 +278,7 @@ _VERB = (
 )
 _RESPECTIVELY = r"(?:\s?(?:respectively|jeweils|respectivement|respectivamente|rispettivamente|分别|各))?"
 _LINK = re.compile(
-    rf"(?i){_NOUN}(?:{_OF_WHAT}{_RESPECTIVELY}(?:\s|(?<=[\u3040-\u9fff])|(?=[\u3040-\u9fff])|-)?{_VERB}{_RESPECTIVELY}\s?{_ABOUT}|(?:\s?\(?(?:in\s)?%\)?|\))?\s?(?:==|:=|->|=>|[=:≈→⇒|~]|\.{{2,}}|…|[–—]|\s-\s)\s?{_ABOUT}|\s)"
+    rf"(?i){_NOUN}(?:{_OF_WHAT}{_RESPECTIVELY}(?:\s|(?<=[\u3040-\u9fff])|(?=[\u3040-\u9fff])|-)?{_VERB}{_RESPECTIVELY}\s?{_ABOUT}|(?:\s?\(?(?:in\s)?%\)?|\))?{_OF_WHAT}\s?(?:==|:=|->|=>|[=:≈→⇒|~]|\.{{2,}}|…|[–—]|\s-\s)\s?{_ABOUT}|\s)"
 )
 """What stands between a measure and its number."""
 _SIGN_LINK = re.compile(r"[=:≈→⇒]|->|=>")
@@ -348,12 +348,13 @@ def _groups(text: str, tokens: Sequence[_Found]) -> Iterator[list[_Found]]:
 
 
 class _Linked(NamedTuple):
-    """A name and its number, with where the two begin and end."""
+    """A name and its number, with where the two begin and end, and the text between them."""
 
     begin: int
     end: int
     name: str
     number: str
+    between: str
 
 
 def _linked(text: str, tokens: Sequence[_Found]) -> list[_Linked]:
@@ -367,7 +368,7 @@ def _linked(text: str, tokens: Sequence[_Found]) -> list[_Linked]:
         pairs: list[_Linked] = []
         last = groups[at + 2][0] if at + 2 < len(groups) else None
         if _FROM.fullmatch(between) and last is not None and _TO.fullmatch(text[second[-1].end : last.begin]):
-            found.append(_Linked(first[-1].begin, last.end, first[-1].text, last.text))
+            found.append(_Linked(first[-1].begin, last.end, first[-1].text, last.text, ""))
             at += 3
             continue
         if first[0].is_name and not second[0].is_name:
@@ -398,13 +399,13 @@ def _named_first(text: str, names: list[_Found], numbers: list[_Found], between:
         return []
     if len(names) == len(numbers):
         return [
-            _Linked(names[0].begin, numbers[-1].end, name.text, number.text)
+            _Linked(names[0].begin, numbers[-1].end, name.text, number.text, between)
             for name, number in zip(names, numbers, strict=True)
         ]
     if len(names) > 1 and not (signed or aside):
         return []
     name, number = names[-1], numbers[0]
-    return [_Linked(name.begin, number.end, name.text, number.text)]
+    return [_Linked(name.begin, number.end, name.text, number.text, between)]
 
 
 def _numbered_first(
@@ -423,7 +424,7 @@ def _numbered_first(
             return []
     if len(names) == len(numbers):
         return [
-            _Linked(numbers[0].begin, names[-1].end, name.text, number.text)
+            _Linked(numbers[0].begin, names[-1].end, name.text, number.text, between)
             for name, number in zip(names, numbers, strict=True)
         ]
     if len(names) > 1 and not aside:
@@ -431,7 +432,7 @@ def _numbered_first(
         if len(numbers) > 1:
             return []
     number, name = numbers[-1], names[0]
-    return [_Linked(number.begin, name.end, name.text, number.text)]
+    return [_Linked(number.begin, name.end, name.text, number.text, between)]
 
 
 _HAS_OWN_NAME = re.compile(
@@ -474,14 +475,20 @@ def _in_sentence(text: str, state: Whose) -> Iterator[tuple[_Linked, str]]:
             later = next((each.begin for each in tokens if each.begin >= pair.end), len(text))
             after = _AFTER.split(text[pair.end : later], maxsplit=1)[0]
             change = _changes(text, pair)
-        told = told_of(after)
+        told = _told_beside(pair.between, after)
         if state is Whose.OTHERS or told is Whose.OTHERS or change or is_only_of_others(_aside_at(text, pair.end)):
             pass
-        elif unknown and not named and told is not Whose.OWN:
+        elif (unknown or _has_own_name(pair.between)) and not named and told is not Whose.OWN:
             state = Whose.OTHERS
         else:
             yield pair, named
         end = pair.end
+
+
+def _told_beside(between: str, after: str) -> Whose:
+    """Say whose a number is by the words between it and its measure, and behind it."""
+    told = {told_of(between), told_of(after)}
+    return next((each for each in (Whose.OTHERS, Whose.OWN) if each in told), Whose.UNSAID)
 
 
 def _without_asides(text: str) -> str:
@@ -526,7 +533,7 @@ def _changes(text: str, pair: _Linked) -> bool:
     )
 
 
-_NESTED = re.compile(r"[{\[(]\s*['\"]")
+_NESTED = re.compile(r"[{\[(]\s*(?:\(\s*)?['\"]")
 
 
 def has_number(text: str) -> bool:
@@ -544,8 +551,9 @@ def said_in_prose(lines: Sequence[Line]) -> Iterator[Said | Grid]:
     """
     whole = _joined(lines)
     text = whole.text
-    for begin, end in list(_printed(text)):
-        yield from _of_printed(whole, begin, end)
+    printed = list(_printed(text))
+    yield from _of_printed(whole, printed)
+    for begin, end in printed:
         text = text[:begin] + " " * (end - begin) + text[end:]
     begin, state = 0, Whose.UNSAID
     for sentence in [*_SENTENCES.finditer(text), None]:
@@ -581,24 +589,34 @@ _ITEM = re.compile(
 )
 
 
-def _of_printed(whole: _Text, begin: int, end: int) -> Iterator[Grid]:
-    """Yield the tables of a dictionary, or of pairs in a list: one for each key that has a dictionary of its own."""
-    tables: dict[tuple[str, ...], list[tuple[str, str, str]]] = {}
-    path: list[str] = []
-    for item in _ITEM.finditer(whole.text, begin + 1, end - 1):
-        if item["close"]:
-            path = path[:-1]
-        elif item["open"]:
-            path.append(item["key"])
-        elif item["number"]:
-            tables.setdefault(tuple(path), []).append((whole.place(item.start()), item["key"], item["number"]))
-    outer = [path for path in tables if path]
-    if () in tables:
-        yield Grid(tuple(Row(place, (key, number)) for place, key, number in tables[()]))
-    names = list(dict.fromkeys(key for path in outer for _, key, _ in tables[path]))
-    if outer and len(names) <= 100:
-        rows = [Row(tables[outer[0]][0][0], ("", *names))]
-        for outermost in outer:
-            values = {key: number for _, key, number in tables[outermost]}
-            rows.append(Row(tables[outermost][0][0], (outermost[-1], *(values.get(name, "") for name in names))))
-        yield Grid(tuple(rows), " / ".join(outer[0][:-1]))
+def _of_printed(whole: _Text, printed: Sequence[tuple[int, int]]) -> Iterator[Grid]:
+    """Yield the tables of dictionaries, or of pairs in lists: rows of one if there are several, or several in one."""
+    rows: list[tuple[str, str, dict[str, str]]] = []
+    before = 0
+    for begin, end in printed:
+        label = whole.text[before:begin].strip(" :=,.")
+        before = end
+        tables: dict[tuple[str, ...], list[tuple[str, str, str]]] = {}
+        path: list[str] = []
+        for item in _ITEM.finditer(whole.text, begin + 1, end - 1):
+            if item["close"]:
+                path = path[:-1]
+            elif item["open"]:
+                path.append(item["key"])
+            elif item["number"]:
+                tables.setdefault(tuple(path), []).append((whole.place(item.start()), item["key"], item["number"]))
+        for keys, items in tables.items():
+            called = " ".join([*label.split()[-_MOST_OF_LABEL:], *keys]) if not keys else keys[-1]
+            if told_of(label) is not Whose.OTHERS and told_of(" ".join(keys[:-1])) is not Whose.OTHERS:
+                rows.append((items[0][0], called, {key: number for _, key, number in items}))
+            if len(tables) == len(printed) == 1 and not keys and told_of(label) is not Whose.OTHERS:
+                yield Grid(tuple(Row(place, (key, number)) for place, key, number in items))
+                return
+    names = list(dict.fromkeys(name for _, _, values in rows for name in values))
+    if rows and len(names) <= MOST_COLUMNS:
+        body = [Row(place, (called, *(values.get(name, "") for name in names))) for place, called, values in rows]
+        yield Grid((Row(rows[0][0], ("", *names)), *body))
+
+
+_MOST_OF_LABEL = 4
+"""Words before a dictionary that say what it is of."""

@@ -90,7 +90,7 @@ _COMPARED = re.compile(
 _QUERIES = "quer(?:y|ies)|topics?|anfragen?|themen?|requêtes?|consultas?|sujets?|temas?"
 _ELSEWHERE = _pattern(
     rf"""
-    train(?:ing)?[\s-]?(?:set|data|split|queries|topics|folds?) train (?:on|for)\s(?:the\s)?training
+    train(?:ing)?[\s-]?(?:set|data|split|queries|topics|folds?) train (?:on|for)\s(?:the\s)?training training(?=\s?(?:[:|]|$))
     dev(?:elopment)?(?:[\s-]?(?:set|data|split|queries|topics))? validation valid[\s-]set tuning folds? epochs?
     (?:{_QUERIES}|question|frage)\s(?:no\.?\s|nr\.?\s|n°\s?|\#)?[a-z]{{0,3}}-?\d+
     (?:each|every|per|single|one|this|that|first|second|third|last|hardest|easiest|worst|best|some)[\s-]+(?:single\s)?(?:{_QUERIES})
