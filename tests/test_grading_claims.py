@@ -396,9 +396,9 @@ def test_a_formula_in_a_table_is_a_claim_that_cannot_be_read(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", (": expected a line that names the columns student, measure and value, or student and measures, found "
+        ("", (": expected a line that names student, measure and value, or student and measures, found "
              "nothing. Begin the table with student,measure,value or student,MAP,nDCG@10.")),
-        ("ada,MAP,0.5\n", (":1: expected a line that names the columns student, measure and value, or student and measures, "
+        ("ada,MAP,0.5\n", (":1: expected a line that names student, measure and value, or student and measures, "
              "found 'ada,MAP,0.5'. Begin the table with student,measure,value or student,MAP,nDCG@10.")),
         ("student,measure,value\nada,MAP,0,75\n", (":2: expected 3 columns as in the first line, found 4. Put quotes "
              "around a number with a decimal comma.")),

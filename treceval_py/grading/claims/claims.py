@@ -136,11 +136,11 @@ def claims_in(data: bytes, name: str, runs: Iterable[str] = ()) -> list[Claimed]
 def claims_of(document: Document, name: str, runs: Iterable[str] = ()) -> list[Claimed]:
     """Find the claims in a document that was handed in.
 
-    Claims are lines such as ``MAP = 0.75185``, ``nDCG@10: 41.2 %`` and ``map all 0.1234`` (as trec_eval prints it), what
-    sentences say of measures in several languages, what Python prints, and tables with a row or a column for each
-    measure, or a row for each number. Decimals may stand after a comma. What is said of a baseline, of an earlier run, of
-    single queries, of training data or of what others reported is no claim, and neither is a number of which nobody can
-    tell of which run it is said.
+    Claims are lines such as ``MAP = 0.75185``, ``nDCG@10: 41.2 %`` and ``map all 0.1234`` (as trec_eval prints it),
+    numbers of measures in sentences of several languages and in what Python prints, and tables with a row or a column
+    for each measure, or a row for each number. Decimals may stand after a comma. The numbers of a baseline, an earlier
+    run, a single query, training data or a publication are no claims, and neither are those that could be of several
+    runs.
 
     Parameters
     ----------
@@ -269,9 +269,9 @@ class _Header(NamedTuple):
 def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
     """Read the claims of a class: a table with a column for students.
 
-    Its first line names the columns. Beside the students there is either a column ``measure`` and a column ``value``, or
-    a column for each measure. Columns may stand in any order, beside others, and be separated by commas, semicolons or
-    tabs. A row without a value claims nothing. A value that is no number, or of no measure, is a claim with a fault.
+    Its first line names the columns. Beside the students there is either a column ``measure`` and a column ``value``,
+    or a column for each measure. Columns may stand in any order, beside others, and be separated by commas, semicolons
+    or tabs. A row without a value claims nothing. A value that is no number, or of no measure, is a claim with a fault.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
     header = _header(lines[first]) if first < len(lines) else None
     if header is None:
         written = f"'{shown(lines[first].strip())}'" if first < len(lines) else "nothing"
-        what = f"expected a line that names the columns student, measure and value, or student and measures, found {written}"
+        what = f"expected a line that names student, measure and value, or student and measures, found {written}"
         todo = "Begin the table with student,measure,value or student,MAP,nDCG@10."
         raise InputError(what, todo, file=file, line=min(first + 1, len(lines)))
     found: dict[str, list[Claimed]] = {}

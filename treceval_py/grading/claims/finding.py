@@ -7,8 +7,10 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from treceval_py.grading.claims.documents.document import Document, Grid, Line, Row
-from treceval_py.grading.claims.lines import Said, has_number, named_in, pairs_of, plain, said_in_prose, whole_number
+from treceval_py.grading.claims.lines import Said, pairs_of, plain, whole_number
+from treceval_py.grading.claims.linking import has_number
 from treceval_py.grading.claims.naming import is_label
+from treceval_py.grading.claims.sentences import named_in, said_in_prose
 from treceval_py.grading.claims.tables import said_in_table
 from treceval_py.grading.claims.wording import Whose, is_standard, told_of
 
@@ -45,8 +47,8 @@ _COMMAND = re.compile(r"^(?:[$!%>]|>>>|In \[|C:\\)")
 _MOST_WORDS = 6
 """Words of a line without end that is a heading."""
 _OF_ALL = re.compile(
-    r"(?i)(?<![^\W_])(?:exercise|assignment|homework|project|report|lab|sheet|course|(?:übungs)?blatt|übung|aufgabe|projekt|bericht|kurs"
-    r"|exercice|devoir|projet|rapport|tp|cours|ejercicio|práctica|proyecto|informe|curso)(?![^\W_])|作业|报告|实验"
+    r"(?i)(?<![^\W_])(?:exercise|assignment|homework|project|report|lab|sheet|course|(?:übungs)?blatt|übung|aufgabe|projekt"
+    r"|bericht|kurs|exercice|devoir|projet|rapport|tp|cours|ejercicio|práctica|proyecto|informe|curso)(?![^\W_])|作业|报告|实验"
 )
 """The title of a report, which may name anything."""
 _MOST_LINES = 50
@@ -79,32 +81,28 @@ class _Reader:
 
     def line(self, line: Line, following: str = "") -> Iterator[Said]:
         """Read the next line; what follows it shows whether it is a heading."""
-        if (fence := _FENCE.match(line.text)) is not None:
-            # What is in a block of code without a language may be what a program printed.
-            self._in_code = not self._in_code and bool(fence[1])
-            yield from self.paragraph()
-            return
-        if self._in_code:
-            return
-        if line.text.startswith("|"):
-            yield from self.table(Grid((Row(line.place, tuple(line.text.strip("|").split("|"))),)))
-            return
-        bullet = _BULLET.match(line.text) is not None
         text = plain(_BULLET.sub("", line.text, count=1))
-        if not text:
+        if self._is_code(line.text):
+            yield from self.paragraph()
+        elif line.text.startswith("|"):
+            yield from self.table(Grid((Row(line.place, tuple(line.text.strip("|").split("|"))),)))
+        elif not text:
             yield from self.paragraph()
             if self._begun and self._headings and self._headings[-1].level == _UNTIL_BLANK:
                 self._headings.pop()
-            return
-        if self._is_of_column(line.place, text):
+        elif self._is_of_column(line.place, text):
             yield from self.paragraph()
-            return
-        yield from self.columns()
+        else:
+            yield from self.columns()
+            yield from self._text(line, text, following)
+
+    def _text(self, line: Line, text: str, following: str) -> Iterator[Said]:
+        """Read a line that has more than a name or a number."""
         # A line behind a sign of comments is none that counts.
         found = None if text.startswith("# ") else pairs_of(text, line.place)
         first, self._first = self._first, False
         is_heading = found is None and _is_heading(line.text, text, goes_on=self._goes_on(following))
-        if bullet or is_heading or found is not None:
+        if is_heading or found is not None or _BULLET.match(line.text):
             yield from self.paragraph()
         if found is not None:
             self._begun = True
@@ -120,6 +118,13 @@ class _Reader:
             self._prose.append(Line(line.place, text))
             if len(self._prose) == _MOST_LINES:
                 yield from self.paragraph()
+
+    def _is_code(self, written: str) -> bool:
+        """Tell whether a line is of a program, in a block with its language; what programs print may be in others."""
+        fence = _FENCE.match(written)
+        if fence is not None:
+            self._in_code = not self._in_code and bool(fence[1])
+        return self._in_code or fence is not None
 
     def table(self, grid: Grid) -> Iterator[Said]:
         """Read the next table; the cells of one that has no measures as lines of their own."""

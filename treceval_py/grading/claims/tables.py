@@ -22,22 +22,22 @@ from treceval_py.grading.claims.wording import (
     told_of,
 )
 
-__all__ = ["NAMES", "key_of", "said_in_table"]
+__all__ = ["key_of", "said_in_table"]
 
-NAMES = {
-    "query": ("query", "qid", "topic", "query id", "query_id", "topic id", "anfrage", "thema", "requête", "consulta", "查询"),
-    "measure": ("measure", "metric", "maß", "mass", "metrik", "kennzahl", "mesure", "métrique", "métrica", "medida", "指标", "name"),
-    "value": ("value", "claim", "claimed", "claimed value", "score", "number", "result", "wert", "ergebnis", "valeur", "résultat", "valor",
-              "resultado", "puntuación", "值", "数值", "结果", "mean", "ours", "mine", "0"),
-    "run": ("run", "system", "model", "method", "approach", "runid", "run_id", "tag", "experiment", "lauf", "système", "modèle", "méthode",
-            "sistema", "modelo", "método", "系统", "模型", "方法"),
-}  # fmt: skip
+_NAMES = {
+    "query": "query|qid|topic|query id|query_id|topic id|anfrage|thema|requête|consulta|查询",
+    "measure": "measure|metric|maß|mass|metrik|kennzahl|mesure|métrique|métrica|medida|指标|name",
+    "value": "value|claim|claimed|claimed value|score|number|result|wert|ergebnis|valeur|résultat|valor|resultado"
+    "|puntuación|值|数值|结果|mean|ours|mine|0",
+    "run": "run|system|model|method|approach|runid|run_id|tag|experiment|lauf|système|modèle|méthode|sistema|modelo"
+    "|método|系统|模型|方法",
+}
 """What the columns of a table of claims are called."""
 
 
 def key_of(name: str, keys: Sequence[str]) -> str:
     """Return which of some columns a name is that of; empty for none."""
-    return next((key for key in keys if name.strip().lower() in NAMES[key]), "")
+    return next((key for key in keys if name.strip().lower() in _NAMES[key].split("|")), "")
 
 
 class _Series(NamedTuple):

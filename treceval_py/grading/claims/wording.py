@@ -12,6 +12,7 @@ from enum import Enum
 __all__ = [
     "OF_ALL",
     "Whose",
+    "either",
     "is_asked_of",
     "is_change",
     "is_cited",
@@ -28,23 +29,24 @@ __all__ = [
 ]
 
 
-def _either(words: str) -> str:
-    """Return a pattern for any of some words, which are separated by spaces."""
+def either(words: str) -> str:
+    """Return a pattern for any of some words, or patterns of words, which are separated by spaces."""
     return "|".join(words.split())
 
 
 def _pattern(words: str, signs: str = "") -> re.Pattern[str]:
     """Return a pattern for words, and for signs of scripts without spaces between words."""
-    others = f"|{_either(signs)}" if signs else ""
-    return re.compile(rf"(?i)(?<![^\W_])(?:{_either(words)})(?![^\W_]){others}")
+    others = f"|{either(signs)}" if signs else ""
+    return re.compile(rf"(?i)(?<![^\W_])(?:{either(words)})(?![^\W_]){others}")
 
 
 _OTHERS = r"""
     baselines? previous(?:ly)? earlier prior former before old others? another (?<!this\s)papers? references? published
     random(?:ly)? sample literature reported reports organi[sz]ers?'? participants? competitors? leaderboard winners?
-    winning colleagues? classmates? (?:class|course)(?:'s)?\s(?:average|mean|median) et\s?al state[\s-]of[\s-]the[\s-]art
-    sota authors? they their them (?:automatic|manual)\sruns?
-    groups?\s\d+\s(?:told|got|has|had|report\w*|reach\w*|achiev\w*|obtain\w*) last\s(?:time|week|year|semester) textbook lecture tutorial naive majority according
+    winning colleagues? classmates? (?:class|course)(?:'s)?\s(?:average|mean|median) et\s?al
+    state[\s-]of[\s-]the[\s-]art sota authors? they their them (?:automatic|manual)\sruns?
+    groups?\s\d+\s(?:told|got|has|had|report\w*|reach\w*|achiev\w*|obtain\w*) last\s(?:time|week|year|semester)
+    textbook lecture tutorial naive majority according
     referenz\w* vergleichs\w+ vorherig\w* frühere\w* vorig\w+ ander\w+ zufäll\w+ zufalls\w+ literatur veröffentlicht\w*
     kommiliton\w+ musterlösung autoren letzte[ns]?\s(?:mal|woche|jahr) basislinie basissystem \w+-baseline laut
     référence précédent\w* antérieur\w* autres? aléatoires? littérature publiée?s? ligne\sde\sbase auteurs?
@@ -72,28 +74,30 @@ _OWN = _pattern(
 )
 
 _COMPARISONS = r"""
-    than over above below beat\w* outperform\w* exceed\w* surpass\w* compared\s(?:to|with) relative\sto against versus vs\.?
-    improv\w+\s(?:on|upon) unlike instead\sof by\scomparison\swith
+    than over above below beat\w* outperform\w* exceed\w* surpass\w* compared\s(?:to|with) relative\sto against versus
+    vs\.?     improv\w+\s(?:on|upon) unlike instead\sof by\scomparison\swith
     als gegenüber übertr\w+ schl[aä]g\w+ (?:im\s)?vergleich\w*\s(?:zu[rm]?|mit)
     que par\srapport\s(?:à|aux?) dépass\w+ bat(?:tent|tons)?
     respecto\s(?:al?|de) frente\sa comparad[oa]s?\scon super\w+ mejora\w*
 """
 _BEHIND_COMPARISONS = "with by at and while reaching achieving having in mit und bei avec et en con y e"
 _COMPARED = re.compile(
-    rf"(?i)(?<!\w)(?:{_either(_COMPARISONS)})\s(?:[^\W_]+['\s-]\s?){{0,3}}?(?:{_either(_OTHERS)})"
+    rf"(?i)(?<!\w)(?:{either(_COMPARISONS)})\s(?:[^\W_]+['\s-]\s?){{0,3}}?(?:{either(_OTHERS)})"
     r"(?:\s(?:run|system|lauf|système|sistema))?"
-    rf"(?=(?:'s)?\s?(?:[,;:.)]|$|(?:{_either(_BEHIND_COMPARISONS)})(?!\w)))"
-    rf"|(?:比|优于|高于|超过|超越|相比|相较于?|与)\s?(?:{_either(_OTHERS_SIGNS)})(?!的)(?:相比|系统)?"
+    rf"(?=(?:'s)?\s?(?:[,;:.)]|$|(?:{either(_BEHIND_COMPARISONS)})(?!\w)))"
+    rf"|(?:比|优于|高于|超过|超越|相比|相较于?|与)\s?(?:{either(_OTHERS_SIGNS)})(?!的)(?:相比|系统)?"
 )
 """A comparison with others, which makes a number that is told beside it the student's own."""
 
+_EACH = "each|every|per|single|one|this|that|first|second|third|last|hardest|easiest|worst|best|some"
 _QUERIES = "quer(?:y|ies)|topics?|anfragen?|themen?|requêtes?|consultas?|sujets?|temas?"
 _ELSEWHERE = _pattern(
     rf"""
-    train(?:ing)?[\s-]?(?:set|data|split|queries|topics|folds?) train (?:on|for)\s(?:the\s)?training training(?=\s?(?:[:|]|$))
+    train(?:ing)?[\s-]?(?:set|data|split|queries|topics|folds?) train (?:on|for)\s(?:the\s)?training
+    training(?=\s?(?:[:|]|$))
     dev(?:elopment)?(?:[\s-]?(?:set|data|split|queries|topics))? validation valid[\s-]set tuning folds? epochs?
     (?:{_QUERIES}|question|frage)\s(?:no\.?\s|nr\.?\s|n°\s?|\#)?[a-z]{{0,3}}-?\d+
-    (?:each|every|per|single|one|this|that|first|second|third|last|hardest|easiest|worst|best|some)[\s-]+(?:single\s)?(?:{_QUERIES})
+    (?:{_EACH})[\s-]+(?:single\s)?(?:{_QUERIES})
     (?:jede|einzelne|eine|diese)[rnms]?\s(?:{_QUERIES}) (?:chaque|cette|seule|cada|esta|una)\s(?:{_QUERIES})
     trainings\w* entwicklungs\w* validierungs\w* entraînement apprentissage développement
     entrenamiento desarrollo validación addestramento sviluppo treinamento desenvolvimento обучающ\w+ валидацион\w+
@@ -114,7 +118,8 @@ _CITED = re.compile(
     r"[A-Z][^\W\d]+(?:,?\s(?:and|&|und|et|y)\s[A-Z][^\W\d]+|\set\sal\.?)?,?\s[(\[]?(?:19|20)\d\d[a-z]?[)\]]"
 )
 _COLLECTION = re.compile(
-    r"(?i)(?:TREC[\s-]?(?:\d|[A-Z])[\w-]*|MS\s?MARCO|Robust\s?'?(?:20)?0\d|Cranfield|Natural\sQuestions|BEIR|ClueWeb\w*|GOV2|WT10g|NTCIR)(?!\w)"
+    r"(?i)(?:TREC[\s-]?(?:\d|[A-Z])[\w-]*|MS\s?MARCO|Robust\s?'?(?:20)?0\d|Cranfield|Natural\sQuestions|BEIR|ClueWeb\w*|GOV2"
+    r"|WT10g|NTCIR)(?!\w)"
 )
 
 _EXAMPLE = _pattern(_EXAMPLES, "例如 比如 例えば 示例")
@@ -128,7 +133,8 @@ _NOT_MEASURED = _pattern(
     first\s(?:attempt|experiment|version|try|run)
     würden? könnten? sollten? falls angenommen ziel\w* erwarte\w* perfekt\w* ideal\w* üblich\w* bedeutet heißt ohne muss
     mindestens wäre
-    serai(?:t|ent) pourrai(?:t|ent) devrai(?:t|ent) supposons objectif attend\w* parfaite?s? idéale?s? signifie sans doit
+    serai(?:t|ent) pourrai(?:t|ent) devrai(?:t|ent) supposons objectif attend\w*
+    parfaite?s? idéale?s? signifie sans doit
     sería[ns]? podría[ns]? debería[ns]? fuera supongamos objetivo esperad\w* perfect[oa]s? significa sin debe
     sarebbe potrebbe dovrebbe obiettivo seria poderia deveria если цель
     {_EXAMPLES}
@@ -240,10 +246,10 @@ def told_of(text: str) -> Whose:
 
 
 _CONTRASTS = (
-    "while whereas but although though however compared während aber jedoch hingegen tandis mais alors mientras pero aunque"
-    " mentre ma enquanto mas"
+    "while whereas but although though however compared während aber jedoch hingegen tandis mais alors mientras pero"
+    " aunque mentre ma enquanto mas"
 )
-_PIECES = re.compile(rf"(?i)[,;:—–，；：]|\s-\s|(?<![^\W_])(?:{_either(_CONTRASTS)})(?![^\W_])|而|但")
+_PIECES = re.compile(rf"(?i)[,;:—–，；：]|\s-\s|(?<![^\W_])(?:{either(_CONTRASTS)})(?![^\W_])|而|但")
 
 
 def pieces_of(text: str) -> list[str]:
