@@ -51,7 +51,7 @@ def main() -> None:
     seconds, cpu, peak = graded(folder, "whole")
     print(f"{options.students} submissions of {options.lines:,} lines: {seconds:.0f} s, {cpu:.0f} s CPU, {peak:.0f} MB")
     if not options.no_kill:
-        again = killed_and_continued(folder, seconds / 2)
+        again = killed_and_continued(folder, options.students // 2)
         print(f"killed half-way: {again} submissions kept; afterwards {same(folder / 'whole', folder / 'killed')}")
     if options.check_lines:
         check(options.folder, options.check_lines)
@@ -185,16 +185,18 @@ def children(pid: int) -> list[int]:
     return [int(number) for text in texts for number in text.split()]
 
 
-def killed_and_continued(folder: Path, seconds: float) -> int:
-    """Kill grading after some seconds, and do it again; return how many submissions were kept."""
+def killed_and_continued(folder: Path, students: int) -> int:
+    """Kill grading when some submissions are graded, and do it again; return how many were kept."""
     adjusted(folder / "killed")
     process = subprocess.Popen(command(folder, "killed"), stdout=subprocess.DEVNULL)
-    time.sleep(seconds)
+    kept = folder / "killed" / ".grades"
+    while process.poll() is None and len(list(kept.glob("*.json.gz"))) < students:
+        time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    kept = len(list((folder / "killed" / ".grades").glob("*.json.gz")))
+    number = len(list(kept.glob("*.json.gz")))
     subprocess.run(command(folder, "killed"), stdout=subprocess.DEVNULL, check=True)
-    return kept
+    return number
 
 
 def same(one: Path, other: Path) -> str:

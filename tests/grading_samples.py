@@ -174,10 +174,15 @@ LI = scored(
         RunRead("runs/a.txt", "run", "scored", "", {"AP": 0.25, "nDCG@10": 0.375}, right=1),
         RunRead("runs/old.txt", "run", "refused", "line 3: score 'nan' is not a number"),
     ),
-    chosen="it was handed in last",
+    chosen="runs/b.txt counts: it was handed in last",
     claims=(
         Checked("AP", "0.3125", "notes.md:3", "correct", 0.3125, run="runs/b.txt"),
-        Checked("nDCG@10", "0.3750", "notes.md, table 1, row 2", "correct", 0.375, run="runs/a.txt", counts=False),
+        Checked(
+            *("nDCG@10", "0.3750", "notes.md, table 1, row 2", "correct", 0.375),
+            why="it is of runs/a.txt, which does not count, so it gives no points and takes none",
+            run="runs/a.txt",
+            counts=False,
+        ),
     ),
     handed_in="2026-11-02T23:10:00+00:00",
     late=True,

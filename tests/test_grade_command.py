@@ -213,7 +213,8 @@ def test_rules_that_need_a_baseline_say_so(assignment: Path) -> None:
     (assignment / "rules.toml").write_text(text)
     done = grade(assignment, "--rules", "rules.toml")
     assert done.err == (
-        b"treceval: the rules give points by the baseline, and there is none. Give a run to compare with (--baseline).\n"
+        b"treceval: the rules give points by the baseline, and there is none. Give a run to compare with (--baseline; in "
+        b"a course baseline of the task).\n"
     )
 
 

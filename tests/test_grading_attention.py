@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from grading_samples import ADA, BOB, ENTRIES, EVE, GRADES
 
@@ -39,7 +42,7 @@ def test_a_document_that_was_not_read_is_named_once_with_the_reason(why: str) ->
 
 def test_several_runs_are_told_with_the_one_that_counts() -> None:
     runs = (RunRead("b.txt"), RunRead("a.txt"))
-    grades = class_of(ADA._replace(runs=runs, run="b.txt", chosen="it was handed in last"))
+    grades = class_of(ADA._replace(runs=runs, run="b.txt", chosen="b.txt counts: it was handed in last"))
     said = "2 runs were handed in; b.txt counts: it was handed in last"
     assert asked(grades) == [("several runs", said)]
     assert asked(class_of(ADA._replace(runs=runs[:1]))) == []
@@ -180,3 +183,10 @@ def test_the_list_of_a_class_is_in_the_order_of_kinds_and_has_claims_of_nobody()
     found = [(entry and entry.student, question.kind) for entry, question in needing(grades)]
     assert found == [("b", "no claims"), ("a", "too good"), (None, "nobody's")]
     assert {question.kind for _, question in needing(grades)} <= set(KINDS)
+
+
+def test_the_manual_has_all_kinds_with_what_they_mean() -> None:
+    manual = (Path(__file__).parent.parent / "docs" / "grade.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| ([a-z' ]+) \| (.+) \|$", manual.partition("## What needs a human")[2], re.MULTILINE))
+    assert [kind for kind in rows if kind in KINDS] == list(KINDS)
+    assert [kind for kind, words in KINDS.items() if not rows[kind].startswith(words)] == []

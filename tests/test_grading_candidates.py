@@ -86,10 +86,12 @@ def test_runs_and_claims_are_found_by_what_is_in_them(tmp_path: Path) -> None:
         (RUN.replace(" ", ","), "its lines are like those of a run, with mistakes"),
         (RUN.replace(" ", ";"), "its lines are like those of a run, with mistakes"),
         (RUN.replace(" t\n", "\n"), "its lines are like those of a run, with mistakes"),
+        ("qid,docid,score\n1,a,0.9\n1,b,0.8\n", "its lines are like those of a run, with mistakes"),
+        ('{"1": {"a": 0.9, "b": 0.8}}', "its lines are like those of a run, with mistakes"),
     ],
     ids=[
         "plain", "UTF-16", "byte-order mark", "old Macintosh", "gzip", "NaN", "decimal commas", "header", "spaces in tag",
-        "MS MARCO", "commas", "semicolons", "five fields",
+        "MS MARCO", "commas", "semicolons", "five fields", "names of columns", "JSON",
     ],
 )  # fmt: skip
 def test_a_damaged_run_is_still_a_run(tmp_path: Path, data: str | bytes, why: str) -> None:
@@ -108,8 +110,19 @@ def test_a_damaged_run_is_still_a_run(tmp_path: Path, data: str | bytes, why: st
         "qid map ndcg P_10\n301 0.1 0.2 0.3\n302 0.2 0.3 0.4\nall 0.15 0.25 0.35\n",
         "qid\tmap\tndcg\tP_10\trecall\n" + "".join(f"{qid}\t0.1\t0.2\t0.3\t0.4\n" for qid in range(301, 351)),
         "map\t301\t0.1000\nmap\t302\t0.2000\nmap\tall\t0.1500\n",
+        '{"bm25": {"map": 0.31, "ndcg_cut_10": 0.42}, "mine": {"map": 0.41, "ndcg_cut_10": 0.55}}',
     ],
-    ids=["= and commas", ": and commas", "CSV", "table", "sentence", "queries", "fifty queries", "trec_eval -q"],
+    ids=[
+        "= and commas",
+        ": and commas",
+        "CSV",
+        "table",
+        "sentence",
+        "queries",
+        "fifty queries",
+        "trec_eval -q",
+        "JSON",
+    ],
 )
 @pytest.mark.parametrize("beside", ["a good run", "a damaged run", "nothing"])
 def test_numbers_of_measures_are_text_beside_any_run(tmp_path: Path, data: str, beside: str) -> None:
@@ -204,7 +217,7 @@ DAMAGED = RUN.replace(" t\n", "\n")
 @pytest.mark.parametrize("settings", [SETTINGS, "k 3 1\nb 1 1\n", SETTINGS * 10, SETTINGS.replace(" ", "\t")])
 def test_settings_are_no_ms_marco_run(tmp_path: Path, settings: str) -> None:
     found = handed(tmp_path, {"params.txt": settings, "x.txt": DAMAGED})
-    assert (runs(found), told(found, "params.txt")) == (["x.txt"], ("report", "its beginning has no claims"))
+    assert (runs(found), told(found, "params.txt")) == (["x.txt"], ("report", "it may have claims"))
 
 
 def test_short_lines_of_a_query_that_is_judged_are_an_ms_marco_run(tmp_path: Path) -> None:
@@ -241,7 +254,8 @@ def test_a_damaged_run_that_is_far_larger_comes_in_the_place_of_an_ms_marco_run(
 )
 def test_claims_are_found_in_pages_and_in_what_trec_eval_printed(tmp_path: Path, name: str, data: str) -> None:
     found = handed(tmp_path, {"run.txt": RUN, name: data})
-    assert (runs(found), texts(found), roles(found)[name]) == (["run.txt"], [name], "claims")
+    role = "report" if name.endswith(".html") else "claims"
+    assert (runs(found), texts(found), roles(found)[name]) == (["run.txt"], [name], role)
 
 
 def test_documents_of_all_kinds_are_texts(tmp_path: Path) -> None:
@@ -302,6 +316,21 @@ def test_an_only_file_may_be_a_run_whatever_is_in_it(tmp_path: Path) -> None:
 def test_an_only_report_is_no_run(tmp_path: Path) -> None:
     found = handed(tmp_path, {"report.pdf": b"%PDF-1.4\n"})
     assert (runs(found), texts(found)) == ([], ["report.pdf"])
+
+
+def test_a_table_of_names_and_scores_without_documents_is_no_run(tmp_path: Path) -> None:
+    found = handed(tmp_path, {"x.txt": RUN, "y.csv": "rank,system,score\n1,mine,0.41\n2,bm25,0.31\n"})
+    assert (runs(found), texts(found)) == (["x.txt"], ["y.csv"])
+
+
+def test_prose_with_a_number_where_a_score_would_be_is_no_run(tmp_path: Path) -> None:
+    found = handed(tmp_path, {"x.txt": RUN, "notes.txt": "We set k1 to 0.9 after trying ten values.\n" * 2})
+    assert (runs(found), texts(found)) == (["x.txt"], ["notes.txt"])
+
+
+def test_a_run_without_q0_and_ranks_is_a_damaged_one(tmp_path: Path) -> None:
+    lines = "".join(f"1 ITER d{rank} - {1 / rank} tag\n" for rank in range(1, 20))
+    assert [run.strength for run in handed(tmp_path, {"x.txt": lines, "y.md": PROSE}).runs] == [3]
 
 
 # --- several of them ---
@@ -371,13 +400,22 @@ def test_the_times_in_an_archive_tell_the_last_run(tmp_path: Path, make: str) ->
 def test_no_more_than_20_runs_are_scored_and_20_texts_searched(tmp_path: Path) -> None:
     numbers = range(10, 32)
     found = handed(
-        tmp_path, {f"{n}.run": RUN for n in numbers} | {f"{n}.md": CLAIMS for n in numbers} | {"a.md": PROSE}
+        tmp_path,
+        {f"{n}.run": RUN for n in numbers} | {f"{n}.txt": CLAIMS for n in numbers} | {"a.txt": PROSE, "b.md": PROSE},
     )
     assert runs(found) == [f"{n}.run" for n in range(10, 30)]
-    assert texts(found) == [f"{n}.md" for n in range(10, 30)]  # those first that have claims
+    assert texts(found) == [f"{n}.txt" for n in range(10, 30)]  # those first that have claims
     assert told(found, "31.run") == ("unread", "its lines are those of a run, but no more than 20 are scored")
-    assert told(found, "a.md") == ("unread", "no more than 20 files are searched for claims")
-    assert len(found.files) == 45
+    assert told(found, "a.txt") == ("not used", "no more than 20 files are searched for claims")
+    assert (roles(found)["b.md"], len(found.files)) == ("unread", 46)
+
+
+def test_times_that_are_known_of_some_runs_only_tell_nothing(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("b.run", (2026, 1, 10, 12, 0, 0)), RUN)
+    found = handed(tmp_path, {"all.zip": stream.getvalue(), "a.run": LONGER})
+    assert last_of(found.runs) == (found.runs[0], "")
 
 
 # --- attempts ---

@@ -53,7 +53,10 @@ def test_new_and_missing_students_are_told() -> None:
 
 
 def test_two_students_of_one_name_are_compared_in_turn() -> None:
-    assert changed([OLD, NEW], [OLD, {**NEW, "points": 1.0}]) == [Changed("Ada", "points", "55.50", "1.00")]
+    assert changed([OLD, NEW], [{**OLD, "points": 2.0}, {**NEW, "points": 1.0}]) == [
+        Changed("Ada", "points", "20.00", "2.00"),
+        Changed("Ada", "points", "55.50", "1.00"),
+    ]
 
 
 def test_broken_grades_are_passed_over(tmp_path: Path) -> None:

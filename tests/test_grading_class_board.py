@@ -80,6 +80,11 @@ def test_a_group_is_one_row_of_the_board() -> None:
     assert [row["AP"] for row in rows(book)] == ["0.5", "0.4"]
 
 
+def test_those_who_handed_in_nothing_share_no_pseudonym() -> None:
+    missing = [Entry(Graded(name, "", "missing"), Marks((), 0.0, 0.0, None), name) for name in ("Ada", "Bob")]
+    assert len({each.pseudonym for each in of(*missing).entries}) == 2
+
+
 def test_runs_are_ranked_with_intervals_and_equal_ones_share_a_rank() -> None:
     book = of(entry("Ada", 0.5), entry("Bob", 0.7), entry("Eve", 0.5))
     found = {row["run"]: (row["rank"], row["rank_low"], row["rank_high"]) for row in rows(book)}

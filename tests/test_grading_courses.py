@@ -161,6 +161,14 @@ def test_tasks_may_be_folders_within_those_of_the_students(folder: Path) -> None
     assert [each.graded.run for each in course.tasks[1].entries] == ["ex2_run.txt", "ex2_run.txt"]
 
 
+def test_a_mistake_in_the_last_task_is_told_before_anything_is_graded(folder: Path) -> None:
+    last = RULES.rindex('"qrels.txt"')
+    (folder / "rules.toml").write_text(RULES[:last] + '"none.txt"' + RULES[last + len('"qrels.txt"') :])
+    with pytest.raises(InputError, match=r"none\.txt: no such file"):
+        graded(folder)
+    assert not (folder / "out").exists()
+
+
 def test_several_folders_that_fit_a_task_are_refused(folder: Path) -> None:
     (folder / "in" / "sheet1-late").mkdir()
     with pytest.raises(EvaluationError, match=r"2 folders or archives may have the submissions of task Sheet 1"):
@@ -183,6 +191,36 @@ def test_adjustments_are_of_a_task_and_a_comment_is_of_all(folder: Path) -> None
     (folder / "out" / "adjustments.toml").write_text("[Nobody]\nexcused = true\n")
     with pytest.raises(InputError, match=r"adjustments\.toml:1: unknown student 'Nobody'"):
         graded(folder)
+
+
+def test_files_of_a_course_that_were_edited_are_kept_and_told(folder: Path) -> None:
+    graded(folder)
+    (folder / "out" / "feedback" / "Ada_Lovelace.txt").write_text("Well done")
+    (folder / "out" / "Sheet_1" / "adjustments.toml").write_text("")
+    course = graded(folder)
+    assert (folder / "out" / "feedback" / "Ada_Lovelace.txt").read_text() == "Well done"
+    assert course.notes == (
+        "Sheet_1/adjustments.toml is not read; the adjustments of a course are in its own folder",
+        "edited by hand and kept: feedback/Ada_Lovelace.txt; if grading changed one, see its .new file",
+    )
+
+
+def test_pseudonyms_of_those_who_handed_in_nothing_are_their_own_in_all_tasks(folder: Path) -> None:
+    (folder / "rules.toml").write_text(RULES.replace("[[task]]", '[board]\nkey = "secret words"\n[[task]]', 1))
+    course = graded(folder)
+    ada, grace, li, _ = course.members
+    first = [each.entries[0].pseudonym for each in (ada, grace, li) if each.entries[0] is not None]
+    assert [each.entries[1].pseudonym for each in (ada, grace, li) if each.entries[1] is not None] == first
+    assert len(set(first)) == 3
+
+
+def test_a_deadline_that_cannot_be_held_against_submissions_without_a_time_is_told(folder: Path) -> None:
+    (folder / "rules.toml").write_text(RULES + "[task.late]\ndeadline = 2026-02-01T12:00:00Z\n")
+    course = graded(folder)
+    assert course.tasks[0].notes == ()
+    assert course.tasks[1].notes == (
+        "1 submission has no time in the export, so lateness is unknown and costs nothing",
+    )
 
 
 def test_rules_of_a_course_and_of_an_exercise_are_not_taken_for_each_other(folder: Path) -> None:

@@ -182,6 +182,7 @@ def test_the_first_sentences_say_when_it_was_handed_in_and_who_you_are_on_the_bo
     ("moment", "said"),
     [
         ("2026-11-02T23:10:05+00:00", "2026-11-02 23:10 UTC"),
+        ("2026-11-02T23:10:05Z", "2026-11-02 23:10 UTC"),
         ("2026-11-02T23:10:05", "2026-11-02 23:10"),
         ("2026-11-02T23:10:05+01:00", "2026-11-02 23:10+01:00"),
         ("2026-11-02", "2026-11-02"),
@@ -412,7 +413,7 @@ def test_more_claims_than_are_told_are_counted() -> None:
 def test_a_number_of_a_run_that_does_not_count_is_told_as_that() -> None:
     made = section(feedback(COURSE.entries[0], COURSE), "Numbers that you claimed")
     assert " ".join(made.split()).endswith(
-        "- nDCG@10 = 0.3750 is right. This is about runs/a.txt, which does not count, and gives and takes no points. "
+        "- nDCG@10 = 0.3750 is right: it is of runs/a.txt, which does not count, so it gives no points and takes none. "
         "(notes.md, table 1, row 2)"
     )
 

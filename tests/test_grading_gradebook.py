@@ -220,7 +220,7 @@ def test_a_sheet_has_all_runs_with_the_one_that_counts() -> None:
     made = table(opened(COURSE), "Runs")
     assert made[0] == ["student", "run", "counts", "why", "status", "handed in", "right claims", "AP", "nDCG@10"]
     assert [row[1:5] + row[6:] for row in made[1:]] == [
-        ["runs/b.txt", "yes", "it was handed in last", "scored", 1, 0.3125, 0.5],
+        ["runs/b.txt", "yes", "runs/b.txt counts: it was handed in last", "scored", 1, 0.3125, 0.5],
         ["runs/a.txt", "no", None, "scored", 1, 0.25, 0.375],
         ["runs/old.txt", "no", "line 3: score 'nan' is not a number", "refused", 0, None, None],
     ]

@@ -142,6 +142,12 @@ def test_control_characters_of_a_name_are_made_visible(tmp_path: Path) -> None:
     assert content(found[1].items[0]) == RUN
 
 
+def test_files_whose_names_are_shown_alike_have_different_ones(tmp_path: Path) -> None:
+    long = "bob/" + "x" * 130
+    (_, bob), _ = taken(tmp_path, zipped([ADA, (long + "1", RUN), (long + "2", b"2")]))
+    assert [item.name for item in bob.items] == ["x" * 120 + "…", "x" * 120 + "… (2)"]
+
+
 def test_a_formula_or_markup_in_a_name_stays_text(tmp_path: Path) -> None:
     found, _ = taken(tmp_path, zipped([("=cmd|' !A0/run.txt", RUN), ("<script>x</run.txt", RUN)]))
     assert [each.student for each in found] == ["<script>x<", "=cmd|' !A0"]
@@ -567,6 +573,14 @@ def test_a_bomb_of_tar_and_gzip_is_unpacked_no_further_than_the_limit(tmp_path: 
     bob = of_bob(tmp_path, "all.tgz", data, Limits(submission_bytes=2 << 20))
     assert bob.items == ()
     assert refusals(bob) == {"all.tgz": "it unpacks to more than 4 MiB"}
+
+
+def test_no_more_than_five_tar_archives_of_a_submission_are_unpacked(tmp_path: Path) -> None:
+    data = tarred(("run.txt", RUN))
+    (_, bob), _ = taken(tmp_path, zipped([ADA, *((f"bob/{number}.tgz", data) for number in range(7))]))
+    assert [item.name for item in bob.items] == [f"{number}.tgz/run.txt" for number in range(5)]
+    why = "no more than 5 tar archives are unpacked: hand in one, or the files themselves"
+    assert refusals(bob) == {"5.tgz": why, "6.tgz": why}
 
 
 def test_a_file_of_a_tar_archive_that_is_too_large_is_refused_and_the_others_are_read(tmp_path: Path) -> None:

@@ -124,6 +124,14 @@ def test_without_a_worksheet_moodle_gets_the_numbers_of_its_folders() -> None:
     assert rows[1][:4] == ["Participant 17", "Ada Lovelace_17", "", "42.50"]
 
 
+def test_a_worksheet_without_dates_gets_the_column_that_moodle_needs() -> None:
+    titles = ("Identifier", "Full name", "Grade", "Feedback comments")
+    person = Person("Ada", row=tuple(zip(titles, ("Participant 17", "Ada", "", ""), strict=True)))
+    rows = table("moodle", of(entry("Ada", person=person)))
+    assert rows[0] == [*titles, "Last modified (grade)"]
+    assert (rows[1][:3], rows[1][3][:5], rows[1][4]) == (["Participant 17", "Ada", "42.50"], "<pre>", "")
+
+
 def test_moodle_reads_no_grade_of_who_is_excused() -> None:
     person = of_worksheet("Ada", WORKSHEET, "Participant 17")
     assert table("moodle", of(entry("Ada", marks=EXCUSED, person=person)))[1][4] == ""
@@ -155,6 +163,21 @@ def test_canvas_gets_its_columns_and_those_of_no_other_assignment() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("columns", "column"),
+    [
+        (("Essay (11)",), "Essay (11)"),
+        (("Essay (11)", "Quiz (12)"), "Homework 1"),
+        (("Essay (11)", "homework 1 (12)"), "homework 1 (12)"),
+        (("Essay (11)", "Current Score (2026)"), "Essay (11)"),
+        ((), "Homework 1"),
+    ],
+)
+def test_the_assignment_of_canvas_is_the_one_called_so_or_the_only_one(columns: tuple[str, ...], column: str) -> None:
+    person = of_canvas("Lovelace, Ada", "815", *columns)
+    assert table("canvas", of(entry("Ada", person=person), title="Homework 1"))[0] == [*CANVAS, column]
+
+
 def test_of_a_new_assignment_canvas_gets_the_points_that_are_possible() -> None:
     rows = table("canvas", of(entry("lovelaceada_815", platform="canvas", account="815"), title="Homework 1"))
     assert rows == [
@@ -168,7 +191,7 @@ def test_canvas_is_told_who_is_excused() -> None:
     rows = table(
         "canvas", of(entry("Ada", marks=EXCUSED, person=of_canvas("Ada", "815", "Homework 1 (12)")), title="x")
     )
-    assert rows[2][-1] == "EX"
+    assert rows[1][-1] == "EX"
 
 
 def test_a_number_of_another_platform_is_not_canvass() -> None:

@@ -492,6 +492,44 @@ def test_a_class_in_a_tar_archive_is_that_in_a_zip_archive(tmp_path: Path, end: 
     assert listed(str(path)) == listed(archive_of(tmp_path, *files)) == {"Ada_1": ["x/run.txt"], "Bob_2": ["run.txt"]}
 
 
+def timed(folder: Path, times: dict[str, tuple[int, int, int, int, int, int]]) -> dict[str, str]:
+    """Return the times of all files of a class whose archive has these."""
+    path = folder / "class.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, time in times.items():
+            archive.writestr(zipfile.ZipInfo(name, time), RUN)
+    return {f"{each.student}/{item.name}": item.time for each in submissions(str(path)) for item in each.items}
+
+
+def test_times_in_the_archive_of_a_class_count_unless_they_are_those_of_packing(tmp_path: Path) -> None:
+    files = {
+        "ada/a.txt": (2026, 1, 10, 12, 0, 0),
+        "ada/b.txt": (2026, 1, 10, 12, 0, 2),
+        "bob/a.txt": (2026, 1, 10, 12, 1, 0),
+    }
+    assert set(timed(tmp_path, files).values()) == {""}
+    assert set(timed(tmp_path, {**files, "eve/old.txt": (1999, 1, 1, 0, 0, 0)}).values()) == {""}
+    files = {
+        "ada/a.txt": (2026, 1, 10, 12, 0, 0),
+        "ada/b.txt": (2026, 1, 11, 12, 0, 0),
+        "bob/a.txt": (1980, 1, 1, 0, 0, 0),
+    }
+    assert timed(tmp_path, files) == {
+        "ada/a.txt": "2026-01-10T12:00:00",
+        "ada/b.txt": "2026-01-11T12:00:00",
+        "bob/a.txt": "",
+    }
+
+
+def test_a_time_that_does_not_exist_is_none(tmp_path: Path) -> None:
+    files = {
+        "ada/a.txt": (2026, 1, 10, 12, 0, 0),
+        "bob/a.txt": (2026, 2, 30, 12, 0, 0),
+        "eve/a.txt": (2026, 1, 1, 1, 1, 2),
+    }
+    assert list(timed(tmp_path, files).values()) == ["2026-01-10T12:00:00", "", "2026-01-01T01:01:02"]
+
+
 # --- archives of students ---
 
 

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from treceval_py.grading.course.lateness import Late, days_late, penalised
+from treceval_py.grading.course.lateness import Late, days_late, is_dated, penalised
+from treceval_py.grading.grades import Person
 from treceval_py.grading.marking.points import Change, Mark, Marks
 from treceval_py.grading.records import Graded
 from treceval_py.grading.rules import DEFAULT_RULES, Rules
@@ -51,6 +52,26 @@ def test_the_platform_says_what_is_late_where_time_or_deadline_is_unknown() -> N
     assert days_late(handed_in("2026-11-20", late=True), RULES).days == 0  # its own deadline may be an earlier one
 
 
+@pytest.mark.parametrize(
+    ("status", "days"),
+    [
+        ("Submitted for grading - 2 days 3 hours late - Graded", 3),
+        ("Submitted for grading - 2 days late - ", 2),
+        ("Submitted for grading - 5 mins 20 secs late - ", 1),
+        ("Zur Bewertung abgegeben - 36 Tage 10 Stunden zu spät -  - ", 37),
+        ("Submitted for grading - ", 0),
+        ("No submission - Assignment is overdue by: 2 days", 0),
+    ],
+)
+def test_the_grading_worksheet_of_moodle_says_how_late_something_is(status: str, days: int) -> None:
+    # What the worksheet has in its column Status, in English and German, as tools on GitHub that read it have it.
+    person = Person("Ada", row=(("Full name", "Ada"), ("Status", status)))
+    assert days_late(handed_in(""), RULES, person).days == days
+    assert days_late(handed_in("2026-11-20T20:00:00"), RULES, person).days == 0
+    assert is_dated(handed_in(""), person)
+    assert not is_dated(handed_in(""), Person("Ada"))
+
+
 def test_lateness_is_told_in_the_zone_of_the_deadline() -> None:
     said = days_late(handed_in("2026-11-21T23:30:00Z"), RULES)
     assert said == Late(2, "handed in at 2026-11-22 00:30, 2 days after the deadline")
@@ -90,8 +111,8 @@ def test_the_penalty_says_how_it_comes_about() -> None:
         Change(
             "late",
             -5.0,
-            "handed in at 2026-11-23 10:00, 3 days after the deadline; 2 of 2 days that may be late without penalty; 10 % "
-            "of 50 points for 1 day",
+            "handed in at 2026-11-23 10:00, 3 days after the deadline; 2 of 2 late days used; 10 % of 50 points taken "
+            "for 1 day",
         ),
     )
     found, _ = penalised(marks(40.0), late, RULES._replace(most_days=0), 2)

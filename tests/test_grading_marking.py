@@ -15,6 +15,9 @@ from types import ModuleType
 
 import pytest
 
+from treceval_py.explaining.scoring import Scorer
+from treceval_py.explaining.variants import Variant
+from treceval_py.grading.claims import reconciling
 from treceval_py.grading.claims.claims import Claimed, claimed
 from treceval_py.grading.intake.intake import one, submissions
 from treceval_py.grading.marking import marking
@@ -403,7 +406,7 @@ def summary(found: Graded) -> list[tuple[str, str, str, bool]]:
 def test_all_runs_are_scored_and_the_one_whose_claims_are_right_counts(tmp_path: Path) -> None:
     found = graded(tmp_path, {**THREE, "report.txt": "AP = 0.7500\n"})
     assert (found.run, found.measures) == ("bm25.txt", {"AP": 0.75})
-    assert found.chosen == "1 claimed number is right for it, more than for any other of 3 runs"
+    assert found.chosen == "bm25.txt counts: 1 claimed number is right for it, more than for any other of 3 runs"
     assert [(each.name, each.status, each.measures["AP"], each.right) for each in found.runs] == [
         ("bm25.txt", "scored", 0.75, 1),
         ("dense.txt", "scored", 1.0, 0),
@@ -420,12 +423,12 @@ def test_all_runs_are_scored_and_the_one_whose_claims_are_right_counts(tmp_path:
 @pytest.mark.parametrize(
     ("rules", "run", "why"),
     [
-        (AP._replace(counting="best"), "dense.txt", "its AP, 1.0000, is the highest of 3 runs"),
-        (AP._replace(named="RAND*"), "random.txt", "the rules count RAND*"),
+        (AP._replace(counting="best"), "dense.txt", "dense.txt counts: its AP, 1.0000, is the highest of 3 runs"),
+        (AP._replace(named="RAND*"), "random.txt", "random.txt counts: the rules count files named RAND*"),
         (
             AP._replace(named="mine.txt", counting="best"),
             "dense.txt",
-            "the rules count mine.txt, and no run has that name; its AP, 1.0000, is the highest of 3 runs",
+            "dense.txt counts: the rules count files named mine.txt, and no run has that name; its AP, 1.0000, is the highest of 3 runs",
         ),
     ],
 )
@@ -434,17 +437,17 @@ def test_the_rules_say_which_run_counts(tmp_path: Path, rules: Rules, run: str, 
     assert (found.run, found.chosen) == (run, why)
     # The claim is still right for its run, and neither counts nor is wrong.
     assert summary(found) == [("0.7500", "correct", "bm25.txt", False)]
-    assert found.claims[0].why == "it is of bm25.txt, which is not the run that counts"
+    assert found.claims[0].why == "it is of bm25.txt, which does not count, so it gives no points and takes none"
 
 
 def test_without_claims_the_run_that_was_handed_in_last_counts(tmp_path: Path) -> None:
     found = graded(tmp_path, {"run_1.txt": BEST, "run_2.txt": RUN})
-    assert (found.run, found.chosen) == ("run_2.txt", "its name has the highest number")
+    assert (found.run, found.chosen) == ("run_2.txt", "run_2.txt counts: its name has the highest number")
 
 
 def test_claims_that_fit_several_runs_do_not_tell_which_one_counts(tmp_path: Path) -> None:
     found = graded(tmp_path, {"run_1.txt": RUN, "run_2.txt": RUN.replace("t\n", "u\n"), "a.txt": "AP = 0.75\n"})
-    why = "1 claimed number is right for each of 2 runs; its name has the highest number"
+    why = "run_2.txt counts: 1 claimed number is right for each of 2 runs; its name has the highest number"
     assert (found.run, found.chosen) == ("run_2.txt", why)
     assert summary(found) == [("0.75", "correct", "run_2.txt", True)]
 
@@ -457,7 +460,7 @@ def test_claims_that_are_right_for_no_run_show_which_one_counts_if_one_explains_
         "a.txt": "RR = 0.142857\n",
     }
     found = graded(tmp_path, files)
-    why = "1 claimed number is explained by it, more than by any other of 2 runs"
+    why = "run_1.txt counts: 1 claimed number is explained by it, more than by any other of 2 runs"
     assert (found.run, found.chosen) == ("run_1.txt", why)
     assert summary(found) == [("0.142857", "convention", "run_1.txt", True)]
 
@@ -465,7 +468,7 @@ def test_claims_that_are_right_for_no_run_show_which_one_counts_if_one_explains_
 def test_the_rule_may_be_the_last_run_whatever_is_claimed(tmp_path: Path) -> None:
     files = {"run_1.txt": BEST, "run_2.txt": RUN, "a.txt": "AP = 0.5\nP@1 = 1.0000\n"}
     found = graded(tmp_path, files, AP._replace(counting="last"))
-    assert (found.run, found.chosen) == ("run_2.txt", "its name has the highest number")
+    assert (found.run, found.chosen) == ("run_2.txt", "run_2.txt counts: its name has the highest number")
 
 
 def test_the_choice_of_the_teacher_is_stronger_than_the_rules(tmp_path: Path) -> None:
@@ -474,7 +477,11 @@ def test_the_choice_of_the_teacher_is_stronger_than_the_rules(tmp_path: Path) ->
         (tmp_path / "ada" / name).write_text(text)
     made = grader(tmp_path, AP._replace(named="bm25.txt"))
     found = made.grade(one(str(tmp_path / "ada"), limits_of(AP)), wanted="dense.txt")
-    assert (found.run, found.chosen, found.runs[0].name) == ("dense.txt", "the teacher chose dense.txt", "dense.txt")
+    assert (found.run, found.chosen, found.runs[0].name) == (
+        "dense.txt",
+        "dense.txt counts: the teacher chose dense.txt",
+        "dense.txt",
+    )
 
 
 def test_a_table_with_a_row_for_each_run_is_checked_row_by_row(tmp_path: Path) -> None:
@@ -488,14 +495,16 @@ def test_a_table_with_a_row_for_each_run_is_checked_row_by_row(tmp_path: Path) -
         ("1.0000", "correct", "dense.txt", False),
         ("0.4321", "not reproduced", "random.txt", False),
     ]
-    assert found.claims[2].why.startswith("it is of random.txt, which is not the run that counts; none of the ")
+    assert found.claims[2].why.startswith(
+        "it is of random.txt, which does not count, so it gives no points and takes none; none of the "
+    )
 
 
 def test_a_row_of_a_run_that_was_not_handed_in_is_not_held_against_the_one_that_was(tmp_path: Path) -> None:
     claims = [claimed("AP", text, "a:1")._replace(run=row) for row, text in [("BM25", "0.62"), ("RM3", "0.75")]]
     found = graded(tmp_path, {"run.txt": RUN}, claims=claims)
     assert summary(found) == [("0.62", "unchecked", "", False), ("0.75", "correct", "run.txt", True)]
-    assert found.claims[0].why == "it is said of BM25, and no run of that name was handed in"
+    assert found.claims[0].why == "it is said of BM25, which was not handed in, so it gives no points and takes none"
 
 
 def test_of_rows_that_fit_nothing_it_is_not_known_which_is_that_of_the_run(tmp_path: Path) -> None:
@@ -521,7 +530,7 @@ def test_a_run_that_cannot_be_scored_does_not_count_beside_one_that_can(tmp_path
     broken = "q1 Q0 a 1 nan t\nq1 Q0 b 2 1 t\n"
     found = graded(tmp_path, {"run_1.txt": RUN, "run_2.txt": broken})
     assert (found.run, found.status) == ("run_1.txt", "scored")
-    assert found.chosen == "of 2 runs, it is the only one that can be scored and has judged queries"
+    assert found.chosen == "run_1.txt counts: it is the only one of 2 runs that can be scored and has judged queries"
     assert [(each.name, each.status) for each in found.runs] == [("run_1.txt", "scored"), ("run_2.txt", "refused")]
 
 
@@ -540,6 +549,40 @@ def test_runs_that_are_too_many_to_be_held_are_scored_again_when_they_are_needed
     again = grader(tmp_path, AP._replace(named="random.txt"))
     found = again.grade(one(str(tmp_path / "ada"), limits_of(AP)), claims)
     assert plain(found) == plain(expected)
+
+
+def test_no_more_runs_are_read_than_four_of_the_largest_would_be(tmp_path: Path) -> None:
+    # A run may have 1,048 bytes: after five of 1,000 bytes more than 4,192 are read.
+    files = {f"{name}.run": RUN + "#" * (999 - len(RUN)) + f"{name}" for name in "abcdefg"}
+    found = graded(tmp_path, files, AP._replace(megabytes=0.001))
+    assert [each.name for each in found.runs] == ["a.run", "b.run", "c.run", "d.run", "e.run"]
+    assert [(each.name, each.role, each.why) for each in found.files[5:]] == [
+        (f"{name}.run", "unread", "its lines are those of a run, but the runs before it have 0.004 MB or more")
+        for name in "fg"
+    ]
+
+
+def test_claims_of_a_run_are_not_wrong_because_the_run_that_counts_is_refused(tmp_path: Path) -> None:
+    files = {"bm25.txt": RUN, "dense.txt": "q1 Q0 a 1 nan t\n", "a.txt": "AP = 0.75\n"}
+    found = graded(tmp_path, files, AP._replace(named="dense.txt"))
+    assert (found.run, found.status) == ("dense.txt", "refused")
+    assert summary(found) == [("0.75", "correct", "bm25.txt", False)]
+
+
+def test_hundreds_of_rows_and_of_wrong_numbers_are_searched_once_for_each_measure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched, means = [], reconciling._means
+
+    def counted(scorer: Scorer, variants: Sequence[Variant]) -> list[tuple[Variant, float]]:
+        searched.append(len(variants))
+        return means(scorer, variants)
+
+    monkeypatch.setattr(reconciling, "_means", counted)
+    claims = [claimed("AP", f"0.{4000 + row}", "a:1")._replace(run=f"row {row}") for row in range(200)]
+    found = graded(tmp_path, {"run.txt": RUN}, claims=claims)
+    assert {each.verdict for each in found.claims} == {"unchecked"}
+    assert len(searched) <= 2  # what one change gives, and what two give
 
 
 # --- what may be told of the judgments ---
@@ -613,12 +656,12 @@ def made() -> ModuleType:
 
 HONEST_IN_OTHER_FILES = (
     # Compressed, in three columns, in UTF-16, with other ends of lines, another tag, other ranks or repairs.
-    *("Barbara Liskov", "Byte Order Mark", "Edsger Dijkstra", "Grace Hopper", "baseline", "Rank Contradicts"),
-    *("Sixteen Bits", "Spaces In Tag", "Three Columns", "Twice Exactly", "Windows Lines"),
+    *("Barbara Liskov", "Byte Order Mark", "Edsger Dijkstra", "Five Fields", "Grace Hopper", "Header Line", "baseline"),
+    *("Rank Contradicts", "Sixteen Bits", "Spaces In Tag", "Three Columns", "Twice Exactly", "Windows Lines"),
 )
 """Who hands in the ranking of the honest run, each in a file of its own, by name; the baseline has Grace Hopper's file."""
 
-DAMAGED = ("Nul Byte", "Header Line", "Nan Score", "Text Score", "Decimal Comma", "Twice Otherwise", "Five Fields")
+DAMAGED = ("Nul Byte", "Nan Score", "Text Score", "Decimal Comma", "Twice Otherwise")
 
 
 @pytest.fixture(scope="module")

@@ -47,6 +47,12 @@ def test_everybody_on_the_roster_is_a_member_and_so_is_a_submission_of_nobody() 
     assert asked(found) == ["nobody on the roster is called so"]
 
 
+def test_a_name_that_fits_only_partly_is_asked_about() -> None:
+    found = class_of([submission("Ada Augusta Lovelace")], ROSTER)
+    assert rows(found)[0] == ("Ada Lovelace", "Ada Augusta Lovelace")
+    assert asked(found) == ["only a part of the name fits 'Ada Augusta Lovelace'"]
+
+
 def test_without_a_roster_each_submission_is_a_member() -> None:
     found = class_of([submission("ada"), submission("grace")], None)
     assert rows(found) == [("?", "ada"), ("?", "grace")]

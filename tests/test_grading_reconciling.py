@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from typing import Any
 
@@ -429,3 +430,13 @@ def test_claims_about_a_judged_ranking_are_reconciled_under_its_profile(tmp_path
     )  # fmt: skip
     assert [each.verdict for each in found] == ["correct", "correct", "convention", "correct", "not reproduced"]
     assert found[2].profile == "trec_eval-10"
+
+
+def test_what_is_known_of_the_run_is_named_before_a_convention_that_gives_the_same_number() -> None:
+    # Ranks by rising score: ndeval, which goes by the rank column, gives the same number as the run upside down.
+    run = te.read_run(io.BytesIO(b"q1 Q0 a 1 0.1 t\nq1 Q0 b 2 0.2 t\nq1 Q0 c 3 0.3 t\nq1 Q0 d 4 0.4 t\n"))
+    labels = {"q1": {"a": 1, "c": 1, "x": 1}}
+    claim = f"MAP = {(1 / 1 + 2 / 3) / 3:.4f}"
+    assert said(claim, labels, run)[0] == "convention"
+    verdict, why = said(claim, labels, run, distances=True)
+    assert (verdict, why) == ("mistake", "sorted by ascending score, as its scores are likely distances")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,54 @@ def test_a_repeated_grading_gives_the_same_bytes(course: Path) -> None:
         return {path: path.read_bytes() for path in (course / "out").rglob("*") if path.is_file()}
 
     assert contents() == contents()
+
+
+COURSE = """
+[[task]]
+name = "one"
+qrels = "qrels"
+[task.points]
+run = 40
+claims = 60
+
+[[task]]
+name = "two"
+qrels = "qrels"
+[task.points]
+run = 10
+claims = 0
+"""
+
+
+@pytest.fixture
+def tasks(course: Path) -> Path:
+    """Return a course of two tasks, for which the same was handed in."""
+    for name in ("one", "two"):
+        shutil.copytree(course / "in", course / "all" / name)
+    (course / "course.toml").write_text(COURSE)
+    return course
+
+
+def grade_tasks(folder: Path) -> Done:
+    return treceval(["grade", "all", "--rules", "course.toml", "-o", "out"], folder=folder)
+
+
+def test_in_a_course_a_decision_is_about_a_task(tasks: Path) -> None:
+    (tasks / "out").mkdir()
+    text = '["Ada Lovelace".tasks.two]\npoints = 5\n["Alan Turing"]\nexcused = true\n'
+    (tasks / "out" / "adjustments.toml").write_text(text)
+    done = grade_tasks(tasks)
+    assert (done.status, done.err.decode()) == (0, "")
+    rows = list(csv.DictReader(io.StringIO((tasks / "out" / "gradebook.csv").read_text("utf-8"))))
+    # Ada: 40 for the run, 60 for the claim; and 5, as the teacher decided. Alan is excused from both.
+    assert [(row["points"], row["one"], row["two"]) for row in rows] == [("105.00", "100.00", "5.00"), ("0.00", "", "")]
+
+
+def test_a_feedback_of_a_course_that_was_edited_is_kept_and_told(tasks: Path) -> None:
+    grade_tasks(tasks)
+    (file,) = (tasks / "out" / "feedback").glob("Ada*")
+    file.write_text("See me.\n")
+    (tasks / "course.toml").write_text(COURSE.replace("run = 10", "run = 20"))
+    done = grade_tasks(tasks)
+    assert file.read_text() == "See me.\n"
+    assert f"edited by hand and kept: feedback/{file.name};" in done.out.decode() + done.err.decode()

@@ -46,6 +46,29 @@ CASES = {
     "old Macintosh": (
         "run", CLEAN.replace(b"\n", b"\r"), CLEAN, ("carriage returns that end lines were replaced with newlines",),
     ),
+    "header": ("run", b"# c\nqid Q0 docid rank score tag\n" + CLEAN, b"# c\n" + CLEAN, ("the header was removed (line 2)",)),
+    "header of judgments": (
+        "qrels", b"qid\titer\tdocid\trel\n1 0 a 1\n", b"1 0 a 1\n", ("the header was removed (line 1)",),
+    ),
+    "quotes": (
+        "run", b"\"1\" Q0 'a' 1 2.5 \"t\"\n\"1\" Q0 \"b\" 2 1.5 \"t\"\n", b"1 Q0 a 1 2.5 t\n1 Q0 b 2 1.5 t\n",
+        ("quotes on 2 lines were removed (first: line 1)",),
+    ),
+    "tags": (
+        "run", b"1\tQ0\ta\t1\t2.5\n1\tQ0\tb\t2\t1.5\n", b"1\tQ0\ta\t1\t2.5\trun\n1\tQ0\tb\t2\t1.5\trun\n",
+        ("2 lines without a tag got one (first: line 1)",),
+    ),
+    "one tag": (
+        "run", b"1 Q0 a 1 2.5 t\n1 Q0 b 2 1.5\n", b"1 Q0 a 1 2.5 t\n1 Q0 b 2 1.5 t\n",
+        ("1 line without a tag got one (line 2)",),
+    ),
+    "quotes, a header and no tags": (
+        "run", b"\"qid\" \"q0\" \"docid\" \"rank\" \"score\"\n\"1\" Q0 \"a\" 0 2.5\n", b"1 Q0 a 1 2.5 run\n",
+        (
+            "the header was removed (line 1)", "quotes on 1 line were removed (line 2)",
+            "1 line without a tag got one (line 2)", "ranks of 1 query were numbered from 1 (line 2)",
+        ),
+    ),
     "CR LF": (
         "run", CLEAN.replace(b"\n", b"\r\n"), CLEAN,
         ("3 lines that ended with carriage returns end with a newline alone (first: line 1)",),

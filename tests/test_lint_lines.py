@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import treceval_py as te
+from treceval_py.checking import check as check_file
 from treceval_py.checking.catalogue import files
 from treceval_py.checking.catalogue import lines as line_codes
 from treceval_py.checking.findings import Collector
@@ -124,7 +125,6 @@ COUNT = "fields, but a run's line has at least 6 (qid Q0 docid rank score tag)."
 @pytest.mark.parametrize(
     ("line", "place", "words", "todo"),
     [
-        (b"1 Q0 b 2 1.5", "2:13", "5", "The tag is missing: write one at the end."),
         (b"1 b 2 1.5 t", "2:12", "5", "The second column is missing: write Q0 after the query."),
         (b"1 Q0 b 1.5 t", "2:13", "5", "The rank or the score is missing."),
         (b"1 Q0 b t x", "2:11", "5", "The tag or another column is missing."),
@@ -302,6 +302,62 @@ def test_a_document_named_q0_shifts_nothing(reader: str, monkeypatch: pytest.Mon
     monkeypatch.setenv("TRECEVAL_READER", reader)
     rows, findings = check(b"1 Q0 Q0 1 2.5 t\n2 0 Q0 1 2.5 t\n")
     assert (some(rows).docids.text(), findings) == (["Q0", "Q0"], [])
+
+
+@both_readers
+def test_a_tag_that_is_missing_is_told_on_each_line(reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRECEVAL_READER", reader)
+    todo = "The tag is missing: write one at the end."
+    assert found(GOOD + b"1 Q0 b 2 1.5\n") == [f"f:2:13: error R118: 5 {COUNT} {todo}"]
+
+
+@both_readers
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'"1" "Q0" "a" "1" "2.5" "t"\n',
+        b"'1' Q0 'a' 1 2.5 't'\n",
+        b'qid Q0 docid rank score tag\n"1" Q0 "a" 1 2.5 "t"\n',
+    ],
+    ids=["all", "texts", "under a header"],
+)
+def test_fields_in_quotes_are_told_once(reader: str, text: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRECEVAL_READER", reader)
+    todo = "Write the file without quotes; in R with quote=FALSE."
+    assert found(text) == [f"f:1: error R117: fields are in quotes, which become part of the ids. {todo}"]
+
+
+@pytest.mark.parametrize("line", [b"1 Q0 'tis 1 2.5 t\n", b'"1 Q0 a" 1 2.5 t\n', b'1 Q0 "a" 1 2.5 t\n'])
+def test_quotes_that_are_part_of_ids_are_left(line: bytes) -> None:
+    assert not any(" R117: " in each for each in found(line + GOOD))
+
+
+SWAPPED = {
+    "rank and score": b"1 Q0 a 9.5 1 t\n1 Q0 b 9.5 2 t\n1 Q0 c 1 3 t\n2 Q0 a 7 1 t\n",
+    "rank and score, from 0": b"1 Q0 a 9.5 0 t\n1 Q0 b 8 1 t\n1 Q0 c -1e-1 2 t\n",
+    "query and document": b"a Q0 1 1 9 t\nb Q0 1 2 8 t\nc Q0 1 3 7 t\na Q0 2 1 9 t\n",
+}
+
+
+@pytest.mark.parametrize("which", list(SWAPPED))
+def test_two_columns_that_are_swapped_are_named_once(which: str) -> None:
+    checked = check_file(io.BytesIO(SWAPPED[which]))
+    (finding,) = checked.findings  # not that scores are distances, or ranks not whole
+    assert str(finding).startswith(f"<file>:1: warning R119: {which.partition(',')[0]} are swapped: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"1 Q0 a 1 1 t\n1 Q0 b 2 2 t\n1 Q0 c 3 3 t\n",  # scores that are ranks
+        b"1 Q0 a 1 0.1 t\n1 Q0 b 2 0.2 t\n1 Q0 c 3 0.3 t\n",  # distances
+        b"1 Q0 a 0.1 1 t\n1 Q0 b 0.2 2 t\n1 Q0 c 0.3 3 t\n",  # what rises with them is not a score
+        b"1 Q0 a 1 9 t\n2 Q0 a 1 9 t\n3 Q0 a 1 9 t\n",  # the same first document
+        b"1 Q0 a 9.5 1 t\n1 Q0 b 8.5 2 t\n",  # too few
+    ],
+)
+def test_columns_that_only_look_a_little_swapped_are_left(text: bytes) -> None:
+    assert "R119" not in check_file(io.BytesIO(text)).counts
 
 
 TAG = "A run has one tag: were two runs put into one file?"

@@ -639,3 +639,33 @@ def test_a_test_file_of_trec_eval_gives_only_what_is_true_of_it(name, expected):
 )
 def test_a_run_of_this_project_gives_only_what_is_true_of_it(name, expected):
     assert codes_of(ROOT / "data" / "runs" / f"{name}.txt") == expected
+
+
+# -- the same documents ------------------------------------------------------------------------------------------------
+
+
+def same(*rankings: str, qids: str = "123456789") -> str:
+    """Return a run with these documents, of one letter each, best first."""
+    every = (
+        (qid, rank, docid) for qid, docs in zip(qids, rankings, strict=False) for rank, docid in enumerate(docs, 1)
+    )
+    return "".join(f"{qid} Q0 {docid} {rank} {9.5 - rank} t\n" for qid, rank, docid in every)
+
+
+def test_queries_with_the_same_ranking_are_told():
+    words = "all 3 queries have the same 3 documents in the same order. The ranking does not depend on the query: find out why."
+    assert only("R135", same("xyz", "xyz", "xyz")) == [f"run.txt: warning R135: {words}"]
+    assert only("R135", same("xyz", "xyz"), same("xyz", qids="3")) == [f"run.txt: warning R135: {words}"]
+
+
+def test_queries_with_the_same_documents_in_different_orders_are_told():
+    words = "all 3 queries have the same 3 documents, in different orders. Are these all documents that there are?"
+    assert only("R136", same("xyz", "xyz", "zyx")) == [f"run.txt: note R136: {words}"]
+    assert only("R135", same("xyz", "xyz", "zyx")) == []
+
+
+@pytest.mark.parametrize(
+    "text", [same("xyz", "xyz"), same("xy", "xy", "xy"), same("xyz", "xyz", "xyw"), same("xyz", "xyzw", "xyz")]
+)
+def test_too_few_queries_or_documents_and_others_are_not_told_to_be_the_same(text):
+    assert [each for each in found(text) if "R135" in each or "R136" in each] == []

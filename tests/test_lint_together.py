@@ -227,8 +227,8 @@ def test_a_run_of_which_hardly_any_first_documents_are_judged_is_told() -> None:
     found = run({str(qid): [f"x{qid}-{n}" for n in range(9)] + [f"{'xd'[qid > 1]}{qid}-3"] for qid in range(1, 11)})
     assert findings(POOLED, found) == [
         (
-            "run: warning X206: 9 of the first 10 documents of 10 judged queries, 100 in all, are judged for their query, "
-            "and 91 for no query. Is it the version of the corpus that was judged?"
+            "run: warning X206: of 100 documents (the first 10 of each of 10 judged queries) only 9 are judged for their "
+            "query, and 91 for no query at all. Is it the version of the corpus that was judged?"
         )
     ]
 
@@ -244,7 +244,7 @@ def test_few_judged_documents_that_are_judged_for_other_queries_are_told_so() ->
     documents["1"][0] = "d1-1"
     assert findings(POOLED, run(documents)) == [
         (
-            "run: warning X206: 1 of the first 10 documents of 10 judged queries, 100 in all, are judged for their query. "
+            "run: warning X206: of 100 documents (the first 10 of each of 10 judged queries) only 1 is judged for their query. "
             "Are the query ids those of QRELS?"
         )
     ]
@@ -285,7 +285,7 @@ def test_documents_that_no_query_has_judged_are_told_when_they_are_half_of_the_f
     documents = {qid: [f"d{qid}-{n}" for n in range(5)] + [f"x{n}" for n in range(5)] for qid in POOLED}
     assert findings(POOLED, run(documents)) == [
         (
-            "run: note X207: 50 of the first 10 documents of 10 judged queries, 100 in all, are judged for no query. "
+            "run: note X207: of 100 documents (the first 10 of each of 10 judged queries) 50 are judged for no query at all. "
             "Is it the version of the corpus that was judged?"
         )
     ]
@@ -390,3 +390,11 @@ def test_every_code_says_all_that_is_shown_of_it() -> None:
         assert not code.title.endswith("."), code.code
         assert code.why.endswith("."), code.code
         assert code.todo.endswith("."), code.code
+
+
+def test_a_run_whose_documents_are_judged_queries_has_columns_swapped() -> None:
+    qrels = Qrels({"301": {"a": 1}, "302": {"b": 0}})
+    assert findings(qrels, "a Q0 301 1 2 t\nb Q0 301 2 1 t\nb Q0 302 1 1 t\n")[-1] == (
+        "run: error X201: not one of 2 queries is judged: here a, b; in QRELS 301, 302. Query and document are swapped: "
+        "write qid Q0 docid rank score tag."
+    )

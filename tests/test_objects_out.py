@@ -17,6 +17,7 @@ import pytest
 from command import treceval
 
 import treceval_py as te
+from treceval_py.grading.grades import Person
 from treceval_py.rendering.plots import Plot, specs
 
 DATA = Path(__file__).parent.parent / "data"
@@ -291,6 +292,7 @@ def _objects(folder: Path) -> dict[str, Any]:
         "Reading": te.Reading(LONG),
         "RelevanceEvaluator": te.RelevanceEvaluator(QRELS, {"map", "ndcg"}),
         "Results": results,
+        "Roster": te.Roster((Person(LONG),) * 99, "moodle", (LONG,) * 99, LONG),
         "Rules": te.Rules(title=LONG),
         "Run": run,
         "Scoring": te.Scoring(names, LONG),

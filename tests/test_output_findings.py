@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -217,3 +218,54 @@ def test_all_is_said_of_each_code(code: str) -> None:
 def test_no_two_codes_have_one_name() -> None:
     names = [code.name for code in CODES.values() if code.code[0] == "R"]
     assert len(set(names)) == len(names)
+
+
+# SARIF. The fields are those of the schema of version 2.1.0, which requires version and runs; of a run tool.driver.name; of
+# a result message; lines and columns from 1 (docs.oasis-open.org/sarif/sarif/v2.1.0).
+
+
+def sarif(*files: Checked) -> dict[str, Any]:
+    log = json.loads(made("sarif", *files))
+    assert (log["version"], len(log["runs"])) == ("2.1.0", 1)
+    return dict(log["runs"][0])
+
+
+def test_sarif_has_a_result_for_each_finding_and_a_rule_for_each_code() -> None:
+    run = sarif(checked(NAN, APART, NAN._replace(line=3, column=0, severity="error")))
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == sorted({"R104", APART.code})
+    first, _, third = run["results"]
+    assert first == {
+        "ruleId": "R104",
+        "ruleIndex": [rule["id"] for rule in run["tool"]["driver"]["rules"]].index("R104"),
+        "level": "error",
+        "message": {"text": "score 'nan' is not a number. Find out where it comes from."},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": "run.txt"},
+                    "region": {"startLine": 2, "startColumn": 10},
+                }
+            }
+        ],
+    }
+    assert third["locations"][0]["physicalLocation"]["region"] == {"startLine": 3}
+
+
+@pytest.mark.parametrize(
+    ("file", "uri"),
+    [
+        ("runs/my run#1.txt", "runs/my%20run%231.txt"),
+        ("/tmp/ü.txt", "file:///tmp/%C3%BC.txt"),
+        ("<file>", "%3Cfile%3E"),
+    ],
+)
+def test_files_are_named_in_sarif_as_uris(file: str, uri: str) -> None:
+    (result,) = sarif(checked(NAN._replace(file=file, line=0), file=file))["results"]
+    assert result["locations"] == [{"physicalLocation": {"artifactLocation": {"uri": uri}}}]
+
+
+def test_sarif_says_what_is_not_shown_and_is_whole_without_findings() -> None:
+    (invocation,) = sarif(checked(NAN, more={"R104": 1199}))["invocations"]
+    assert invocation["toolExecutionNotifications"][0]["message"]["text"] == "1,199 more of R104 not shown (--max)"
+    run = sarif(checked())
+    assert (run["results"], run["tool"]["driver"]["rules"]) == ([], [])

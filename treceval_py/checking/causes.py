@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import islice
+from itertools import groupby, islice, pairwise
 
 from treceval_py.checking.beginnings import encoding_of
-from treceval_py.checking.fields import MOST_FIELDS, Fault, is_number, is_whole, names_columns
+from treceval_py.checking.fields import MOST_FIELDS, Fault, is_number, is_quoted, is_whole, names_columns, whole_number
 from treceval_py.checking.rows import KINDS, Kind
 from treceval_py.io.lines import is_header
 from treceval_py.io.source import BYTE_ORDER_MARK
 
-__all__ = ["cause_of", "looks_like", "recognise"]
+__all__ = ["cause_of", "looks_like", "recognise", "swapped_columns"]
 
 GLANCE = 20
 """Lines with data that show what a file is."""
@@ -89,6 +89,10 @@ def cause_of(text: bytes, kind: Kind) -> Fault | None:
     if form == "run" and _is_shifted(lines):
         what = "all columns are shifted by one: Q0 is the third field, and in a run it is the second"
         return Fault("R116", what, "Delete the first column, likely an index; with pandas write index=False.")
+    quoted = [is_quoted(line) for line in lines]
+    if kind.name != "qrels" and any(quoted) and sum(quoted) >= len(lines) - 1:  # a header may have none
+        what = "fields are in quotes, which become part of the ids"
+        return Fault("R117", what, "Write the file without quotes; in R with quote=FALSE.")
     forms = Counter(_form(line) for line in lines)
     if forms[form] or (forms["near"] and form == "run"):
         return None
@@ -146,6 +150,52 @@ def _is_shifted(lines: list[bytes]) -> bool:
     return bool(rows) and all(
         len(fields) > 5 and fields[2].upper() == b"Q0" and fields[1].upper() not in (b"Q0", b"0") for fields in rows
     )
+
+
+def swapped_columns(head: bytes) -> Fault | None:
+    """Tell from the first lines of a run whether two of its columns are swapped.
+
+    Parameters
+    ----------
+    head : bytes
+        The beginning of the file, whole lines.
+    """
+    rows = [fields for line in _with_data(head[:ENOUGH].split(b"\n")[:-1]) if len(fields := line.split()) > 5]
+    if _counts_up(rows, group=0, rank=3, other=2):
+        return None
+    if _counts_up(rows, group=0, rank=4, other=2) and _falls(rows, group=0, score=3):
+        first, second = (fields[4].decode() for fields in rows[:2])
+        what = f"rank and score are swapped: the score column counts {first}, {second}, …"
+        return Fault("R119", what, "Write qid Q0 docid rank score tag: each list is scored upside down.")
+    if _counts_up(rows, group=2, rank=3, other=0):
+        what = "query and document are swapped: ranks count the lines of the same document, each of another query"
+        return Fault("R119", what, "Write qid Q0 docid rank score tag.")
+    return None
+
+
+def _counts_up(rows: list[list[bytes]], *, group: int, rank: int, other: int) -> bool:
+    """Tell whether a column counts from 0 or 1 within each stretch of lines with the same group, and one has three."""
+    longest = 0
+    for _, stretch in groupby(rows, key=lambda fields: fields[group]):
+        own = list(stretch)
+        numbers = [whole_number(fields[rank]) for fields in own]
+        if numbers not in ([*range(len(own))], [*range(1, len(own) + 1)]):
+            return False
+        if len({fields[other] for fields in own}) < len(own):
+            return False
+        longest = max(longest, len(own))
+    return longest >= 3
+
+
+def _falls(rows: list[list[bytes]], *, group: int, score: int) -> bool:
+    """Tell whether a column has numbers that never rise from one line of a group to the next."""
+    if not all(re.fullmatch(rb"[+-]?[0-9.]+([eE][+-]?[0-9]+)?", fields[score]) for fields in rows):
+        return False
+    try:
+        numbers = [float(fields[score]) for fields in rows]
+    except ValueError:
+        return False
+    return all(one[group] != two[group] or a >= b for (one, a), (two, b) in pairwise(zip(rows, numbers, strict=True)))
 
 
 def _with_data(lines: list[bytes]) -> list[bytes]:

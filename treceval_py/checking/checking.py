@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, cast
 
 from treceval_py._types import Data, Source
 from treceval_py.checking.catalogue import CODES, codes_named
+from treceval_py.checking.causes import recognise, swapped_columns
 from treceval_py.checking.findings import ENDING, ERROR, WARNING, Collector, Finding
 from treceval_py.checking.judgments import JudgmentChecks, tell_labels
-from treceval_py.checking.lines import TagWatch, recognise, rows_of
+from treceval_py.checking.lines import TagWatch, first_with_data, rows_of
 from treceval_py.checking.queries import QueryChecks, Shape
 from treceval_py.checking.reading import chunks
 from treceval_py.checking.repetitions import Repetitions
@@ -44,6 +45,9 @@ MOST_LINES_TURNED = 3_000_000
 INTERLEAVED = ("R122",)
 """What the first look at the queries of a run tells when their lines do not stand together, so that a second one is
 needed."""
+
+OF_SWAPPED = ("R109", "R122", "R123", "R124", "R125", "R126", "R127", "R128", "R129", "R130", "R131", "R132")
+"""What is found in a run because two of its columns are swapped."""
 
 WITHOUT_LINES = ("json", "jsonl", "parquet")
 """The formats that have no lines of fields."""
@@ -206,6 +210,7 @@ class _Check:
         self._kind: Kind | None = None
         self._lines = 0
         self._over = False
+        self._swapped = False
 
     def checked(self, source: Source, again: Callable[[], Source]) -> Checked:
         """Check the file."""
@@ -269,6 +274,8 @@ class _Check:
         else:
             self._collector.take(apart, only=INTERLEAVED)
             shape = self._examined(grouped(again, kind), self._collector)._replace(scattered=True)
+        if self._swapped:
+            self._collector.drop(OF_SWAPPED)
         return shape
 
     def _rows(self, source: Source) -> Iterator[Rows]:
@@ -276,6 +283,10 @@ class _Check:
         for chunk in chunks(source, self._collector):
             if self._kind is None:
                 self._kind = recognise(chunk.text, self._wanted)
+                fault = swapped_columns(chunk.text) if self._kind.name == "run" else None
+                if fault is not None and self._collector.wants(fault.code):
+                    self._swapped = True
+                    self._collector.add(fault.code, fault.what, fault.todo, line=first_with_data(chunk))
             self._lines = chunk.first - 1 + chunk.text.count(b"\n")
             rows = rows_of(chunk, self._kind, self._collector, tags=tags)
             if rows is not None and len(rows.docids):
@@ -305,7 +316,7 @@ class _Check:
     def _what_would_be(self, again: Callable[[], Source], shape: Shape) -> None:
         """Say what a run would score by its ranks, or the other way round, where these are in question."""
         qrels, found = self._qrels, self._collector
-        if qrels is None or self._kind is None or self._kind.name != "run":
+        if qrels is None or self._kind is None or self._kind.name != "run" or self._swapped:
             return
         if shape.contradicted and found.wants("X208"):
             with suppress(TrecevalError):  # ranks that the other program cannot take

@@ -19,8 +19,11 @@ __all__ = [
     "about_rank",
     "about_score",
     "is_number",
+    "is_quoted",
     "is_whole",
+    "lacks_tag",
     "names_columns",
+    "unquoted",
     "whole_number",
 ]
 
@@ -49,6 +52,7 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 _WHOLE = re.compile(rb"[+-]?[0-9]+")
 _DECIMAL_COMMA = re.compile(rb"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?")
 _HEXADECIMAL = re.compile(rb"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)([pP][+-]?[0-9]+)?")
+_QUOTED = re.compile(rb"([\"'])[^\"']+\1")
 _ODD = re.compile(f"[{ODD_SPACES}]")
 
 # What C's strtod and strtol take of a text; where there is nothing to take, programs in C go on with 0.
@@ -92,6 +96,18 @@ def names_columns(fields: list[bytes]) -> bool:
         return False
     known = sum(bool(_COLUMN_NAMES.fullmatch(field)) for field in fields)
     return known >= 2 and 2 * known >= len(fields)
+
+
+def is_quoted(line: bytes) -> bool:
+    """Tell whether the first field of a line, and another one, is in quotes, and all quotes are around fields."""
+    fields = line.split(None, MOST_FIELDS)
+    quoted = [field for field in fields if _QUOTED.fullmatch(field)]
+    return len(quoted) > 1 and quoted[0] is fields[0] and line.count(b'"') + line.count(b"'") == 2 * len(quoted)
+
+
+def unquoted(line: bytes) -> bytes:
+    """Return a line for which `is_quoted` is true without its quotes."""
+    return line.replace(b'"', b"").replace(b"'", b"")
 
 
 def about_score(text: bytes) -> Fault | None:
@@ -164,6 +180,8 @@ def about_count(line: bytes, fields: list[bytes], kind: Kind) -> tuple[Fault, in
     if not line.isascii() and _ODD.search(decode(line)):
         todo = "A space that is none holds two fields together: write a plain one."
     elif kind.name == "run":
+        if lacks_tag(fields):
+            code = "R118"
         todo = _about_missing(fields) or todo
     elif kind.rel is not None and count == 3:
         if is_whole(fields[2]):
@@ -173,10 +191,15 @@ def about_count(line: bytes, fields: list[bytes], kind: Kind) -> tuple[Fault, in
     return Fault(code, what, todo), column
 
 
+def lacks_tag(fields: list[bytes]) -> bool:
+    """Tell whether the fields are those of a run's line, but for the tag."""
+    return len(fields) == 5 and is_whole(fields[3]) and is_number(fields[4])
+
+
 def _about_missing(fields: list[bytes]) -> str:
     """Say which column a run's line lacks; nothing where its other columns do not show it."""
     if len(fields) == 5:
-        if is_whole(fields[3]) and is_number(fields[4]):
+        if lacks_tag(fields):
             return "The tag is missing: write one at the end."
         if is_number(fields[3]) and not is_number(fields[4]):
             if fields[1].upper() in (b"Q0", b"0"):

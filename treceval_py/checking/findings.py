@@ -15,7 +15,7 @@ ERROR, WARNING, NOTE = "error", "warning", "note"
 SEVERITIES = (ERROR, WARNING, NOTE)
 """From what cannot be scored, or only by accident, over what is likely a mistake, to what is good to know."""
 
-ENDING = ("F001", "F002", "F005", "F006", "F007", "F010", "F017", "R112", "R113", "R114", "R116")
+ENDING = ("F001", "F002", "F005", "F006", "F007", "F010", "F017", "R112", "R113", "R114", "R116", "R117")
 """What keeps a file, or the rest of it, from being looked at: if it were not told, the file would seem clean."""
 
 
@@ -162,6 +162,13 @@ class Collector:
         if self.room(code):
             found = Finding(code, self._codes[code].severity, self.file, line, column, what, todo)
             self._findings.setdefault(code, []).append(found)
+
+    def drop(self, codes: Collection[str]) -> None:
+        """Leave out findings of some codes, of which another one is the cause."""
+        for code in codes:
+            self.counts.pop(code, None)
+            self.every.pop(code, None)
+            self._findings.pop(code, None)
 
     def count(self, code: str, number: int = 1) -> None:
         """Count findings that are not kept."""

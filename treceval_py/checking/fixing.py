@@ -73,7 +73,8 @@ def fix(source: Source, target: BinaryIO, kind: Kind) -> Fixed:
 
     Text becomes UTF-8 without a byte-order mark, lines end with a newline, the last one too, and one space or tab
     stands between fields; a space of another kind (no-break, zero-width, …) becomes a plain one where only then the
-    line has its fields, with numbers in their places. Blank lines and exact duplicates are left out. Ranks of a query
+    line has its fields, with numbers in their places. A header on the first line and quotes around fields are left
+    out, and lines of a run without a tag get one. Blank lines and exact duplicates are left out. Ranks of a query
     that begin at 0, are all the same, come twice or have gaps are numbered from 1 in the order of the scores, equal
     scores as the ranks were, and else by descending id as trec_eval orders them; never where they contradict the
     scores. Ranks of an MS MARCO run, which has no scores, are only raised by 1 where a query begins at 0. All else,

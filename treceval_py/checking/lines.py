@@ -32,7 +32,7 @@ from treceval_py.data.ids import Ids, quoted
 from treceval_py.io.lines import QRELS
 from treceval_py.io.rows import Part, scanned
 
-__all__ = ["TagWatch", "looks_like", "recognise", "rows_of"]
+__all__ = ["TagWatch", "first_with_data", "looks_like", "recognise", "rows_of"]
 
 LONGEST_TAG = 64
 """Bytes of a tag that are compared on all lines at once."""
@@ -95,7 +95,7 @@ def rows_of(chunk: Chunk, kind: Kind, collector: Collector, *, tags: TagWatch) -
         cause = None if tags.begun else cause_of(chunk.text, kind)
         if cause is not None:
             tags.over = True
-            collector.add(cause.code, cause.what, cause.todo, line=_first_with_data(chunk))
+            collector.add(cause.code, cause.what, cause.todo, line=first_with_data(chunk))
             return None
         rows = _Careful(chunk, kind, collector, tags).rows()
     else:
@@ -103,7 +103,8 @@ def rows_of(chunk: Chunk, kind: Kind, collector: Collector, *, tags: TagWatch) -
     return rows
 
 
-def _first_with_data(chunk: Chunk) -> int:
+def first_with_data(chunk: Chunk) -> int:
+    """Return the number of the first line that is neither blank nor a comment."""
     blank, comments, lines = without_data(chunk.text)
     idle = {*blank.tolist(), *comments.tolist()}
     return chunk.first + next((line for line in range(lines) if line not in idle), 0)
@@ -154,6 +155,8 @@ def _is_plain_run(text: bytes, part: Part, at: Sequence[int], line: int, tags: T
         return False
     if not tags.begun and part.docids.raw(0, 1)[0].upper() == b"Q0":
         return False  # columns may be shifted
+    if not tags.begun and text.lstrip()[:1] in (b'"', b"'"):
+        return False  # fields may be in quotes
     tag = part.tag if tags.tag is None else tags.tag
     if not (tags.spaced and tags.changed) and not _one_tag(text, tag, len(part.docids)):
         starts, firsts = _fields_of(text)

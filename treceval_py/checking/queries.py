@@ -22,6 +22,9 @@ SAME_DEPTH = 0.8
 """The share of queries with the same number of documents from which the others are told. Where ranking by words finds
 fewer documents than were asked for, the share is less, and that is as it should be."""
 
+SAME_FROM = 3
+"""So many queries, with so many documents each, must have the same documents for it to be told."""
+
 SHOWN = 5
 """Queries that a message names."""
 
@@ -73,6 +76,7 @@ class QueryChecks:
         self._collector = collector
         self._ranks = RankChecks(collector)
         self._scores = ScoreChecks(collector)
+        self._same = _SameDocuments()
         self._first_line: dict[bytes, int] = {}
         self._counts: Counter[bytes] = Counter()
         self._scattered = False
@@ -88,6 +92,7 @@ class QueryChecks:
         if together and not self._scattered:
             again = self._take_duplicates(lists)
             self._ranks.take(lists)
+            self._same.take(lists)
             # What is the same document once more is no tie.
             self._scores.take(Lists(_without(rows, again), self._kind) if again else lists)
 
@@ -165,6 +170,7 @@ class QueryChecks:
         if not self._scattered:
             self._ranks.finish()
             self._scores.finish()
+            self._same.tell(self._collector)
         self._tell_depth(first_line, counts)
         documents, tied, contradicted = sum(counts.values()), self._scores.tied, self._ranks.contradicted
         return Shape(first_line, counts, documents, tied, contradicted, self._scattered, self._scores.distances)
@@ -196,6 +202,45 @@ class QueryChecks:
         )
         todo = "Find out whether lines were lost or added, or whether no more documents were found."
         self._collector.add("R132", what, todo, line=first_line[others[0]])
+
+
+class _SameDocuments:
+    """Whether all queries have the same documents, and in the same order; free once a query has others."""
+
+    def __init__(self) -> None:
+        self._queries = 0
+        self._first: list[bytes] = []
+        self._same = self._same_order = True
+
+    def take(self, lists: Lists) -> None:
+        """Look at some queries."""
+        for start, stop in pairwise(lists.offsets.tolist()):
+            if not self._same or (self._queries and stop - start != len(self._first)):
+                self._same = False
+                return
+            raw = lists.rows.docids.raw(start, stop)
+            ranked = raw
+            if lists.scores is not None or lists.ranks is not None:
+                order = lists.by_rank if lists.scores is None else lists.by_score
+                ranked = [raw[row - start] for row in order[start:stop].tolist()]
+            if not self._queries:
+                self._first = ranked
+            self._queries += 1
+            if ranked != self._first:
+                self._same_order = False
+                self._same = set(ranked) == set(self._first)
+
+    def tell(self, collector: Collector) -> None:
+        """Add a finding if it is so of all queries."""
+        if not self._same or self._queries < SAME_FROM or len(self._first) < SAME_FROM:
+            return
+        what = f"all {self._queries:,} queries have the same {len(self._first):,} documents"
+        if self._same_order:
+            collector.add(
+                "R135", f"{what} in the same order", "The ranking does not depend on the query: find out why."
+            )
+        else:
+            collector.add("R136", f"{what}, in different orders", "Are these all documents that there are?")
 
 
 def _without(rows: Rows, left_out: list[int]) -> Rows:

@@ -1,7 +1,8 @@
-"""What a check found: lines for people and for GitHub, a table for all other formats; and what codes mean."""
+"""What a check found: lines for people and for GitHub, SARIF, a table for all other formats; and what codes mean."""
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +16,7 @@ from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.escaping import workflow_command
 from treceval_py.rendering.tables import Column, Document, Style, Table
 from treceval_py.rendering.terminal import BOLD, PLAIN
+from treceval_py.version import __version__
 
 __all__ = ["CHECK_FORMATS", "by_severity", "check_output", "document_of", "explained", "left_out", "summary"]
 
@@ -78,7 +80,67 @@ def check_github(files: Sequence[Checked]) -> str:
     return "".join(f"{_command(each)}\n" for each in _findings(files))
 
 
-CHECK_FORMATS = ("text", *FORMATS, "github")
+def check_sarif(files: Sequence[Checked]) -> str:
+    """Return the findings as SARIF 2.1.0, which code hosts and editors show beside lines."""
+    import json
+
+    found = list(_findings(files))
+    rules = sorted({each.code for each in found})
+    driver = {
+        "name": "treceval check",
+        "version": __version__,
+        "rules": [_rule(CODES[code]) for code in rules],
+    }
+    results = [
+        {
+            "ruleId": each.code,
+            "ruleIndex": rules.index(each.code),
+            "level": each.severity,
+            "message": {"text": visible(_message(each))},
+            "locations": [{"physicalLocation": _location(each)}],
+        }
+        for each in found
+    ]
+    more = left_out(files)
+    notes = [{"level": "note", "message": {"text": more}}] if more else []
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notes}],
+        "results": results,
+    }
+    log = {"$schema": _SARIF, "version": "2.1.0", "runs": [run]}
+    return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
+
+
+_SARIF = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def _rule(code: Code) -> dict[str, object]:
+    return {
+        "id": code.code,
+        "name": code.name,
+        "shortDescription": {"text": f"{code.title}."},
+        "fullDescription": {"text": code.why},
+        "help": {"text": code.todo},
+        "defaultConfiguration": {"level": code.severity},
+    }
+
+
+def _location(found: Finding) -> dict[str, object]:
+    from pathlib import Path
+    from urllib.parse import quote
+
+    named = os.fsencode(found.file)
+    uri = Path(found.file).as_uri() if os.path.isabs(found.file) else quote(named)
+    region = {"startLine": found.line, "startColumn": found.column}
+    return {
+        "artifactLocation": {"uri": uri},
+        **({"region": {key: number for key, number in region.items() if number}} if found.line else {}),
+    }
+
+
+CHECK_FORMATS = ("text", *FORMATS, "github", "sarif")
 """How findings can be printed."""
 
 
@@ -86,6 +148,8 @@ def check_output(files: Sequence[Checked], format: str, style: Style) -> str:
     """Return findings in one of `CHECK_FORMATS`."""
     if format == "text":
         return check_text(files, style.colour)
+    if format == "sarif":
+        return check_sarif(files)
     return check_github(files) if format == "github" else render(_document(files), format, style)
 
 
@@ -154,9 +218,12 @@ def _coloured(found: Finding) -> str:
     return f"{BOLD}{place}{PLAIN}: {COLOURS[found.severity]}{found.severity}{PLAIN}{rest}"
 
 
+def _message(found: Finding) -> str:
+    return f"{found.what}." + (f" {found.todo}" if found.todo else "")
+
+
 def _command(found: Finding) -> str:
     title = f"{found.code} {CODES[found.code].name}"
-    message = f"{found.what}." + (f" {found.todo}" if found.todo else "")
     return workflow_command(
-        COMMANDS[found.severity], message, file=found.file, line=found.line, col=found.column, title=title
+        COMMANDS[found.severity], _message(found), file=found.file, line=found.line, col=found.column, title=title
     )

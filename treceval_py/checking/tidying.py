@@ -6,7 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from treceval_py.checking.fields import is_number, is_whole
+from treceval_py.checking.fields import (
+    MOST_FIELDS,
+    is_number,
+    is_quoted,
+    is_whole,
+    lacks_tag,
+    names_columns,
+    unquoted,
+)
 from treceval_py.checking.reading import ODD_SPACES
 from treceval_py.checking.rows import Kind, is_several
 from treceval_py.data.ids import decode, encode
@@ -25,6 +33,9 @@ SAYS = {
              "with a newline alone"),
     "odd": ("spaces of an odd kind on 1 line were", "spaces of an odd kind on {} lines were", "replaced"),
     "white": ("superfluous white space on 1 line was", "superfluous white space on {} lines was", "removed"),
+    "header": ("the header was", "{} headers were", "removed"),
+    "quotes": ("quotes on 1 line were", "quotes on {} lines were", "removed"),
+    "tag": ("1 line without a tag", "{} lines without a tag", "got one"),
     "blank": ("1 blank line was", "{} blank lines were", "removed"),
     "duplicate": ("1 exact duplicate was", "{} exact duplicates were", "removed"),
     "rank": ("ranks of 1 query were", "ranks of {} queries were", "numbered from 1"),
@@ -33,9 +44,19 @@ SAYS = {
 
 
 class Tally:
-    """How often each repair was made, and on which line first."""
+    """How often each repair was made, and on which line first.
+
+    Attributes
+    ----------
+    begun : bool
+        Whether a line with data, or a header, was mended or found in order.
+    tag : bytes
+        The tag of the lines so far, which those without one get.
+    """
 
     def __init__(self) -> None:
+        self.begun = False
+        self.tag = b"run"
         self._counts: Counter[str] = Counter()
         self._first: dict[str, int] = {}
 
@@ -78,7 +99,13 @@ def tidied(text: bytes, first: int, kind: Kind, tally: Tally) -> tuple[bytes, Se
     lines : sequence of int
         The numbers of its lines in the file.
     """
-    if _is_tidy(text):
+    if (
+        _is_tidy(text)
+        and (kind.name != "run" or _is_whole(text))
+        and not (_begins_with_names(text) and not tally.begun)
+    ):
+        tally.begun = True
+        tally.tag = (text.rsplit(None, 1)[-1:] or [tally.tag])[0] if kind.name == "run" else tally.tag
         return text, range(first, first + text.count(b"\n"))
     written: list[bytes] = []
     lines: list[int] = []
@@ -97,6 +124,16 @@ def _is_tidy(text: bytes) -> bool:
     return text.isascii() or _ODD.search(decode(text)) is None
 
 
+def _is_whole(text: bytes) -> bool:
+    """Tell whether tidy lines of a run have six fields on average, and the first one has no quotes."""
+    return text.count(b" ") + text.count(b"\t") == 5 * text.count(b"\n") and text[:1] not in (b'"', b"'")
+
+
+def _begins_with_names(text: bytes) -> bool:
+    first = next((line for line in text.split(b"\n", 20)[:20] if not line.startswith(b"#")), b"")
+    return names_columns(first.split(None, MOST_FIELDS))
+
+
 def _mended(raw: bytes, line: int, kind: Kind, tally: Tally) -> bytes | None:
     """Return a line with its white space mended; None of a blank one."""
     body, layout = raw.rstrip(b"\r"), kind.layout
@@ -109,6 +146,16 @@ def _mended(raw: bytes, line: int, kind: Kind, tally: Tally) -> bytes | None:
         tally.add("crlf", [line])
     if fields[0].startswith(b"#"):
         return body
+    if not tally.begun:
+        tally.begun = True
+        if names_columns(fields):
+            tally.add("header", [line])
+            return None
+    mended = _with_fields(body, line, kind, tally)
+    if mended is not body:
+        body = mended
+        plain = body if body.isascii() else encode(_ODD.sub(" ", decode(body)))
+        fields = plain.split()
     count = len(body.split())
     odd = plain != body and not layout.fits(count) and _is_sound(fields, kind)
     if odd:
@@ -121,6 +168,21 @@ def _mended(raw: bytes, line: int, kind: Kind, tally: Tally) -> bytes | None:
     if tidy != body and not odd:
         tally.add("white", [line])
     return tidy
+
+
+def _with_fields(body: bytes, line: int, kind: Kind, tally: Tally) -> bytes:
+    """Return a line without quotes around its fields, and with a tag in a run; the same object if it is in order."""
+    if kind.name != "qrels" and is_quoted(body):
+        tally.add("quotes", [line])
+        body = unquoted(body)
+    if kind.name == "run":
+        fields = body.split()
+        if lacks_tag(fields) and (body.isascii() or not _ODD.search(decode(body))):
+            tally.add("tag", [line])
+            return body.rstrip() + (b"\t" if b"\t" in body else b" ") + tally.tag
+        if len(fields) == len(kind.layout.fields):
+            tally.tag = fields[-1]
+    return body
 
 
 def _is_sound(fields: list[bytes], kind: Kind) -> bool:

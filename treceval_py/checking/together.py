@@ -96,6 +96,7 @@ class Together:
         self._strays: list[bytes] = []  # of the sampled documents those that are not judged for their query
         # The first chunk with judged queries, and what of it was sampled: to find out why nothing is judged.
         self._first: tuple[Rows, list[_Sampled]] | None = None
+        self._turned = False  # whether the documents of the first lines are queries that are judged
 
     def take(self, rows: Rows) -> None:
         """Look at the queries and documents of a chunk."""
@@ -116,6 +117,9 @@ class Together:
         for (row, start, stop), first in zip(judged, new, strict=True):
             self._documents += stop - start
             self._look_at_documents(rows, row, start, stop, sampled if first else None)
+        if not judged and not self._seen.difference(rows.qids):
+            documents = rows.docids.raw(0, min(len(rows.docids), 100))
+            self._turned = all(self._qrels.row_of(decode(docid)) is not None for docid in documents)
         if self._first is None and judged and not self._hit:
             self._first = (rows, sampled)
         if self._hit:
@@ -217,6 +221,8 @@ class Together:
         todo = "Is it a run for other queries?"
         if self._alike:
             todo = "Write query ids as QRELS does."
+        if self._turned:
+            todo = "Query and document are swapped: write qid Q0 docid rank score tag."
         queries = f"not one of {len(shape.first_line):,} queries" if len(shape.first_line) > 1 else "the only query"
         verb = "is" if len(shape.first_line) > 1 else "is not"
         self._collector.add("X201", f"{queries} {verb} judged: here {ours}; in QRELS {theirs}", todo)
@@ -272,15 +278,19 @@ class Together:
         if not few and len(self._strays) < MOST_UNKNOWN * self._sampled:
             return
         unknown = len(self._strays) - self._elsewhere()
-        of = f"of the first {DEPTH} documents of {self._sampled_queries:,} judged queries"
+        most = "" if self._sampled == DEPTH * self._sampled_queries else ", or fewer,"
+        queries = f"{self._sampled_queries:,} judged {'query' if self._sampled_queries == 1 else 'queries'}"
+        of = f"of {self._sampled:,} documents (the first {DEPTH}{most} of each of {queries})"
         if few:
-            what = f"{self._sampled_judged:,} {of}, {self._sampled:,} in all, are judged for their query"
+            are = "is" if self._sampled_judged == 1 else "are"
+            what = f"{of} only {self._sampled_judged:,} {are} judged for their query"
             todo = "Are the query ids those of QRELS?"
             if unknown >= MOST_UNKNOWN * self._sampled:
-                what, todo = f"{what}, and {unknown:,} for no query", "Is it the version of the corpus that was judged?"
+                what = f"{what}, and {unknown:,} for no query at all"
+                todo = "Is it the version of the corpus that was judged?"
             self._collector.add("X206", what, todo)
         elif unknown >= MOST_UNKNOWN * self._sampled:
-            what = f"{unknown:,} {of}, {self._sampled:,} in all, are judged for no query"
+            what = f"{of} {unknown:,} are judged for no query at all"
             self._collector.add("X207", what, "Is it the version of the corpus that was judged?")
 
     def _elsewhere(self) -> int:

@@ -40,7 +40,8 @@ treceval check --explain R104            what a code means, and what to do
 treceval check --fix fixed.txt run.txt   write a copy with all lossless fixes applied
 treceval check --select R1 --ignore R111 --format json run.txt
 
---fix repairs encodings, line ends, white space, blank lines, exact duplicates and meaningless ranks; it never guesses.
+--fix repairs encodings, line ends, white space, blank lines, exact duplicates, meaningless ranks, headers, quotes and
+missing tags; it never guesses.
 The exit status is 1 if there are errors (with --strict, also for warnings); with --fix, if any remain.
 """
 
@@ -59,7 +60,7 @@ class Settings(NamedTuple):
 @click.option("--qrels", metavar="QRELS", help="Judgments: check them, and compare runs with them.")
 @click.option("--explain", metavar="CODE", help="Explain a code and what to do about it, or 'all' codes.")
 @click.option("--as", "kind", type=click.Choice(KIND_NAMES), help="Type of each FILE [recognised].")
-@format_option("text", ["text", *FORMATS, "github"])
+@format_option("text", ["text", *FORMATS, "github", "sarif"])
 @click.option(
     "--select", multiple=True, metavar="CODES", help="Report only these codes: R104, or R1 for all that begin with R1."
 )
@@ -117,7 +118,7 @@ def check(
         put(check_output(checked, output_format, style_for(output)), output, styled=styled)
         if scale is not None and not any(each.kind is None or each.kind.rel is not None for each in checked):
             note("--scale had no effect: no judgments were checked")
-        if output_format in ("csv", "tsv", "json", "github") and (hidden := left_out(checked)):
+        if output_format in ("csv", "tsv", "json", "github", "sarif") and (hidden := left_out(checked)):
             note(hidden)
         if targets:
             fixing = _Fixing(judgments, settings, in_place)

@@ -7,12 +7,11 @@ from collections.abc import Collection, Iterator, Sequence
 
 from treceval_py.errors import visible
 from treceval_py.grading.claims.claims import claimed
-from treceval_py.grading.claims.naming import measure_named
 from treceval_py.grading.claims.rounding import readings
 from treceval_py.grading.grades import Entry, Grades, Question
 from treceval_py.grading.marking.similarity import SAME_FILE, SAME_RANKING
 from treceval_py.grading.records import NO_CLAIM, NOT_REPRODUCED, REPAIRED, SCORED, Checked, Graded
-from treceval_py.measures import Measure
+from treceval_py.measures import Measure, parse_measures
 
 __all__ = ["BASELINE", "KINDS", "equal_runs", "needing", "perfect", "with_questions"]
 
@@ -87,7 +86,7 @@ def _of_submission(entry: Entry, grades: Grades) -> Iterator[Question]:
         if file.role == "unread":
             yield Question("unread", file.why if file.name in file.why else f"{file.name} was not read: {file.why}")
     if len(graded.runs) > 1:
-        yield Question("several runs", f"{len(graded.runs)} runs were handed in; {graded.run} counts: {graded.chosen}")
+        yield Question("several runs", f"{len(graded.runs)} runs were handed in; {graded.chosen}")
     if graded.files and grades.rules.points_claims and all(claim.verdict == NO_CLAIM for claim in graded.claims):
         searched = [file.name for file in graded.files if file.role == "report"]
         where = f", though {_and(searched)} {'was' if len(searched) == 1 else 'were'} read" if searched else ""
@@ -208,7 +207,7 @@ def _values(graded: Graded) -> list[dict[Measure, float]]:
 
 
 def _by_measure(means: dict[str, float]) -> dict[Measure, float]:
-    return {measure_named(name): value for name, value in means.items()}
+    return {measure: value for name, value in means.items() for measure in parse_measures(name)}
 
 
 def _given(claim: Checked) -> tuple[Measure, list[tuple[float, float]]] | None:

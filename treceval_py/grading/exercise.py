@@ -11,7 +11,7 @@ from treceval_py.data.ids import encode
 from treceval_py.errors import EvaluationError
 from treceval_py.grading.adjustments import Adjustment, adjusted, decided, matched
 from treceval_py.grading.claims.claims import Claimed, claims_of_class
-from treceval_py.grading.course.lateness import days_late, penalised
+from treceval_py.grading.course.lateness import days_late, is_dated, penalised
 from treceval_py.grading.course.matching import match_students
 from treceval_py.grading.course.members import Class, Member
 from treceval_py.grading.grades import Entry, Grades
@@ -86,9 +86,8 @@ def assignment_of(qrels: str, baseline: str, rules: Rules) -> Assignment:
                 "is no regular file, and is read by several processes", "Write it to a file.", file=path
             )
     if not baseline and rules.needs_baseline:
-        raise EvaluationError(
-            "the rules give points by the baseline, and there is none", "Give a run to compare with (--baseline)."
-        )
+        what = "the rules give points by the baseline, and there is none"
+        raise EvaluationError(what, "Give a run to compare with (--baseline; in a course baseline of the task).")
     return Assignment(qrels, baseline, rules)
 
 
@@ -174,13 +173,20 @@ def book_of(records: Records, free_days: FreeDays) -> Grades:
         # Nobody was asked for numbers, then; with rules of their own, teachers say what they want.
         rules = rules._replace(points_claims=0.0)
         notes = (*notes, "nobody claims a number, so points are given for runs alone")
+    undated = sum(
+        each.submission is not None and not is_dated(records.graded[each.submission], each.person)
+        for each in records.people.members
+    )
+    if rules.deadline is not None and undated:
+        what = "1 submission has" if undated == 1 else f"{undated} submissions have"
+        notes = (*notes, f"{what} no time in the export, so lateness is unknown and costs nothing")
     means = {} if records.baseline is None else records.baseline.measures
     rows = []
     for at, member in enumerate(records.people.members):
         decision = records.decisions.get(at)
         graded = _graded_of(member, records)
         graded = graded if decision is None else decided(graded, decision)
-        marks = _marks(graded, rules, means, decision, free_days, _key(member, graded))
+        marks = _marks(graded, rules, means, decision, free_days, member)
         rows.append((member, graded, marks))
     rows.sort(key=lambda row: _order(row[0], row[1]))
     taken: set[str] = set()
@@ -267,12 +273,12 @@ def _marks(
     baseline: Mapping[str, float],
     decision: Adjustment | None,
     free_days: FreeDays,
-    student: str,
+    member: Member,
 ) -> Marks:
-    marks = marks_of(graded, rules, baseline)
+    marks, student = marks_of(graded, rules, baseline), _key(member, graded)
     if decision is None or not decision.excused:
         left = free_days.get(student, rules.free_days)
-        marks, used = penalised(marks, days_late(graded, rules), rules, left)
+        marks, used = penalised(marks, days_late(graded, rules, member.person), rules, left)
         free_days[student] = left - used
     return marks if decision is None else adjusted(marks, decision, rules)
 

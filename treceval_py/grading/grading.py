@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from treceval_py.data.ids import shown
 from treceval_py.errors import EvaluationError
 from treceval_py.grading.adjustments import read_adjustments
 from treceval_py.grading.attention import with_questions
 from treceval_py.grading.course.course import Course, course_of
-from treceval_py.grading.course.members import Class, class_of
+from treceval_py.grading.course.members import class_of
 from treceval_py.grading.course.roster import Roster, read_roster
 from treceval_py.grading.course.tasks import roster_of, submissions_of
 from treceval_py.grading.exercise import FreeDays, Records, assignment_of, book_of, recorded
 from treceval_py.grading.grades import Entry, Grades
-from treceval_py.grading.intake.intake import Submission, one, safe_name, submissions
+from treceval_py.grading.intake.intake import one, safe_name, submissions
 from treceval_py.grading.marking.marking import Grader, limits_of
 from treceval_py.grading.outputs.board import with_pseudonyms
 from treceval_py.grading.outputs.course import course_outputs
@@ -23,7 +23,9 @@ from treceval_py.grading.outputs.folder import (
     ADJUSTMENTS,
     KEPT,
     RESERVED,
+    about_edits,
     check_folder,
+    edited,
     with_edits,
     write_all,
     write_files,
@@ -168,49 +170,63 @@ def grade_course(
     target, path = os.fspath(output), os.fspath(submitted)
     files = [each for task in rules.tasks for each in (task.qrels, task.baseline, task.claims)]
     everybody, aside = _roster(roster, [target, *filter(None, files), *without])
-    others: dict[str, list[FileRead]] = {}
-    handed_in: dict[str, Sequence[Submission]] = {}
-    for task in rules.tasks:
-        beside = others.setdefault(task.name, [])
-        handed_in[task.name] = submissions_of(task, path, limits_of(rules_of(task)), without=aside, others=beside)
-    if not any(handed_in.values()):
-        names = ", ".join(task.folder or task.name for task in rules.tasks)
-        raise EvaluationError(
-            f"there is nothing called {names}", "Name the folder of each task in the rules.", file=path
-        )
-    everybody = everybody or roster_of(list(handed_in.values()))
-    check_folder(target)
-    _records_in(target)
-    taken, folders = {*RESERVED}, {}
-    for task in rules.tasks:
-        folders[task.name] = safe_name(task.name, taken)
-        check_folder(os.path.join(target, folders[task.name]))
+    others: dict[str, list[FileRead]] = {task.name: [] for task in rules.tasks}
+    handed_in = {
+        task.name: submissions_of(task, path, limits_of(rules_of(task)), without=aside, others=others[task.name])
+        for task in rules.tasks
+    }
     tasks = [task for task in rules.tasks if handed_in[task.name]]
+    if not tasks:
+        wanted = ", ".join(task.folder or task.name for task in rules.tasks)
+        todo = "Name the folder of each task in the rules."
+        raise EvaluationError(f"there is nothing called {wanted}", todo, file=path)
+    # All files are read before anything is graded or written: a mistake in the last task is told at once.
+    assignments = {task.name: assignment_of(task.qrels, task.baseline, rules_of(task)) for task in tasks}
+    graders = {name: Grader(assignment) for name, assignment in assignments.items()}
+    everybody = everybody or roster_of(list(handed_in.values()))
+    adjustments, names = os.path.join(target, ADJUSTMENTS), [task.name for task in rules.tasks]
+    decided = {name: read_adjustments(adjustments, name, names) for name in graders}
+    folders = _folders(target, names)
     found = {
-        task.name: _task_recorded(
-            task,
-            path,
-            class_of(handed_in[task.name], everybody, rules.groups),
-            others[task.name],
-            target,
-            folders[task.name],
-            [each.name for each in rules.tasks],
-            workers or available_threads(),
-            after,
+        name: recorded(
+            *(graders[name], assignments[name], path, class_of(handed_in[name], everybody, rules.groups)),
+            claims=next(task.claims for task in tasks if task.name == name),
+            adjustments=decided[name],
+            others=others[name],
+            folder=_records_in(os.path.join(target, folders[name])),
+            workers=workers or available_threads(),
+            after=after,
         )
-        for task in tasks
+        for name in graders
     }
     free_days: FreeDays = {}
     # Late days are used up in the order of the deadlines, whatever the order of the tasks.
     books = {task.name: _looked_at(book_of(found[task.name], free_days)) for task in sorted(tasks, key=_when_due)}
-    books = {
-        task.name: _written(os.path.join(target, folders[task.name]), books[task.name], found[task.name], to)
-        for task in tasks
-    }
+    written = [_written(os.path.join(target, folders[name]), books[name], found[name], to) for name in graders]
     notes = [f"nothing was handed in for {task.name}, which is left out" for task in rules.tasks if task not in tasks]
-    course = course_of(rules.title, tasks, [books[task.name] for task in tasks], folders, everybody, notes)
+    course = course_of(rules.title, tasks, written, folders, everybody, (*notes, *_about_folder(target, folders)))
     write_files(target, lambda _: (course_outputs(course, target), ()))
     return course
+
+
+def _folders(target: str, tasks: Sequence[str]) -> dict[str, str]:
+    """Return the folders of the tasks within that of the course, which are ours or new."""
+    check_folder(target)
+    taken = {*RESERVED}
+    folders = {name: safe_name(name, taken) for name in tasks}
+    for folder in folders.values():
+        check_folder(os.path.join(target, folder))
+    _records_in(target)
+    return folders
+
+
+def _about_folder(target: str, folders: Mapping[str, str]) -> Iterator[str]:
+    """Yield what is to be noted of the files of a teacher in the folder of a course."""
+    for folder in folders.values():
+        if os.path.lexists(os.path.join(target, folder, ADJUSTMENTS)):
+            yield f"{folder}/{ADJUSTMENTS} is not read; the adjustments of a course are in its own folder"
+    if by_hand := edited(target):
+        yield about_edits(by_hand)
 
 
 def rules_of(task: Task) -> Rules:
@@ -221,29 +237,6 @@ def rules_of(task: Task) -> Rules:
 def _when_due(task: Task) -> float:
     deadline = rules_of(task).deadline
     return float("inf") if deadline is None else deadline.timestamp()
-
-
-def _task_recorded(
-    task: Task,
-    submitted: str,
-    people: Class,
-    others: Sequence[FileRead],
-    target: str,
-    folder: str,
-    tasks: Collection[str],
-    workers: int,
-    after: Callable[[], None] | None,
-) -> Records:
-    assignment = assignment_of(task.qrels, task.baseline, rules_of(task))
-    return recorded(
-        *(Grader(assignment), assignment, submitted, people),
-        claims=task.claims,
-        adjustments=read_adjustments(os.path.join(target, ADJUSTMENTS), task.name, tasks),
-        others=others,
-        folder=_records_in(os.path.join(target, folder)),
-        workers=workers,
-        after=after,
-    )
 
 
 def grade_one(

@@ -231,7 +231,7 @@ class Graded(NamedTuple):
     files : tuple of FileRead
         The files that were found.
     run : str
-        The file that was scored; empty where none was.
+        The file that counts, which was scored unless the submission is refused; empty without one.
     kind : str
         ``run``, ``msmarco``, ``judged-ranking`` or empty.
     lines, queries, documents : int
@@ -264,7 +264,7 @@ class Graded(NamedTuple):
     runs : tuple of RunRead
         All files that were read as runs, the one that counts first.
     chosen : str
-        Why `run` is the one that counts, where there were several; a sentence without full stop, empty otherwise.
+        Which run counts and why, where there were several; a sentence without full stop, empty otherwise.
     values : (T,) float64 array or None
         The first measure of the rules for each judged query, in the order of their bytes; NaN where there is none. None
         without a run.

@@ -93,7 +93,7 @@ class Task(NamedTuple):
         Which of the submissions are of this task: a pattern for the names of files and folders, or for paths within
         those of the students where it has a slash; empty for the task's name.
     weight : float
-        How often its points count in the course.
+        How many times its points count in the course.
     rules : Rules
         By what it is graded.
     """
@@ -366,20 +366,28 @@ RULES = (
         "deadline",
         "deadline",
         _TIME,
-        "Until when to hand in; without it, what the platform marks as late is late by one day",
+        "When to hand in; where this or the time is unknown, what the platform marks as late is one day late",
         "2026-11-20T23:59:00+01:00",
     ),
-    Key("late", "grace_minutes", "grace_minutes", _number(0, MOST), "So much later is in time"),
-    Key("late", "free_days", "free_days", _whole(0, 1000), "Late days without penalty, of a student over all tasks"),
-    Key("late", "per_day", "late_per_day", _SHARE, "Share of all points that is taken for each further day begun"),
-    Key("late", "lowest", "late_lowest", _SHARE, "Share of all points below which lateness takes nothing"),
-    Key("late", "most_days", "most_days", _whole(0, 1000), "So many days late at most; there are no points later", "7"),
+    Key(
+        "late", "grace_minutes", "grace_minutes", _number(0, MOST), "Minutes after the deadline that are still in time"
+    ),
+    Key(
+        "late",
+        "free_days",
+        "free_days",
+        _whole(0, 1000),
+        "Days late that cost a student nothing, over all tasks of a course",
+    ),
+    Key("late", "per_day", "late_per_day", _SHARE, "Share of all points that each further day costs; begun days count"),
+    Key("late", "lowest", "late_lowest", _SHARE, "Share of all points that lateness leaves at least"),
+    Key("late", "most_days", "most_days", _whole(0, 1000), "Days late after which there are no points", "7"),
     Key(
         "roster",
         "groups",
         "groups",
         _TEXT,
-        'Groups that hand in together, such as "Team *"; one submission counts for all',
+        'Groups of the roster that hand in together, such as "Team *"',
     ),
     Key(
         "task",
@@ -397,11 +405,11 @@ RULES = (
         "folder",
         "folder",
         _TEXT,
-        'Its submissions: the name of their folder or zip file, or as "*/ex1*" of what students have in their own; by '
-        "default the task's name",
+        'Its submissions: a folder or archive in SUBMISSIONS, such as "ex1*", or with "*/ex1" a folder of each student;'
+        " by default the name of the task",
         '"ex1*"',
     ),
-    Key("task", "weight", "weight", _number(0, MOST), "How often its points count in the course"),
+    Key("task", "weight", "weight", _number(0, MOST), "How many times its points count in the course"),
 )
 """All keys of a file of rules, in the order in which they are shown."""
 

@@ -14,8 +14,8 @@ _RUN = (
         "A line has too few fields, or too many",
         "A run's line has six: qid Q0 docid rank score tag; one of MS MARCO has three: qid docid rank. This program "
         "and trec_eval refuse the file; trectools counts its lines from 0.",
-        "1 Q0 d1 1 2.5",
-        "Add what is missing; most often it is the tag.",
+        "1 Q0 d1 first 2.5",
+        "Add what is missing.",
     ),
     Code(
         "R102",
@@ -103,7 +103,8 @@ _RUN = (
         "A run has no header. This program refuses it; trec_eval takes it for a document of another query, and "
         "programs in Python end with a ValueError. One in the middle shows that two files were put into one.",
         "qid Q0 docid rank score tag\n1 Q0 d1 1 2.5 tag",
-        "Delete the header; with pandas write header=False.",
+        "Delete the header; with pandas write header=False. --fix removes one on the first line.",
+        fixed=True,
     ),
     Code(
         "R111",
@@ -163,6 +164,41 @@ _RUN = (
         "0 1 Q0 d1 1 2.5 tag\n1 1 Q0 d2 2 1.5 tag",
         "Delete the first column; with pandas write index=False.",
     ),
+    Code(
+        "R117",
+        "quoted-fields",
+        ERROR,
+        "Fields are in quotes",
+        "TREC's files have no quotes: they become part of the id, so that no query and no document is judged, and a "
+        "quoted number is not a number. R's write.table and some CSV writers add them. It is told once for a file, and "
+        "reading ends.",
+        '"1" Q0 "d1" 1 2.5 "tag"',
+        "Write the fields without quotes; in R with quote=FALSE, with pandas with quoting=csv.QUOTE_NONE.",
+        fixed=True,
+    ),
+    Code(
+        "R118",
+        "tag-missing",
+        ERROR,
+        "A line lacks its tag",
+        "It has five fields, qid Q0 docid rank score, and a run's line has six. This program and trec_eval refuse the "
+        "file; trectools counts its lines from 0. No value depends on the tag, so that --fix writes one: that of the "
+        "lines before, else 'run'.",
+        "1 Q0 d1 1 2.5",
+        "Add a tag, one word, at the end of each line.",
+        fixed=True,
+    ),
+    Code(
+        "R119",
+        "columns-swapped",
+        WARNING,
+        "Two columns are swapped: rank and score, or query and document",
+        "Where the score is in the place of the rank, the ranks 1, 2, 3 are taken for scores, and every list is scored "
+        "upside down. Where the document is in the place of the query, hardly any query is judged. It is told once, of "
+        "the first lines.",
+        "1 Q0 d7 9.5 1 mine\n1 Q0 d8 8.0 2 mine\n1 Q0 d9 7.5 3 mine",
+        "Write qid Q0 docid rank score tag.",
+    ),
 )
 
 _JUDGMENTS = (
@@ -201,7 +237,8 @@ _JUDGMENTS = (
         "A line of judgments names the columns",
         "TREC's judgments have no header. This program refuses it; trec_eval takes it for a judgment of another query.",
         "qid iteration docid rel\n1 0 d1 1",
-        "Delete the header.",
+        "Delete the header. --fix removes one on the first line.",
+        fixed=True,
     ),
     Code(
         "Q305",

@@ -190,5 +190,31 @@ CODES: tuple[Code, ...] = (
         "1\td7\t1\n1\td8\t1",
         "Number the documents of each query from 1, without gaps.",
     ),
+    Code(
+        "R135",
+        "same-ranking",
+        WARNING,
+        "All queries have the same documents in the same order",
+        "The ranking then does not depend on the query. A query that was not put into the loop, a cache, or scores of "
+        "one query that were written for all, are the usual causes. It is told of three or more queries with three or "
+        "more documents each.",
+        "1 Q0 d7 1 9 mine\n1 Q0 d8 2 8 mine\n1 Q0 d4 3 7 mine\n"
+        "2 Q0 d7 1 9 mine\n2 Q0 d8 2 8 mine\n2 Q0 d4 3 7 mine\n"
+        "3 Q0 d7 1 9 mine\n3 Q0 d8 2 8 mine\n3 Q0 d4 3 7 mine",
+        "Find out where the query is lost.",
+    ),
+    Code(
+        "R136",
+        "same-documents",
+        NOTE,
+        "All queries have the same documents, in different orders",
+        "Where a ranking is of the whole collection, or of the same candidates for all queries, it is as it should be; "
+        "otherwise the documents of one query were ranked for all. It is told of three or more queries with three or "
+        "more documents each.",
+        "1 Q0 d7 1 9 mine\n1 Q0 d8 2 8 mine\n1 Q0 d4 3 7 mine\n"
+        "2 Q0 d8 1 9 mine\n2 Q0 d7 2 8 mine\n2 Q0 d4 3 7 mine\n"
+        "3 Q0 d4 1 9 mine\n3 Q0 d8 2 8 mine\n3 Q0 d7 3 7 mine",
+        "Nothing, if these are all documents that there are.",
+    ),
 )
 """In the order of their numbers."""

@@ -7,7 +7,7 @@ convention or mistake, then two at once. A number that our own way gives is not 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from treceval_py.data.qrels import Qrels
@@ -16,8 +16,10 @@ from treceval_py.errors import MeasureError, TrecevalError, visible
 from treceval_py.explaining.explanation import MOST_ROWS_FOR_PAIRS, Claim
 from treceval_py.explaining.scoring import Scorer
 from treceval_py.explaining.variants import (
+    ASCENDING,
     DEFAULT,
     PAIR,
+    REVERSED,
     Variant,
     has_number,
     pairs_of,
@@ -155,6 +157,8 @@ class Ways:
         Means that are known, by the name of the measure; others are computed.
     tolerance : float
         So far from our value a claim is still correct, whatever its digits are.
+    distances : bool
+        Whether the check of the run found that its scores are distances, or ranks, of which the lowest is best.
 
     Attributes
     ----------
@@ -172,10 +176,12 @@ class Ways:
         level: int | None,
         values: Mapping[str, float],
         tolerance: float,
+        distances: bool = False,
     ) -> None:
         self._qrels, self._run = qrels, run
         self._profile, self._complete, self._level = profile, complete, level
         self._tolerance = tolerance
+        self._distances = distances
         self.searches = MOST_SEARCHES
         self._ours: dict[Measure, float | None] = {
             measure: value for name, value in values.items() for measure in parse_measures(name)
@@ -183,6 +189,7 @@ class Ways:
         self._scorer: Scorer | None = None
         self._searched: dict[Measure, None] = {}
         self._paired: dict[Measure, None] = {}
+        self._values: dict[tuple[Measure, str, bool], tuple[int, list[tuple[Variant, float]]]] = {}
 
     def is_right(self, claimed: Claimed) -> bool:
         """Tell whether a claim is our value, but for its rounding."""
@@ -232,12 +239,26 @@ class Ways:
 
     def _tried(self, scorer: Scorer, claim: Claim) -> tuple[int, list[tuple[Variant, float]]]:
         """Return how many ways were tried, and what they give: two changes at once only where nothing less does."""
-        ways = list(self._singles(scorer, claim))
-        values = _means(scorer, ways)
+        count, values = self._known(claim, "singles", lambda: list(self._singles(scorer, claim)), scorer)
         if not _matches(claim, values) and self._pairs_allowed(claim):
-            pairs = pairs_of(self._task(scorer, claim.measure), scorer.situation)
-            return len(ways) + len(pairs), values + _means(scorer, pairs)
-        return len(ways), values
+            start = self._task(scorer, claim.measure)
+            more, others = self._known(claim, "pairs", lambda: pairs_of(start, scorer.situation), scorer)
+            return count + more, values + others
+        return count, values
+
+    def _known(
+        self, claim: Claim, kind: str, made: Callable[[], Sequence[Variant]], scorer: Scorer
+    ) -> tuple[int, list[tuple[Variant, float]]]:
+        """Return how many ways there are and what they give, which is the same for all claims of a measure."""
+        key = claim.measure, kind, self._changes_tried(claim)
+        if key not in self._values:
+            ways = made()
+            self._values[key] = len(ways), _means(scorer, ways)
+        return self._values[key]
+
+    @staticmethod
+    def _changes_tried(claim: Claim) -> bool:
+        return claim.measure.family.kind == "count" or _decimals(claim) >= DIGITS_FOR_CHANGES
 
     def _task(self, scorer: Scorer, measure: Measure, *, other: bool = False) -> Task:
         """Return how a measure is computed for the assignment; ``other``: with the other set of queries."""
@@ -253,7 +274,7 @@ class Ways:
         for each in profile_variants(measure, situation, Scoring(level=self._level)):
             if lists or each.task.conventions.known == "all":
                 yield each
-        if measure.family.kind != "count" and _decimals(claim) < DIGITS_FOR_CHANGES:
+        if not self._changes_tried(claim):
             return
         start, other = self._task(scorer, measure), self._task(scorer, measure, other=True)
         yield from variants_of(start, situation)
@@ -283,13 +304,18 @@ class Ways:
     def _told(self, scorer: Scorer, measure: Measure, matches: Sequence[_Match], checked: Checked) -> Checked:
         """Say what the likeliest of some ways is."""
 
-        def likelihood(match: _Match) -> tuple[bool, bool, bool, int]:
+        def is_known(variant: Variant) -> bool:
+            return self._distances and variant.run in (ASCENDING, REVERSED)
+
+        def likelihood(match: _Match) -> tuple[bool, bool, bool, bool, int]:
             variant = match.variant
-            return match.cut_off, variant.mistake, variant.profile != self._profile.name, variant.cost
+            # What is known of the run comes before a convention that happens to give the number as well.
+            unknown = not is_known(variant)
+            return match.cut_off, unknown, variant.mistake, variant.profile != self._profile.name, variant.cost
 
         first = min(matches, key=likelihood)
         variant = first.variant
-        words = variant.name
+        words = f"{variant.name}, as its scores are likely distances" if is_known(variant) else variant.name
         if variant.profile:
             others = _profiles(matches, first)
             also = f" (also of {', '.join(others)})" if others else ""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from treceval_py.grading.grades import Person
 from treceval_py.grading.marking.points import Change, Marks, changed
 from treceval_py.grading.records import Graded
 from treceval_py.grading.rules import Rules
 
-__all__ = ["Late", "days_late", "penalised"]
+__all__ = ["Late", "days_late", "is_dated", "penalised"]
 
 KIND = "late"
 """That of a `Change` for lateness."""
@@ -31,7 +33,21 @@ class Late(NamedTuple):
     said: str = ""
 
 
-def days_late(graded: Graded, rules: Rules) -> Late:
+# "Submitted for grading - 1 day 2 hours late - ", "Zur Bewertung abgegeben - 36 Tage 10 Stunden zu spät -  - "
+_OF_MOODLE = re.compile(r"(?i)- (?:(?P<days>\d+) (?:days?|tage?)\b)?(?P<more>[^-]*?) (?:late|zu spät)\b")
+
+
+def is_dated(graded: Graded, person: Person | None) -> bool:
+    """Tell whether it can be known if a submission is late: by its time, by the platform or by the roster."""
+    return bool(graded.handed_in) or graded.late is not None or bool(_status(person))
+
+
+def _status(person: Person | None) -> str:
+    """Return the status of a submission in Moodle's grading worksheet, where that is the roster."""
+    return "" if person is None else next((cell for title, cell in person.row if title.casefold() == "status"), "")
+
+
+def days_late(graded: Graded, rules: Rules, person: Person | None = None) -> Late:
     """Return how late a submission is, by its time and the deadline; without these, by what the platform says.
 
     A time without a zone is one in the zone of the deadline.
@@ -47,6 +63,9 @@ def days_late(graded: Graded, rules: Rules) -> Late:
         days = 0 if over <= timedelta(minutes=rules.grace_minutes) else math.ceil(over / timedelta(days=1))
         at = time.astimezone(rules.deadline.tzinfo).strftime("%Y-%m-%d %H:%M")
         return Late(days, f"handed in at {at}, {_days(days)} after the deadline") if days else Late(0)
+    if graded.source and (found := _OF_MOODLE.search(_status(person))):
+        days = max(int(found["days"] or 0) + any(map(str.isdigit, found["more"])), 1)
+        return Late(days, f"by the roster {found[0][2:]}")
     if graded.late:
         return Late(1, "the platform marks it as late; as it is not known by how much, this counts as 1 day")
     return Late(0)
@@ -75,11 +94,11 @@ def penalised(marks: Marks, late: Late, rules: Rules, free_days: int) -> tuple[M
     used = min(late.days, free_days)
     paid = late.days - used
     if used:
-        why += f"; {used} of {_days(free_days)} that may be late without penalty"
+        why += f"; {used} of {free_days} late {'day' if free_days == 1 else 'days'} used"
     share = min(paid * rules.late_per_day, 1.0)
     taken = min(share * marks.most, max(marks.total - rules.late_lowest * marks.most, 0.0))
     if paid:
-        why += f"; {share * 100:.4g} % of {marks.most:g} points for {_days(paid)}"
+        why += f"; {share * 100:.4g} % of {marks.most:g} points taken for {_days(paid)}"
         if taken < share * marks.most:
             why += f", but not below {rules.late_lowest * marks.most:g}"
     return changed(marks, [Change(KIND, -round(taken, 2), why)], rules), used

@@ -55,12 +55,15 @@ class Fit(NamedTuple):
     candidates : tuple of int
         Who else it may be, where it is nobody for sure.
     sure : bool
-        Whether a number, an address or a login name says so.
+        Whether an address or a login name says so.
+    partly : bool
+        Whether only a part of the name says so.
     """
 
     student: int | None = None
     candidates: tuple[int, ...] = ()
     sure: bool = False
+    partly: bool = False
 
 
 Words = tuple[str, ...]
@@ -84,9 +87,11 @@ class _Parts(NamedTuple):
     numbers : frozenset of str
         Numbers, and words with digits such as ``s0123``.
     handles : frozenset of str
-        Addresses, what is before their ``@``, and login names.
+        Addresses and login names.
+    mailboxes : frozenset of str
+        What is before the ``@`` of addresses, which often is a name of login.
     called : frozenset of str
-        The names, and what follows a hyphen of them: who is looked for by a handle may be called by it.
+        The names, as who is looked for may be called by an address or name of login.
     """
 
     exact: frozenset[str]
@@ -96,6 +101,7 @@ class _Parts(NamedTuple):
     joined: frozenset[str]
     numbers: frozenset[str]
     handles: frozenset[str]
+    mailboxes: frozenset[str]
     called: frozenset[str]
 
 
@@ -124,9 +130,9 @@ def fits(wanted: Sequence[Identity], students: Sequence[Identity], *, parts: boo
     """Find the student that each of some identities is.
 
     An address or login name decides first; then the name as it is written; then whatever case, spaces and order of
-    words are; whatever accents are; a number, unless another name is beside it; and last the name whatever numbers are,
-    also where words are written together. What fits several students is given to none, unless a number tells which; and
-    who has something by a surer way gets nothing by a less sure one.
+    words are; whatever accents are; what is before the ``@`` of an address; a number, unless another name is beside
+    it; and last the name whatever numbers are, also where words are written together. What fits several students is
+    given to none, unless a number tells which; and who has something by a surer way gets nothing by a less sure one.
 
     Parameters
     ----------
@@ -154,12 +160,12 @@ def fits(wanted: Sequence[Identity], students: Sequence[Identity], *, parts: boo
         claimants = Counter(student for own in likes.values() for student in own)
         for at, own in likes.items():
             if len(own) == 1 and not (level.alone and claimants[own[0]] > 1):
-                found[at] = Fit(own[0], sure=level.sure)
+                found[at] = Fit(own[0], sure=level.sure, partly=level is _BY_PARTS)
             elif own:
                 found[at] = Fit(candidates=tuple(own))
     # Those whom it fits may have been taken by another one.
     left = [at for at in range(len(mine)) if at not in found]
-    for level in _LEVELS[-3:]:
+    for level in _LEVELS[-4:]:
         for at, own in _likes(mine, theirs, level, found, set()).items():
             if at in left and own:
                 found[at] = Fit(candidates=tuple(own))
@@ -196,7 +202,6 @@ def _taken_apart(identity: Identity) -> _Parts:
         tuple(word for word in words if word not in _PLATFORMS and not any(map(str.isdigit, word))) for words in spelled
     } - {()}
     handles = {handle.strip().casefold() for handle in identity.handles if handle.strip()}
-    called = {name[at:].strip() for name in small for at in _starts(name)}
     return _Parts(
         frozenset(identity.names),
         frozenset(tuple(sorted(_words(name))) for name in small),
@@ -204,8 +209,9 @@ def _taken_apart(identity: Identity) -> _Parts:
         frozenset(words),
         frozenset(joined for each in words for joined in _joined(each)),
         frozenset(number.lstrip("0") or number for number in numbers),
-        frozenset(handles | {handle.partition("@")[0] for handle in handles}),
-        frozenset(called),
+        frozenset(handles),
+        frozenset(handle.partition("@")[0] for handle in handles if "@" in handle),
+        frozenset(map(str.strip, small)),
     )
 
 
@@ -213,14 +219,6 @@ def _words(text: str) -> list[str]:
     """Cut a text into words; marks belong to the letters before them."""
     letters = (each if each.isalnum() or unicodedata.category(each)[0] == "M" else " " for each in text)
     return "".join(letters).split()
-
-
-def _starts(name: str) -> Iterator[int]:
-    """Yield where a name begins, and where its parts after hyphens do: GitHub Classroom's ``assignment-login``."""
-    yield 0
-    for at, letter in enumerate(name):
-        if letter == "-" and len(name) - at > SHORTEST_NUMBER:
-            yield at + 1
 
 
 def _joined(words: Words) -> Iterator[str]:
@@ -259,30 +257,32 @@ def _named_alike(mine: _Parts, theirs: _Parts) -> bool:
     )
 
 
+def _mailed_alike(mine: _Parts, theirs: _Parts) -> bool:
+    """Tell whether one identity is called by what is before the ``@`` of the other one's address."""
+    return not mine.called.isdisjoint(theirs.mailboxes) or not theirs.called.isdisjoint(mine.mailboxes)
+
+
 def _partly_alike(mine: _Parts, theirs: _Parts) -> bool:
     """Tell whether the words of one name are all in the other one."""
     return any(set(one) <= set(other) or set(other) <= set(one) for one in mine.words for other in theirs.words)
 
 
-def _handles(parts: _Parts) -> set[Hashable]:
-    return {*parts.handles, *parts.called}
-
-
 def _handled_alike(mine: _Parts, theirs: _Parts) -> bool:
-    """Tell whether two identities share an address, or the one without any is called by that of the other one."""
+    """Tell whether two identities share an address or login, or the one without any is called by that of the other."""
     by_handle = bool(mine.handles or theirs.handles)
     return by_handle and not (mine.handles or mine.called).isdisjoint(theirs.handles or theirs.called)
 
 
 _LEVELS = (
-    _Level(_handles, _handled_alike, alone=False, sure=True),
+    _Level(lambda parts: parts.handles | parts.called, _handled_alike, alone=False, sure=True),
     _Level(lambda parts: parts.exact, alone=False),
     _Level(lambda parts: parts.plain, alone=False),
     _Level(lambda parts: parts.spellings),
+    _Level(lambda parts: parts.mailboxes | parts.called, _mailed_alike),
     _Level(lambda parts: [*parts.words, *parts.numbers], _numbered_alike),
     _Level(lambda parts: parts.joined, _named_alike),
 )
-"""The ways, surest first; the last three also name who it may be where nobody was found."""
+"""The ways, surest first; the last four also name who it may be where nobody was found."""
 
 _BY_PARTS = _Level(lambda parts: [pair for words in parts.words for pair in combinations(words, 2)], _partly_alike)
 

@@ -73,16 +73,17 @@ def class_of(handed_in: Sequence[Submission], roster: Roster | None, groups: str
     if roster is None:
         return Class(tuple(_without_roster(handed_in)), tuple(handed_in))
     people, submissions = roster.people, list(handed_in)
-    mine, strangers = _owners(submissions, people)
+    mine, strangers, partly = _owners(submissions, people)
     _give_to_groups(mine, submissions, people, groups)
-    questions: dict[int, list[Question]] = {}
+    questions = {person: [Question(NOBODYS, what)] for person, what in partly.items()}
     for person, several in mine.items():
         shared = [at for at in several if any(at in other for key, other in mine.items() if key != person)]
         if len(several) > 1 and not shared:
             submissions[several[-1]] = _merged([submissions[at] for at in several])
         elif len(several) > 1:
             names = ", ".join(shown(submissions[at].student) for at in several[:-1])
-            questions[person] = [Question(NOBODYS, f"the last of several submissions counts, and not {names}")]
+            what = f"the last of several submissions counts, and not {names}"
+            questions.setdefault(person, []).append(Question(NOBODYS, what))
     counting = {person: several[-1] for person, several in mine.items()}
     left = [at for at in range(len(submissions)) if not any(at in several for several in mine.values())]
     kept = sorted({*counting.values(), *left})
@@ -117,15 +118,18 @@ def _without_roster(handed_in: Sequence[Submission]) -> Iterator[Member]:
 
 def _owners(
     submissions: Sequence[Submission], people: Sequence[Person]
-) -> tuple[dict[int, list[int]], dict[int, list[str]]]:
-    """Return the submissions of each person, last one last; and of submissions with other owners who these may be."""
+) -> tuple[dict[int, list[int]], dict[int, list[str]], dict[int, str]]:
+    """Return each person's submissions, last one last; what to say of other owners, and of who fits only partly."""
     whose = [(at, each) for at, submission in enumerate(submissions) for each in identities_of(submission)]
     found = fits([each for _, each in whose], [identity_of(person) for person in people], parts=True)
     owned: dict[int, list[tuple[int, bool]]] = {}
     strangers: dict[int, list[str]] = {}
+    partly: dict[int, str] = {}
     for (at, identity), fit in zip(whose, found, strict=True):
         if fit.student is not None:
             owned.setdefault(fit.student, []).append((at, fit.sure))
+            if fit.partly:
+                partly[fit.student] = f"only a part of the name fits '{shown(submissions[at].student)}'"
         else:
             may = may_be([people[number].name for number in fit.candidates], "another submission")
             who = f"'{shown(identity.names[0])}' " if len(submissions[at].owners) > 1 else ""
@@ -139,7 +143,7 @@ def _owners(
             strangers.setdefault(at, []).append(may_be([people[person].name], "another submission"))
         if kept:
             mine[person] = sorted((at for at, _ in kept), key=lambda at: (submissions[at].handed_in, at))
-    return mine, strangers
+    return mine, strangers, partly
 
 
 def _of_one(own: Sequence[tuple[int, bool]], submissions: Sequence[Submission]) -> bool:

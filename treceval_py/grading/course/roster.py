@@ -39,6 +39,10 @@ class Roster(NamedTuple):
     columns: tuple[str, ...] = ()
     file: str = ""
 
+    def __repr__(self) -> str:
+        platform = f" of {self.platform}" if self.platform else ""
+        return f"<Roster{platform}: {len(self.people)} students>"
+
 
 GIVEN, FAMILY, NAME, NUMBER, ACCOUNT, EMAIL, LOGIN, GROUP, ROLE = (
     *("given name", "family name", "name", "number", "account", "email", "login", "group", "role"),
@@ -207,8 +211,8 @@ def identity_of(person: Person) -> Identity:
         elif meaning == NAME:
             names.append(cell)
         elif meaning in (NUMBER, ACCOUNT):
-            # Moodle writes "Participant 12345", in the language of the site.
-            numbers.append(re.sub(r"^\D+ (?=\d+$)", "", cell))
+            # Moodle writes "Participant 12345", or "Teilnehmer/in12345".
+            numbers.append(re.sub(r"^[^\W\d]{4,}\D*(?=\d+$)", "", cell))
             names.append(cell)
         elif meaning in (EMAIL, LOGIN):
             handles.append(cell)

@@ -20,12 +20,12 @@ import struct
 import tarfile
 import tempfile
 import threading
-import time
 import weakref
 import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import IO, Any, BinaryIO, NamedTuple, Protocol, cast
 
 from treceval_py.grading.intake.found import IntakeError, Limits, amount, path_of
@@ -284,9 +284,12 @@ def _name_of(info: zipfile.ZipInfo) -> str:
 
 
 def _time_of(info: zipfile.ZipInfo) -> str:
-    year, month, day, hour, minute, second = info.date_time
+    try:
+        when = datetime(*info.date_time)
+    except ValueError:
+        return ""
     # 1980 is where the format begins, and what programs write that do not know the time.
-    return f"{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}" if year > 1980 and month and day else ""
+    return when.isoformat() if when.year > 1980 else ""
 
 
 def _fault(info: zipfile.ZipInfo, limits: Limits) -> str:
@@ -381,7 +384,7 @@ _TYPES = {tarfile.FIFOTYPE: stat.S_IFIFO, tarfile.CHRTYPE: stat.S_IFCHR, tarfile
 
 
 def _utc(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds)) if 0 < seconds < 1 << 32 else ""
+    return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%dT%H:%M:%SZ}" if 0 < seconds < 1 << 32 else ""
 
 
 class _Counted:

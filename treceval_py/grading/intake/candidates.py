@@ -16,9 +16,10 @@ from typing import NamedTuple
 from treceval_py._types import Source
 from treceval_py.checking.beginnings import encoding_of
 from treceval_py.checking.causes import looks_like
+from treceval_py.checking.fields import names_columns
 from treceval_py.errors import InputError
 from treceval_py.grading.claims.claims import claims_in
-from treceval_py.grading.claims.documents.reading import FORMATS, is_document
+from treceval_py.grading.claims.documents.reading import is_document
 from treceval_py.grading.claims.naming import is_name
 from treceval_py.grading.intake.found import IntakeError, amount
 from treceval_py.grading.intake.items import Item, Submission
@@ -87,11 +88,11 @@ class Handed(NamedTuple):
     runs : tuple of RunFile
         All that may be runs, the likeliest first.
     texts : tuple of Item
-        All that may have claims, those first in whose beginning there are some.
+        All that may have claims: text with claims in its beginning first, then documents with a format of their own.
     files : tuple of FileRead
-        All files by name, with what each could be: ``run``, ``judged ranking``, ``claims``, ``report`` (a text in whose
-        beginning there are no claims), ``unread``, ``not used`` or ``refused``. A file that may be a run and also has
-        claims is listed as a run.
+        All files by name, with what each could be: ``run``, ``judged ranking``, ``claims``, ``report`` (still to be
+        searched for claims), ``unread``, ``not used`` or ``refused``. A file that may be a run and also has claims is
+        listed as a run.
     """
 
     runs: tuple[RunFile, ...]
@@ -192,6 +193,9 @@ def _last(item: Item) -> str:
 
 # --- what a file could be ---
 
+_DATA = ("text", "csv", "json")
+"""Documents that may also be data; only in these it is looked for claims here, as a beginning of others says little."""
+
 SHORTEST = 10
 """Fewer lines than these that have claims, or could be parameters, are no run by their form alone."""
 
@@ -208,8 +212,8 @@ def _looked_at(item: Item, head: bytes, qrels: bytes, *, alone: bool) -> _File:
     if strength in (RUN, RANKING):
         return found._replace(strength=strength)
     text = is_document(name, head)
-    data = text in ("text", "csv", "json")
-    claims = bool(text) and not FORMATS[text].whole and bool(claims_in(head, name))
+    data = text in _DATA
+    claims = (data or (bool(text) and strength is not None)) and bool(claims_in(head, name))
     if claims and (strength == MSMARCO or len(lines) < SHORTEST):
         strength = None
     if strength in (MSMARCO, LIKE) and not claims:
@@ -243,11 +247,24 @@ def _as_run(head: bytes, lines: Sequence[bytes], qrels: bytes) -> int | str | No
         return RUN
     if kind == "msmarco" and _is_msmarco(head, lines, qrels):
         return MSMARCO
-    return LIKE if seen(io.BytesIO(head))[0].format == "parquet" or _like_a_run(lines) else None
+    other = (
+        seen(io.BytesIO(head))[0].format == "parquet" or _is_json(head) or (kind == "run" and len(lines) >= SHORTEST)
+    )
+    return LIKE if other or _like_a_run(lines) else None
 
 
 _SEPARATOR = re.compile(rb"[\s,;|]+")
 _NUMBER = re.compile(rb"[+-]?(\d|nan|inf|none|null)", re.IGNORECASE)
+
+
+_JSON = re.compile(rb'\s*\{\s*"[^"]{1,200}"\s*:\s*\{\s*"(?P<inner>[^"]{1,200})"\s*:\s*-?[\d.]')
+"""The beginning of a run as a dictionary in JSON."""
+
+
+def _is_json(head: bytes) -> bool:
+    """Tell a run in JSON, scores of documents by query, from values of measures by run."""
+    found = _JSON.match(head)
+    return found is not None and not _is_measure(found["inner"])
 
 
 def _with_data(lines: Sequence[bytes]) -> Sequence[bytes]:
@@ -291,12 +308,21 @@ def _is_msmarco(head: bytes, lines: Sequence[bytes], qrels: bytes) -> bool:
     return any(fields[0] in judged for fields in rows)
 
 
+_DOCUMENT = re.compile(rb"(?i)doc|pid$|passage|corpus")
+"""How columns of documents are called; without one, a table of names and scores is one of results."""
+
+
 def _like_a_run(lines: Sequence[bytes]) -> bool:
-    """Tell whether most lines have five fields or more, and numbers where rank and score are."""
-    rows = _with_data(lines)
+    """Tell whether the first line names columns of a run, or most have five fields, with numbers for rank and score."""
+    rows = [
+        [field for field in _SEPARATOR.split(line[:1000].strip(b' \t"')) if field.strip(b'"')]
+        for line in _with_data(lines)
+    ]
+    header = [field.strip(b'"') for field in rows[0]] if len(rows) > 1 else []
+    if names_columns(header) and any(_DOCUMENT.match(field) for field in header):
+        return True
     good = 0
-    for line in rows:
-        fields = [field for field in _SEPARATOR.split(line[:1000].strip(b' \t"')) if field]
+    for fields in rows:
         numbers = [_NUMBER.match(field) is not None for field in fields[2:6]]
         good += 5 <= len(fields) <= 12 and sum(numbers) >= 1 + (len(fields) > 5) and fields[0][:1].isalnum()
     return 2 * good > len(rows)
@@ -384,21 +410,18 @@ def _runs_of(files: Sequence[_File], told: list[FileRead]) -> list[RunFile]:
             chosen.append((each, strength))
         elif not each.claims:
             told.append(each.told("not used", why))
-    versions = _versions([each.item for each, _ in chosen])
+    turns = _turns([each.item for each, _ in chosen])
     runs = [
-        RunFile(
-            each.item, _KINDS.get(strength, ""), _LOOKS[strength], strength, (each.item.number, version, each.item.time)
-        )
-        for (each, strength), version in zip(chosen, versions, strict=True)
+        RunFile(each.item, _KINDS.get(strength, ""), _LOOKS[strength], strength, turn)
+        for (each, strength), turn in zip(chosen, turns, strict=True)
     ]
     runs.sort(key=lambda run: run.item.name)
     runs.sort(key=lambda run: run.turn, reverse=True)
     runs.sort(key=lambda run: (run.strength, _NAME_OF_A_RUN.search(_last(run.item)) is None))
     for number, run in enumerate(runs):
-        role = "judged ranking" if run.strength == RANKING else "run"
-        role, why = (
-            (role, run.why) if number < MOST_RUNS else ("unread", f"{run.why}, but no more than {MOST_RUNS} are scored")
-        )
+        role, why = "judged ranking" if run.strength == RANKING else "run", run.why
+        if number >= MOST_RUNS:
+            role, why = "unread", f"{why}, but no more than {MOST_RUNS} are scored"
         told.append(FileRead(run.item.name, role, why, run.item.size))
     return runs[:MOST_RUNS]
 
@@ -444,21 +467,20 @@ _NUMBERED = re.compile(
 
 def _numbered(item: Item) -> tuple[str, int]:
     """Return the path of a file without ending and number of a version, and the number."""
-    folder, _, name = item.name.rpartition("/")
-    stem = stem_of(name)
-    found = _NUMBERED.fullmatch(stem)
-    return (
-        (f"{folder}/{stem}".casefold(), 0)
-        if found is None
-        else (f"{folder}/{found['stem']}".casefold(), int(found["number"]))
-    )
+    folder, _, name = item.name.casefold().rpartition("/")
+    found = _NUMBERED.fullmatch(stem_of(name))
+    return (f"{folder}/{stem_of(name)}", 0) if found is None else (f"{folder}/{found['stem']}", int(found["number"]))
 
 
-def _versions(items: Sequence[Item]) -> list[int]:
-    """Return the number in the name of each file that differs from another one in it only; 0 for the others."""
+def _turns(items: Sequence[Item]) -> list[tuple[int, int, str]]:
+    """Return what tells when each file was handed in, as far as it is known of all: see `RunFile`."""
     known = [_numbered(item) for item in items]
     often = Counter(stem for stem, _ in known)
-    return [number if often[stem] > 1 else 0 for stem, number in known]
+    timed = all(item.time for item in items)
+    return [
+        (item.number, number if often[stem] > 1 else 0, item.time if timed else "")
+        for item, (stem, number) in zip(items, known, strict=True)
+    ]
 
 
 def last_of(runs: Sequence[RunFile]) -> tuple[RunFile, str]:
@@ -484,26 +506,28 @@ def last_of(runs: Sequence[RunFile]) -> tuple[RunFile, str]:
 
 
 def _texts_of(files: Sequence[_File], runs: Sequence[RunFile], told: list[FileRead]) -> list[Item]:
-    """Return the files that may have claims, those first in whose beginning there are some."""
+    """Return the files that may have claims, the likeliest first."""
     known = {each.name for each in told}
     scored = [run.item for run in runs]
     texts = [
         each for each in files if each.text and (each.claims or each.item.name not in known or each.item in scored)
     ]
     first = max(
-        [item.attempt for item in scored] + [each.item.attempt for each in texts if each.claims or each.text != "text"],
+        [item.attempt for item in scored]
+        + [each.item.attempt for each in texts if each.claims or each.text not in _DATA],
         default="",
     )
     chosen: list[Item] = []
-    for each in sorted(texts, key=lambda each: not each.claims):
-        role, why = "report", "its beginning has no claims"
+    for each in sorted(texts, key=lambda each: (not each.claims, each.text in _DATA)):
+        role, why = "report", "it may have claims"
         if each.item.attempt < first:
             role, why = "not used", EARLIER
         elif len(chosen) == MOST_TEXTS:
-            role, why = "unread", f"no more than {MOST_TEXTS} files are searched for claims"
+            data = each.text in _DATA and not each.claims
+            role, why = "not used" if data else "unread", f"no more than {MOST_TEXTS} files are searched for claims"
         else:
             chosen.append(each.item)
             role, why = ("claims", "it has numbers that are claimed for measures") if each.claims else (role, why)
-        if each.item not in scored:
+        if each.item.name not in known:
             told.append(each.told(role, why))
     return chosen

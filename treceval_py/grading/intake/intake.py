@@ -223,10 +223,10 @@ class _Archive:
 
 
 def _without_packing(found: Sequence[Found]) -> Sequence[Found]:
-    """Leave out the times of files if all lie within an hour: then they are those of packing, as of most platforms."""
+    """Leave out the times of files if most lie within an hour: then they are those of packing, as of most platforms."""
     times = sorted(datetime.fromisoformat(each.time) for each in found if each.time)
-    packed = times and times[-1] - times[0] < timedelta(hours=1)
-    return [each._replace(time="") for each in found] if packed else found
+    near = [each for each in times if abs(each - times[len(times) // 2]) < timedelta(hours=1)]
+    return [each._replace(time="") for each in found] if 2 * len(near) > len(times) else found
 
 
 def _is_nobodys(found: Found) -> bool:
@@ -318,11 +318,13 @@ def _students_own(source: _Source, base: tuple[str, ...], others: list[FileRead]
     """Return whose the entries of a class are; what is nobody's is told."""
     parts: list[tuple[str, bool, list[Found]]] = []
     metadata: dict[str, Named] = {}
+    known = {each.name for each in others}
     for entry in source.listed(base):
         name = entry.parts[-1]
         if entry.system:
             told = entry._replace(parts=(name,)).told
-            others += [] if any(each.name == told.name for each in others) else [told]
+            others += [told] if told.name not in known else []
+            known.add(told.name)
         elif name == METADATA and not entry.folder and not entry.why:
             metadata = gradescope_of(_beginning(entry, limits, limits.file_bytes).decode("utf-8", "replace"))
         else:
@@ -412,10 +414,15 @@ LONGEST_LIST = 100
 """How many refused files are told one by one."""
 
 
+MOST_TARS = 5
+"""So many tar archives of a submission are read, as each has to be unpacked for its list of files."""
+
+
 def _within_limits(made: Submission, found: Iterable[Found], limits: Limits) -> Submission:
     """Return a submission with its items, the last attempt and what lies high up first, as far as the limits allow."""
     items: list[Item] = []
     refused: list[Found] = []
+    names: set[str] = set()
     total = 0
     ordered = sorted(found, key=lambda each: (len(each.parts), each.parts))
     for each in _unpacked(sorted(ordered, key=lambda each: each.attempt, reverse=True), refused, limits):
@@ -428,7 +435,7 @@ def _within_limits(made: Submission, found: Iterable[Found], limits: Limits) -> 
             refused.append(each._replace(why=f"with it, the files of the submission have more than {most}"))
         else:
             total += each.size
-            name = shown("/".join(each.parts))
+            name = _unlike(shown("/".join(each.parts)), names)
             items.append(Item(name, each.size, each.place, limits, each.attempt, each.number, each.time))
     told = [each.told for each in refused[:LONGEST_LIST]]
     if len(refused) > LONGEST_LIST:
@@ -437,9 +444,19 @@ def _within_limits(made: Submission, found: Iterable[Found], limits: Limits) -> 
     return made._replace(items=tuple(items), refused=tuple(told))
 
 
+def _unlike(name: str, names: set[str]) -> str:
+    """Return a name that no other file has: those that are shown are cut, and control characters written out."""
+    number, made = 1, name
+    while made in names:
+        number += 1
+        made = f"{name} ({number})"
+    names.add(made)
+    return made
+
+
 def _unpacked(found: Iterable[Found], refused: list[Found], limits: Limits, *, inner: bool = False) -> Iterator[Found]:
     """Yield what can be read, with the files of archives in the place of these; no archives in these archives."""
-    looked = 0
+    looked = tars = 0
     for each in found:
         name = each.parts[-1]
         if each.why:
@@ -460,7 +477,11 @@ def _unpacked(found: Iterable[Found], refused: list[Found], limits: Limits, *, i
                 elif packed not in ("zip", "tar"):
                     why = f"it is {packed}, which is not read: hand in a zip archive or the files themselves"
                     refused.append(each._replace(why=why))
+                elif packed == "tar" and tars == MOST_TARS:
+                    why = f"no more than {MOST_TARS} tar archives are unpacked: hand in one, or the files themselves"
+                    refused.append(each._replace(why=why))
                 else:
+                    tars += packed == "tar"
                     yield from _unpacked(_members(each, packed, refused, limits), refused, limits, inner=True)
             except IntakeError as error:
                 refused.append(each._replace(why=error.what))

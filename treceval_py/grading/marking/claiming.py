@@ -127,8 +127,6 @@ def checked_claims(
         counts. A claim that is right for that run is one of it; otherwise it is one of the run in whose row it is, or
         that it is right for, and does not count if that is another run.
     """
-    if not tried[counts].is_scored:
-        return reconciled(tried[counts], claims, expected=expected)
     unknown = [row for row in rows_of(claims) if row not in of_row]
     if unknown:
         of_row = {**of_row, **_rows_by_explanation(again(tried[counts]), claims, unknown, counts)}
@@ -192,12 +190,12 @@ def _searched(told: Sequence[Checked]) -> int:
 
 def _of_another(checked: Checked) -> Checked:
     """Return a claim of a run that does not count."""
-    why = f"it is of {checked.run}, which is not the run that counts" + (f"; {checked.why}" if checked.why else "")
-    return checked._replace(why=why, counts=False)
+    why = f"it is of {checked.run}, which does not count, so it gives no points and takes none"
+    return checked._replace(why="; ".join(filter(None, (why, checked.why))), counts=False)
 
 
 def _not_handed_in(claim: Claimed) -> Checked:
-    why = f"it is said of {visible(claim.run)}, and no run of that name was handed in"
+    why = f"it is said of {visible(claim.run)}, which was not handed in, so it gives no points and takes none"
     return Checked(claim.measure, claim.text, claim.place, UNCHECKED, why=why, counts=False)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from treceval_py.errors import visible
@@ -50,53 +51,66 @@ def chosen(
     int
         The number of the run.
     str
-        Why, a sentence without full stop; empty where nothing had to be chosen.
+        What counts and why, a sentence without full stop; empty where nothing had to be chosen.
     """
-    numbers, words = _named(tried, wanted, rules.named)
+    numbers, named = _named(tried, wanted, rules.named)
     if len(tried) == 1:
-        return 0, words if wanted else ""
-    if len(numbers) == 1:
-        return numbers[0], words
-    words = f"{words}; " if words else ""
+        return 0, f"{tried[0].graded.run} counts: {named}" if wanted else ""
+    number, why = (numbers[0], "") if len(numbers) == 1 else _one_of(tried, numbers, rules, right, explained)
+    return number, f"{tried[number].graded.run} counts: " + "; ".join(filter(None, (named, why)))
+
+
+def _one_of(
+    tried: Sequence[Tried],
+    numbers: Sequence[int],
+    rules: Rules,
+    right: Sequence[int],
+    explained: Callable[[Sequence[int]], list[int]],
+) -> tuple[int, str]:
+    """Return which of several runs counts by the rules, and why."""
     scored = [number for number in numbers if tried[number].is_scored]
     # X201: not one of its queries is judged.
     scored = [number for number in scored if "X201" not in tried[number].graded.counts] or scored
-    if len(scored) < 2:
-        why = "it is the only one that can be scored and has judged queries" if scored else "none of them can be scored"
-        return (scored or numbers)[0], f"{words}of {len(numbers)} runs, {why}"
+    if len(scored) == 1:
+        return scored[0], f"it is the only one of {len(numbers)} runs that can be scored and has judged queries"
+    if not scored:
+        return numbers[0], f"none of {len(numbers)} runs can be scored, and it looks most like one"
     if rules.counting == "best":
         name = rules.measures[0].name
         values = {number: tried[number].graded.measures[name] for number in scored}
         best = max(scored, key=lambda number: -math.inf if math.isnan(values[number]) else values[number])
-        return best, f"{words}its {name}, {values[best]:.4f}, is the highest of {len(scored)} runs"
+        return best, f"its {name}, {values[best]:.4f}, is the highest of {len(scored)} runs"
+    words = ""
     if rules.counting == "claims":
-        fits, found = ("right", "for"), [right[number] for number in scored]
+        fits, word, found = "right for", "for", [right[number] for number in scored]
         if not any(found):
-            fits, found = ("explained", "by"), explained(scored)
+            fits, word, found = "explained by", "by", explained(scored)
         most = max(found)
         scored = [number for number, count in zip(scored, found, strict=True) if count == most]
         said = "1 claimed number is" if most == 1 else f"{most} claimed numbers are"
         if most and len(scored) == 1:
-            return scored[0], f"{words}{said} {' '.join(fits)} it, more than {fits[1]} any other of {len(tried)} runs"
+            return scored[0], f"{said} {fits} it, more than {word} any other of {len(tried)} runs"
         if most:
-            words += f"{said} {' '.join(fits)} each of {len(scored)} runs; "
+            words = f"{said} {fits} each of {len(scored)} runs; "
         elif any(each.right for each in tried):
-            words += f"no claimed number is right for one of {len(tried)} runs, or explained by it; "
+            words = f"no claimed number is right for one of {len(tried)} runs, or explained by it; "
     last, why = last_of([tried[number].file for number in scored])
     latest = next(number for number in scored if tried[number].file is last)
-    return latest, words + (why or f"it is the first of {len(scored)}, and nothing shows which was handed in last")
+    return latest, words + (
+        why or f"nothing shows which of {len(scored)} was handed in last, and it is the first of them"
+    )
 
 
 def _named(tried: Sequence[Tried], wanted: str, pattern: str) -> tuple[list[int], str]:
     """Return the runs whose names the teacher wants or, if there are none, those that the rules name; else all."""
-    said = ""
-    for name, by in ((wanted, "the teacher chose"), (pattern, "the rules count")):
+    said = list[str]()
+    for name, by in ((wanted, "the teacher chose"), (pattern, "the rules count files named")):
         found = [number for number, each in enumerate(tried) if name and is_named(each.graded.run, name)]
         if found:
-            return found, f"{said}{by} {visible(name)}"
+            return found, "; ".join([*said, f"{by} {visible(name)}"])
         if name:
-            said += f"{by} {visible(name)}, and no run has that name; "
-    return list(range(len(tried))), said.removesuffix("; ")
+            said.append(f"{by} {visible(name)}, and no run has that name")
+    return list(range(len(tried))), "; ".join(said)
 
 
 def is_named(name: str, pattern: str) -> bool:
@@ -150,11 +164,8 @@ def runs_of_rows(claims: Sequence[Claimed], tried: Sequence[Tried]) -> dict[str,
                 for number in range(len(tried))
                 if row not in found and number not in found.values() and fits(_words(row), names[number])
             ]
-            sure = [
-                (row, number)
-                for row, number in pairs
-                if sum(each[0] == row for each in pairs) == sum(each[1] == number for each in pairs) == 1
-            ]
+            often = Counter(row for row, _ in pairs), Counter(number for _, number in pairs)
+            sure = [(row, number) for row, number in pairs if often[0][row] == often[1][number] == 1]
             if not sure:
                 break
             found.update(sure)

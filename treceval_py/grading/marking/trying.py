@@ -28,6 +28,7 @@ BESIDE_JUDGMENTS = ("X201", "X202", "X203", "X204", "X205", "X206", "X207")
 """Findings that say that a file and the judgments of the assignment do not belong together."""
 
 OTHER_LABELS = "X210"
+UPSIDE_DOWN = {"X209", "R119"}
 """The finding that says that the labels in a judged ranking are not those of the assignment."""
 
 KEPT_FINDINGS = 20
@@ -151,9 +152,10 @@ class Trier:
 
     def _with_numbers(self, tried: Tried, scored: Scored) -> Tried:
         results, names = scored.results, [each.name for each in self.rules.measures]
-        tried = tried._replace(tag=scored.run.tag, scored=scored, ways=self._ways(scored))
+        distances = not UPSIDE_DOWN.isdisjoint(tried.graded.counts)
+        tried = tried._replace(tag=scored.run.tag, scored=scored, ways=self._ways(scored, distances))
         if scored.own is not None and scored.own is not scored.qrels:
-            tried = tried._replace(own=self._ways(scored._replace(qrels=scored.own), own=True))
+            tried = tried._replace(own=self._ways(scored._replace(qrels=scored.own), distances, own=True))
         return tried.having(
             profile=scored.profile.name,
             missing_queries=(len(results.missing), len(scored.qrels)),
@@ -162,7 +164,7 @@ class Trier:
             hash_of_ranking=hash_of_ranking(scored.run, scored.profile),
         )
 
-    def _ways(self, scored: Scored, *, own: bool = False) -> Ways:
+    def _ways(self, scored: Scored, distances: bool, *, own: bool = False) -> Ways:
         """Return the ways in which numbers of a run could have been made; `own`: by the labels in it."""
         return Ways(
             scored.qrels,
@@ -172,6 +174,7 @@ class Trier:
             level=self.rules.level,
             values={} if own else scored.results.mean,
             tolerance=self.rules.tolerance,
+            distances=distances,
         )
 
     def _checked(self, data: bytes, name: str, *, judged: bool) -> tuple[CheckedFile, bytes, tuple[str, ...]]:

@@ -57,14 +57,16 @@ def with_pseudonyms(book: Grades) -> Grades:
     shared: dict[str, str] = {}
     entries = []
     for entry in sorted(book.entries, key=_identity):
-        name = shared.get(entry.graded.source, "")
+        # Who handed in nothing has no group by it.
+        name = shared.get(entry.graded.source, "") if entry.graded.source else ""
         if not name:
             digest = hmac.digest(key, _identity(entry).encode("utf-8", "surrogateescape"), hashlib.sha256)
             words = 2
             while (name := _said(digest, words)) in taken:  # of 100,000 students about one
                 words += 1
             taken.add(name)
-            shared[entry.graded.source] = name
+            if entry.graded.source:
+                shared[entry.graded.source] = name
         entries.append(entry._replace(pseudonym=name))
     order = {entry.name: place for place, entry in enumerate(book.entries)}
     return book._replace(entries=tuple(sorted(entries, key=lambda entry: order[entry.name])))

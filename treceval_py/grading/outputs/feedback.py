@@ -133,9 +133,9 @@ def _summary(entry: Entry) -> str:
     }
     said += f". {became.get(graded.status, 'Your run was read and scored')}."
     if graded.handed_in:
-        attempt = f", attempt {graded.attempt}" if graded.attempt else ""
+        attempt = f", attempt {shown(graded.attempt, NAME)}" if graded.attempt not in ("", "1") else ""
         said += f" It was handed in on {_when(graded.handed_in)}{attempt}{': late' * bool(graded.late)}."
-    if entry.pseudonym:
+    if entry.pseudonym and graded.measures:
         said += f" On the board of the class you are {shown(entry.pseudonym, NAME)}."
     return said
 
@@ -143,7 +143,7 @@ def _summary(entry: Entry) -> str:
 def _when(moment: str) -> str:
     """Write a time for people: to the minute, with UTC where it is."""
     day, _, time = shown(moment, NAME).partition("T")
-    hour = time.removesuffix("+00:00")
+    hour = time.removesuffix("Z").removesuffix("+00:00")
     return f"{day} {hour[:5]}".rstrip() + (" UTC" if hour != time else hour[8:])
 
 
@@ -209,8 +209,7 @@ def _runs(graded: Graded, grades: Grades) -> Iterator[str]:
     """Yield lines about several runs: which one counts and why, and the values of all."""
     if len(graded.runs) < 2:
         return
-    chosen = f"{shown(graded.run, NAME)} counts: {shown(graded.chosen, SENTENCE)}"
-    yield from _filled(f"You handed in {len(graded.runs)} runs. {chosen}.", "  ")
+    yield from _filled(f"You handed in {len(graded.runs)} runs. {shown(graded.chosen, SENTENCE)}.", "  ")
     for run in graded.runs[:RUNS]:
         parts = [f"{name} = {run.measures[name]:.4f}" for name in grades.measures if name in run.measures]
         parts = parts or [f"{run.status}: {shown(run.reason, SENTENCE)}"]
@@ -362,10 +361,7 @@ def _fallen(loss: Loss) -> Iterator[str]:
 def _claims(graded: Graded, grades: Grades) -> Iterator[str]:
     for claim in graded.claims[:CLAIMS]:
         place = f" ({shown(claim.place, NAME)})" if claim.place else ""
-        run = ""
-        if not claim.counts:
-            run = f" This is about {shown(claim.run, NAME)}, which does not count, and gives and takes no points."
-        yield from _filled(f"- {stated(claim)}{run}{place}", "  ", "    ")
+        yield from _filled(f"- {stated(claim)}{place}", "  ", "    ")
     yield from _more(len(graded.claims) - CLAIMS, "claim", "claims")
     if graded.status == SCORED and graded.kind != JUDGED:
         for claim in graded.claims:

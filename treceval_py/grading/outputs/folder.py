@@ -82,6 +82,12 @@ def edited(target: str) -> tuple[str, ...]:
     return tuple(sorted(name for name, digest in found.items() if digest and digest not in known[name]))
 
 
+def about_edits(names: Sequence[str]) -> str:
+    """Say in a sentence without full stop which files were edited by hand."""
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return f"edited by hand and kept: {', '.join(names[:LISTED])}{more}; if grading changed one, see its .new file"
+
+
 def with_edits(target: str, book: Grades) -> Grades:
     """Return a class in which the files that were edited by hand, and are kept, are a question and a note."""
     names = edited(target)
@@ -90,14 +96,12 @@ def with_edits(target: str, book: Grades) -> Grades:
     told = {
         name: f"{name} was edited by hand and is kept; if grading changed it, see {new_name(name)}" for name in names
     }
-    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    note = f"edited by hand and kept: {', '.join(names[:LISTED])}{more}; if grading changed one, see its .new file"
     entries = tuple(
         entry._replace(questions=(*entry.questions, Question("kept edit", told[name]))) if name in told else entry
         for entry in book.entries
         for name in (f"{FEEDBACK}/{entry.name}.txt",)
     )
-    return book._replace(entries=entries, notes=(*book.notes, note))
+    return book._replace(entries=entries, notes=(*book.notes, about_edits(names)))
 
 
 def new_name(name: str) -> str:

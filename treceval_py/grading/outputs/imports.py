@@ -70,19 +70,19 @@ def _account(entry: Entry, platform: str) -> str:
 _IDENTIFIER = re.compile(r"\D*\d+")
 _OF_THE_GRADE = re.compile(r"\((.+)\)$")
 
-WORKSHEET = ("Identifier", "Full name", "Email address", "Grade", "Last modified (grade)", "Feedback comments")
-"""The columns of a grading worksheet that Moodle reads, by their English titles, and two for people."""
-
+NUMBER, GRADE, MODIFIED, COMMENTS = "Identifier", "Grade", "Last modified (grade)", "Feedback comments"
+"""The columns of a grading worksheet that Moodle reads, by their English titles."""
 
 UNKNOWN = "no participant's number is known; give Moodle's grading worksheet as the roster"
 
 
 def _moodle(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
     """Return a grading worksheet: that of the roster if it is one, else one made from the numbers in folders' names."""
-    rows, left = [], {}
     titles = next((tuple(row) for row in map(_row, book.entries) if _grade_of(tuple(row))), ())
     grade = _grade_of(titles)
-    comments = _after(titles, f"({grade.casefold()})")
+    comments = COMMENTS if COMMENTS in titles else _after(titles, f"({grade.casefold()})")
+    made = (*titles, MODIFIED) if grade == GRADE and MODIFIED not in titles else titles
+    rows, left = [], {}
     for entry in book.entries:
         # Moodle reads an empty grade as none, and takes comments as HTML.
         points = "" if entry.marks.excused else _points(entry)
@@ -91,13 +91,13 @@ def _moodle(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
         number = _account(entry, "moodle")
         if grade and row and _IDENTIFIER.fullmatch(row[titles[0]]):
             filled = {**row, grade: points, **({comments: comment} if comments else {})}
-            rows.append([filled.get(title, "") for title in titles])
+            rows.append([filled.get(title, "") for title in made])
         elif not grade and number:
             email = "" if entry.person is None else entry.person.email
             rows.append([f"Participant {number}", shown(entry.student), email, points, "", comment])
         else:
             left[entry.student] = UNKNOWN
-    return _csv(titles or WORKSHEET, rows), left
+    return _csv(made or (NUMBER, "Full name", "Email address", GRADE, MODIFIED, COMMENTS), rows), left
 
 
 def _after(titles: Sequence[str], ending: str) -> str:
@@ -112,6 +112,8 @@ def _grade_of(titles: Sequence[str]) -> str:
     "Last modified (grade)" and "Grade" are "Zuletzt geändert (Bewertung)" and "Bewertung" in German.
     """
     named = {found[1].casefold() for title in titles if (found := _OF_THE_GRADE.search(title))}
+    if titles[:1] == (NUMBER,):
+        named.add(GRADE.casefold())
     return next((title for title in titles[1:] if title.casefold() in named), "")
 
 
@@ -122,15 +124,15 @@ STUDENT = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 
 EXCUSED = "EX"
 
+_ASSIGNMENT = re.compile(r"(.+) \(\d+\)")
+_COMPUTED = re.compile(r"(?:Current|Final|Override) (?:Score|Points|Grade|Status)")
+
 
 def _canvas(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:  # noqa: ARG001 - it takes no comments
     """Return a gradebook with one assignment; a student is found by the number, the SIS ids or the name."""
     titles = next((tuple(row) for row in map(_row, book.entries) if "ID" in row and "Section" in row), ())
     before = titles[: titles.index("Section") + 1] if titles else STUDENT
-    title = book.rules.title or "treceval"
-    # The number behind it makes sure that it is this assignment.
-    numbered = re.compile(re.escape(title) + r" \(\d+\)")
-    column = next((each for each in titles if numbered.fullmatch(each)), title)
+    column = _assignment(titles, book.rules.title or "treceval")
     rows = []
     for entry in book.entries:
         person, row = entry.person, _row(entry)
@@ -142,8 +144,22 @@ def _canvas(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:  # noqa
             cells = [own.get(each, "") for each in before]
         rows.append([*map(shown, cells), EXCUSED if entry.marks.excused else _points(entry)])
     # Canvas reads the points of a new assignment from this row, which would change those of an old one.
-    possible = [["    Points Possible", *[""] * (len(before) - 1), f"{book.rules.points:.2f}"]] * (column == title)
-    return _csv((*before, column), [*possible, *rows]), {}
+    possible = [["    Points Possible", *[""] * (len(before) - 1), f"{book.rules.points:.2f}"]]
+    return _csv((*before, column), rows if column in titles else [*possible, *rows]), {}
+
+
+def _assignment(titles: Sequence[str], wanted: str) -> str:
+    """Return the column of an assignment: the one of the gradebook that is called so, or the only one; else a new one.
+
+    The number behind its name is that by which Canvas finds it.
+    """
+    names = {
+        title: found[1].casefold()
+        for title in titles
+        if (found := _ASSIGNMENT.fullmatch(title)) and not _COMPUTED.search(title)
+    }
+    called = [title for title, name in names.items() if name == wanted.casefold()]
+    return next(iter(called or (names if len(names) == 1 else ())), wanted)
 
 
 # Gradescope ---------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ MADE = datetime(1980, 1, 1)
 
 
 def gradebook_xlsx(grades: Grades) -> bytes:
-    """Return the gradebook as a workbook with the sheets Grades, Claims, Findings, Alike and About.
+    """Return the gradebook as a workbook, with a sheet for each table of it.
 
     Parameters
     ----------

@@ -6,10 +6,25 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-__all__ = ["LONGEST", "MOST_CELLS", "MOST_COLUMNS", "MOST_LINES", "Blocks", "Document", "Grid", "Line", "Row", "Unread"]
+__all__ = [
+    "LONGEST",
+    "MOST_CELLS",
+    "MOST_CHARACTERS",
+    "MOST_COLUMNS",
+    "MOST_LINES",
+    "Blocks",
+    "Document",
+    "Grid",
+    "Line",
+    "Row",
+    "Unread",
+]
 
 MOST_LINES, MOST_CELLS, MOST_COLUMNS, LONGEST = 20_000, 100_000, 100, 400
 """So many lines and cells of a document are read, so many columns of a table, and so many characters of a line."""
+
+MOST_CHARACTERS = 1_000_000
+"""So many characters of a document are read, in lines and cells."""
 
 
 class Line(NamedTuple):
@@ -90,6 +105,7 @@ class Blocks:
         self.found: list[Line | Grid] = []
         self._lines = 0
         self._cells = 0
+        self._characters = 0
 
     def line(self, place: str, text: str) -> None:
         """Add a line; a long one as several, cut between sentences where there are some."""
@@ -100,6 +116,7 @@ class Blocks:
             if self._lines > MOST_LINES:
                 raise Full(f"only its first {MOST_LINES:,} lines were read")
             self.found.append(Line(place, part))
+            self._count(len(part))
 
     def grid(self, rows: Sequence[Row], caption: str = "") -> None:
         """Add a table; its rows are filled up to the same width."""
@@ -107,9 +124,16 @@ class Blocks:
         taken = rows[: (MOST_CELLS - self._cells) // max(width, 1)]
         self._cells += len(taken) * width
         if taken and width:
-            self.found.append(Grid(tuple(Row(row.place, _filled(row.cells, width)) for row in taken), _cell(caption)))
+            filled = tuple(Row(row.place, _filled(row.cells, width)) for row in taken)
+            self.found.append(Grid(filled, _cell(caption)))
+            self._count(sum(len(cell) for row in filled for cell in row.cells))
         if len(taken) < len(rows):
             raise Full(f"only the first {MOST_CELLS:,} cells of its tables were read")
+
+    def _count(self, characters: int) -> None:
+        self._characters += characters
+        if self._characters > MOST_CHARACTERS:
+            raise Full(f"only its first {MOST_CHARACTERS:,} characters were read")
 
 
 def _filled(cells: Sequence[str], width: int) -> tuple[str, ...]:

@@ -41,17 +41,19 @@ def read_html(text: str, blocks: Blocks, place: str = ":{}") -> None:
     page.end_line()
 
 
+_DECLARED = re.compile(r"<[!?][A-Za-z][^<>]*>")
 _OPEN = re.compile(r"<(?![/A-Za-z][^<>]*>)")
 
 
 def _closed(text: str) -> str:
-    """Leave out comments, and make text of what begins like a tag and does not end, over which a parser takes ages."""
+    """Leave out comments and declarations, and make text of tags that do not end, over which a parser takes ages."""
     parts: list[str] = []
     at = 0
     while (begin := text.find("<!--", at)) >= 0 and (end := text.find("-->", begin + 4)) >= 0:
         parts += text[at:begin], "\n" * text.count("\n", begin, end)
         at = end + 3
-    return _OPEN.sub("&lt;", "".join((*parts, text[at:])))
+    rest = _DECLARED.sub(lambda found: "\n" * found[0].count("\n"), "".join((*parts, text[at:])))
+    return _OPEN.sub("&lt;", rest)
 
 
 class _Page(HTMLParser):

@@ -21,7 +21,7 @@ from treceval_py.grading.claims.documents.text import read_lines
 
 __all__ = ["read_docx", "read_xlsx"]
 
-_MOST_UNPACKED, _MOST_TEXT, _MOST_PARTS = 64 << 20, 16 << 20, 5000
+_MOST_UNPACKED, _MOST_TEXT, _MOST_PARTS = 64 << 20, 8 << 20, 5000
 """So many bytes of a file are unpacked, so many of them XML, and so many parts."""
 
 
