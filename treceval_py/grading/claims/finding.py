@@ -51,6 +51,8 @@ _OF_ALL = re.compile(
     r"|bericht|kurs|exercice|devoir|projet|rapport|tp|cours|ejercicio|práctica|proyecto|informe|curso)(?![^\W_])|作业|报告|实验"
 )
 """The title of a report, which may name anything."""
+_RUNID = "runid all "
+"""As trec_eval begins what it prints of a run."""
 _MOST_LINES = 50
 """Lines of a paragraph: longer ones are read in parts."""
 
@@ -94,7 +96,11 @@ class _Reader:
             yield from self.paragraph()
         else:
             yield from self.columns()
-            yield from self._text(line, text, following)
+            if text.startswith(_RUNID):
+                run = text.removeprefix(_RUNID)
+                self._below(_Heading(_BARE, told_of(run), run))
+            else:
+                yield from self._text(line, text, following)
 
     def _text(self, line: Line, text: str, following: str) -> Iterator[Said]:
         """Read a line that has more than a name or a number."""
@@ -108,9 +114,6 @@ class _Reader:
             self._begun = True
             if self._told is not Whose.OTHERS:
                 yield from (each._replace(run=self._run) for each in found)
-        elif text.startswith("runid all "):  # as trec_eval prints it
-            run = text.removeprefix("runid all ")
-            self._below(_Heading(_BARE, told_of(run), run))
         elif is_heading and not (first and _OF_ALL.search(text)):
             told = Whose.OTHERS if is_standard(text.strip("#: ")) else told_of(text.removesuffix(":"))
             self._below(_Heading(_level(line.text), told, named_in(text)))

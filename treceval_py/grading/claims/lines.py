@@ -140,7 +140,7 @@ def _assigned(text: str, place: str, *, alone: bool) -> Said | None:
         name, equals, rest = text.partition("=")
         return (
             Said(place, name, rest)
-            if alone and equals and is_name(name) and "(" not in name and _is_bad(rest)
+            if alone and equals and is_name(name) and "(" not in name and _is_bad(name, rest)
             else None
         )
     if is_only_of_others(found["aside"] or ""):
@@ -171,9 +171,14 @@ def _is_setting(name: str, number: str) -> bool:
         return True
 
 
-def _is_bad(rest: str) -> bool:
-    """Tell whether what stands in place of a number is one that cannot be read, and not the beginning of a sentence."""
-    return len(rest.split()) < 2 or not WHOLE.match(rest.strip())
+def _is_bad(name: str, rest: str) -> bool:
+    """Tell whether what stands in place of a number is meant as one: neither a formula, nor code, nor a sentence."""
+    if len(rest.split()) > 1 and WHOLE.match(rest.strip()):
+        return False
+    if rest.strip().startswith("="):
+        return True
+    formula = re.search(r"[(){}|×·Σ∑*^/]", rest) is not None
+    return not formula and (any(map(str.isdigit, rest)) or (len(name.strip()) > 1 and not is_ordinary(name)))
 
 
 def _next_to(text: str, place: str) -> Said | None:

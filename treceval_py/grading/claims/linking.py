@@ -57,7 +57,8 @@ _PREPOSITIONS = """
     of for on over across in from with von auf für über bei unserer unseres de du des sur pour avec del en sobre para
     su per van voor op
 """
-_OF_WHAT = rf"(?:\s(?:{either(_PREPOSITIONS)})(?:\s[^\W\d]+){{1,6}}?|在[^\W\d]{{1,12}}上)?"
+_FINAL = "finale? totale? overall global moyenne? medi[oa] obtenue? obtenid[oa] obtained achieved resulting average"
+_OF_WHAT = rf"(?:\s(?:{either(_FINAL)}))?(?:\s(?:{either(_PREPOSITIONS)})(?:\s[^\W\d]+){{1,6}}?|在[^\W\d]{{1,12}}上)?"
 _VERBS = r"""
     of is was are were equals equalled equal\sto (?:is|was)\s(?:found\sto\sbe|measured\s(?:as|at)|equal\sto|at)
     (?:is|was)\scomputed\s(?:as|to\sbe) comes?\s(?:to|out\s(?:at|as)) came\s(?:to|out\s(?:at|as)) reaches reached
@@ -71,7 +72,8 @@ _VERBS = r"""
     (?:es|fue|era|son|fueron)(?:\sde)? ha\ssido\sde (?:es\s)?igual\sa alcanza alcanzó alcanzan vale valen llegó\sa
     resultó(?:\sser)?(?:\sde)? asciende\sa
     di è è\sdi era\sdi (?:è\s)?pari\sa è\sstato\sdi é é\sde foi foi\sde foram van bedraagt bedroeg blev är
-    составил[аои]? составляет равен равна равно достиг достигает wynosi wyniosło olarak =
+    составил[аои]? составляет равен равна равно достиг достигает wynosi(?:ł[ao]?)? wyniosło równ[ea] jest był[ao]? je
+    bylo olarak =
     和 为 是 达到了? 等于 约为 分别为 分别是 分别达到 可达 は が 은 는
 """
 _VERB = f"(?:{either(_VERBS)})"

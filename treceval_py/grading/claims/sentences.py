@@ -178,7 +178,8 @@ def _changes(text: str, pair: Linked) -> bool:
     piece = pieces_of(text[: pair.begin])[-1]
     words = re.sub(r"[('\"\[{]", " ", piece).split()[-5:]
     return (
-        is_spread(piece)
+        is_spread(piece + pair.between)
+        or is_change(pair.between)
         or is_change(" ".join(words))
-        or bool(re.search(r"(?:提升|提高|下降|差异|增加|改进)了?\s?$|[<>≤≥Δ]\s?$", piece))
+        or bool(re.search(r"(?:提升|提高|下降|差异|增加|改进)了?\s?$|(?:(?<![-=])>|[<≤≥Δ])\s?$", piece))
     )

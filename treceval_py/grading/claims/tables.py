@@ -114,9 +114,12 @@ def _long(cells: Sequence[Sequence[str]], places: Sequence[str]) -> list[_Series
             name, value = cells[number][columns["measure"]], cells[number][columns["value"]]
             query = cells[number][columns["query"]] if "query" in columns else ""
             label = cells[number][columns["run"]] if "run" in columns else ""
-            if not name.strip("-: ") or is_of_others(name) or (query and query.lower() not in OF_ALL):
+            is_claim = is_label(name) or (whole_number(value) and name.strip("-: "))
+            if not is_claim or is_of_others(name) or (query and query.lower() not in OF_ALL):
                 continue
-            found.setdefault((label, False), []).append(Said(places[number], name, whole_number(value) or value))
+            found.setdefault((label, False), []).append(
+                Said(places[number], name, whole_number(value) or value, sure=is_label(name))
+            )
         return [_Series(label, of_query, said) for (label, of_query), said in found.items()]
     return []
 
@@ -138,28 +141,30 @@ def _by_rows(cells: Sequence[Sequence[str]], places: Sequence[str]) -> list[_Ser
             row = cells[number]
             if not all(whole_number(row[column]) or not row[column].strip("-–—/ ") for column in columns):
                 continue
-            query = [
-                row[column] for column, name in enumerate(header) if key_of(name, ("query",)) and column not in names
-            ]
-            rest = [
-                column
-                for column in range(len(row))
-                if column not in names and not (query and key_of(header[column], ("query",)))
-            ]
-            label = " ".join(
-                dict.fromkeys(row[column] for column in rest if row[column] and not WHOLE.fullmatch(row[column]))
-            )
-            label = label or (row[0] if 0 in rest and not query else "")
+            of_query, label = _label(header, row, names)
             for group, members in groups.items():
                 said = [
                     Said(places[number], header[column], value)
                     for column in members
                     if column in columns and (value := whole_number(row[column]))
                 ]
-                words = " ".join(filter(None, (query[0] if query else label, group)))
-                found.append(_Series(words, bool(query), said))
+                found.append(_Series(" ".join(filter(None, (label, group))), of_query, said))
         return found
     return []
+
+
+_AMOUNT = re.compile(r"[<>~≈]?\s?[+-]?[\d.,]+\s?(?:%|[^\W\d_]{1,3}\.?)?")
+
+
+def _label(header: Sequence[str], row: Sequence[str], names: Sequence[int]) -> tuple[bool, str]:
+    """Return whether a column for queries names a row, and what the row is called; of times and settings nothing."""
+    for key in ("query", "run"):
+        column = next((at for at, name in enumerate(header) if key_of(name, (key,)) and at not in names), None)
+        if column is not None:
+            return key == "query", row[column]
+    rest = [column for column in range(len(row)) if column not in names]
+    words = dict.fromkeys(row[column] for column in rest if row[column] and not _AMOUNT.fullmatch(row[column]))
+    return False, " ".join(words) or (row[0] if 0 in rest else "")
 
 
 def _groups(above: Sequence[Sequence[str]], columns: Sequence[int], header: Sequence[str]) -> dict[str, list[int]]:
