@@ -114,6 +114,7 @@ MORE_FORMS = {
     "printed beside the baseline's": "baseline: {'map': 0.31, 'ndcg_cut_10': 0.41, 'recip_rank': 0.8}\n"
     "mine: {'map': 0.4009, 'ndcg_cut_10': 0.5123, 'recip_rank': 0.944}",
     "names above numbers": "MAP\nnDCG@10\nMRR\n0.4009\n0.5123\n0.944",
+    "a header with single spaces": "MAP nDCG@10 MRR\n0.4009 0.5123 0.944",
     "an arrow before": "evaluation results -> map=0.4009; ndcg@10=0.5123; mrr=0.944",
     "a block": "What trec_eval printed:\n\n```\nmap all 0.4009\nndcg_cut_10 all 0.5123\nrecip_rank all 0.9440\n```",
     "headings of two levels": "## Baseline\n\n### Results\n\nMAP = 0.3100\n\n## Our run\n\n### Results\n\nMAP = 0.4009\nnDCG@10 = 0.5123\n"

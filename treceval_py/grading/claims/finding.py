@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from treceval_py.grading.claims.documents.document import Document, Grid, Line, Row
@@ -28,7 +28,8 @@ def said_in(document: Document, runs: Collection[str] = ()) -> Iterator[Said]:
         Names and tags of the runs that were handed in, in small letters.
     """
     reader = _Reader(runs)
-    for block, following in zip(document.blocks, [*document.blocks[1:], None], strict=False):
+    blocks = list(_with_headers(document.blocks))
+    for block, following in zip(blocks, [*blocks[1:], None], strict=False):
         if isinstance(block, Line):
             yield from reader.line(block, following.text if isinstance(following, Line) else "")
         else:
@@ -36,6 +37,27 @@ def said_in(document: Document, runs: Collection[str] = ()) -> Iterator[Said]:
     yield from reader.paragraph()
     yield from reader.columns()
 
+
+def _with_headers(blocks: Sequence[Line | Grid]) -> Iterator[Line | Grid]:
+    """Make a table of a line of measures and as many numbers on the next."""
+    names: list[str] = []
+    for number, block in enumerate(blocks):
+        words = block.text.split() if isinstance(block, Line) and len(block.text) < _LONGEST_HEADER else []
+        before = blocks[number - 1]
+        if names and isinstance(before, Line):
+            if isinstance(block, Line) and len(words) == len(names) and all(map(whole_number, words)):
+                yield Grid((Row(before.place, tuple(names)), Row(block.place, tuple(words))))
+                names = []
+                continue
+            yield before
+        names = words if len(words) > 1 and all(map(is_label, words)) else []
+        if not names:
+            yield block
+    if names:
+        yield blocks[-1]
+
+
+_LONGEST_HEADER = 200
 
 _BULLET = re.compile(r"^\s*(?:[-*+•·▪◦–]|\d{1,2}[.)]|\(?[a-z]\))\s+")
 _TITLE = re.compile(

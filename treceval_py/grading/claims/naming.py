@@ -56,6 +56,10 @@ _WORDS = {
     "平均倒数排名": "RR",
     "归一化折损累计增益": "nDCG",
     "归一化折损累积增益": "nDCG",
+    "rappel": "R",
+    "trefferquote": "R",
+    "exhaustividad": "R",
+    "richiamo": "R",
     "精确率": "P",
     "准确率": "P",
     "召回率": "R",
@@ -247,7 +251,7 @@ def mentions_in(text: str) -> Iterator[tuple[int, int, str]]:
             continue
         if is_ordinary(name := found.group()):
             continue
-        if len(found["name"]) < 4 and found["name"].islower() and found["name"] not in ("map", "mrr"):
+        if len(found["name"]) < 3 and found["name"].islower():
             continue
         begin, end = found.span()
         again = _SAME_ABBREVIATED.match(text, end)
