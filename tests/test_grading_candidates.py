@@ -88,10 +88,11 @@ def test_runs_and_claims_are_found_by_what_is_in_them(tmp_path: Path) -> None:
         (RUN.replace(" t\n", "\n"), "its lines are like those of a run, with mistakes"),
         ("qid,docid,score\n1,a,0.9\n1,b,0.8\n", "its lines are like those of a run, with mistakes"),
         ('{"1": {"a": 0.9, "b": 0.8}}', "its lines are like those of a run, with mistakes"),
+        ('{"qid": "1", "docid": "a", "score": 0.9}\n' * 2, "its lines are like those of a run, with mistakes"),
     ],
     ids=[
         "plain", "UTF-16", "byte-order mark", "old Macintosh", "gzip", "NaN", "decimal commas", "header", "spaces in tag",
-        "MS MARCO", "commas", "semicolons", "five fields", "names of columns", "JSON",
+        "MS MARCO", "commas", "semicolons", "five fields", "names of columns", "JSON", "records",
     ],
 )  # fmt: skip
 def test_a_damaged_run_is_still_a_run(tmp_path: Path, data: str | bytes, why: str) -> None:
@@ -111,6 +112,7 @@ def test_a_damaged_run_is_still_a_run(tmp_path: Path, data: str | bytes, why: st
         "qid\tmap\tndcg\tP_10\trecall\n" + "".join(f"{qid}\t0.1\t0.2\t0.3\t0.4\n" for qid in range(301, 351)),
         "map\t301\t0.1000\nmap\t302\t0.2000\nmap\tall\t0.1500\n",
         '{"bm25": {"map": 0.31, "ndcg_cut_10": 0.42}, "mine": {"map": 0.41, "ndcg_cut_10": 0.55}}',
+        "{" + ",\n".join(f'"{qid}": {{"map": 0.1, "ndcg": 0.2}}' for qid in range(301, 351)) + "}",
     ],
     ids=[
         "= and commas",
@@ -122,6 +124,7 @@ def test_a_damaged_run_is_still_a_run(tmp_path: Path, data: str | bytes, why: st
         "fifty queries",
         "trec_eval -q",
         "JSON",
+        "JSON of queries",
     ],
 )
 @pytest.mark.parametrize("beside", ["a good run", "a damaged run", "nothing"])
@@ -180,7 +183,13 @@ def test_judgments_that_are_handed_in_again_are_no_run(tmp_path: Path, data: str
 
 
 @pytest.mark.parametrize(
-    ("data", "qrels"), [("1 0 b 2\n1 0 a 0\n2 0 a 1\n", QRELS), (LONG_RANKING, LONG_QRELS)], ids=["short", "long"]
+    ("data", "qrels"),
+    [
+        ("1 0 b 2\n1 0 a 0\n2 0 a 1\n", QRELS),
+        (LONG_RANKING, LONG_QRELS),
+        ("2 0 d14 2\n2 0 d28 1\n2 0 d12 0\n", LONG_QRELS),  # three lines may be in the same order by chance
+    ],
+    ids=["short", "long", "three lines"],
 )
 def test_a_ranking_with_the_labels_of_the_judgments_in_another_order_is_one(
     tmp_path: Path, data: str, qrels: str
@@ -357,6 +366,7 @@ def test_a_word_that_merely_contains_run_is_no_name_of_a_run(tmp_path: Path) -> 
     [
         (["run.txt", "run-1.txt", "run-2.txt"], "run-2.txt"),
         (["run-9.txt", "run-10.txt"], "run-10.txt"),
+        (["run", "run-1"], "run-1"),
         (["run (1).txt", "run.txt"], "run (1).txt"),
         (["bm25_v1.txt", "bm25_v2.txt"], "bm25_v2.txt"),
         (["results2.txt", "results.txt"], "results2.txt"),
@@ -368,6 +378,7 @@ def test_the_number_in_a_name_tells_the_last_run_and_its_size_does_not(
     found = handed(tmp_path, {name: RUN if name == last else LONGER for name in names})
     run, why = last_of(found.runs)
     assert (run.item.name, why, found.runs[0].item.name) == (last, "its name has the highest number", last)
+    assert sorted(runs(found)) == sorted(names)
 
 
 @pytest.mark.parametrize("names", [["a.txt", "b.txt"], ["bm25_k10.txt", "bm25_k20.txt"], ["run1.txt", "dense2.txt"]])
@@ -401,13 +412,13 @@ def test_no_more_than_20_runs_are_scored_and_20_texts_searched(tmp_path: Path) -
     numbers = range(10, 32)
     found = handed(
         tmp_path,
-        {f"{n}.run": RUN for n in numbers} | {f"{n}.txt": CLAIMS for n in numbers} | {"a.txt": PROSE, "b.md": PROSE},
+        {f"{n}.run": RUN for n in numbers} | {f"{n}.txt": CLAIMS for n in numbers} | {"0a.txt": PROSE, "0b.md": PROSE},
     )
     assert runs(found) == [f"{n}.run" for n in range(10, 30)]
     assert texts(found) == [f"{n}.txt" for n in range(10, 30)]  # those first that have claims
     assert told(found, "31.run") == ("unread", "its lines are those of a run, but no more than 20 are scored")
-    assert told(found, "a.txt") == ("not used", "no more than 20 files are searched for claims")
-    assert (roles(found)["b.md"], len(found.files)) == ("unread", 46)
+    assert told(found, "0a.txt") == ("not used", "no more than 20 files are searched for claims")
+    assert (roles(found)["0b.md"], len(found.files)) == ("unread", 46)
 
 
 def test_times_that_are_known_of_some_runs_only_tell_nothing(tmp_path: Path) -> None:

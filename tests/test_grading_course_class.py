@@ -18,6 +18,8 @@ import treceval_py as te
 from treceval_py.grading.claims.naming import measure_named
 from treceval_py.grading.grades import Entry, Grades
 
+pytestmark = pytest.mark.slow  # a class takes seconds
+
 Grading = Callable[[str], tuple[Grades, Path]]
 
 MAKE = Path(__file__).parent.parent / "data" / "coursework" / "make_course.py"
@@ -34,23 +36,20 @@ def made() -> ModuleType:
         spec.loader.exec_module(module)
     finally:
         sys.path.remove(str(MAKE.parent))
+        sys.modules.pop("make", None)
     return module
 
 
 MADE = made()
 EXPORTS = {export.platform: export for export in (make() for make in MADE.EXPORTS)}
-
-
-def of(platform: str, *more: Any, name: str = "") -> Any:
-    """Return a case of a test; the largest class takes seconds."""
-    marks = [pytest.mark.slow] if len(EXPORTS[platform].students) > 40 else []
-    return pytest.param(platform, *more, id=f"{platform}-{name}" if name else platform, marks=marks)
-
-
-PLATFORMS = pytest.mark.parametrize("platform", [of(platform) for platform in EXPORTS])
+PLATFORMS = pytest.mark.parametrize("platform", EXPORTS)
 STUDENTS = pytest.mark.parametrize(
     ("platform", "student"),
-    [of(platform, student, name=student.name) for platform, export in EXPORTS.items() for student in export.students],
+    [
+        pytest.param(platform, student, id=f"{platform}-{student.name}")
+        for platform, export in EXPORTS.items()
+        for student in export.students
+    ],
 )
 
 

@@ -193,6 +193,20 @@ def test_adjustments_are_of_a_task_and_a_comment_is_of_all(folder: Path) -> None
         graded(folder)
 
 
+def test_what_a_group_handed_in_counts_for_each_member_and_is_compared_with_others_once(folder: Path) -> None:
+    (folder / "rules.toml").write_text('[points]\nrun = 10\nclaims = 0\n[roster]\ngroups = "A"\n')
+    rules = te.read_rules(folder / "rules.toml")
+    roster = te.read_roster(folder / "roster.csv")
+    grades = te.grade(
+        folder / "qrels.txt", folder / "in" / "sheet1", folder / "out", rules=rules, roster=roster, workers=1
+    )
+    assert [(each.student, each.marks.total) for each in grades.entries] == [
+        *(("Ada Lovelace", 10.0), ("Grace Hopper", 10.0), ("李明", 10.0), ("Mallory", 10.0)),
+    ]
+    # Three handed in equal runs, each of which is named beside its neighbour.
+    assert sorted((pair.first, pair.second) for pair in grades.pairs) == [(0, 2), (2, 3)]
+
+
 def test_files_of_a_course_that_were_edited_are_kept_and_told(folder: Path) -> None:
     graded(folder)
     (folder / "out" / "feedback" / "Ada_Lovelace.txt").write_text("Well done")
@@ -265,3 +279,9 @@ def test_with_a_roster_everybody_has_a_row(folder: Path) -> None:
         ("Mallory", "", "", "scored"),
     ]
     assert "nothing was handed in" in (folder / "out" / "feedback" / "Grace_Hopper.txt").read_text()
+
+
+def test_a_roster_is_that_of_a_class_and_not_of_one_submission(folder: Path) -> None:
+    done = treceval(["grade", "qrels.txt", "in/sheet1/Mallory", "--single", "--roster", "roster.csv"], folder=folder)
+    assert done.status == 2
+    assert b"--roster names a class; remove it, or --single." in done.err

@@ -132,6 +132,14 @@ def test_a_worksheet_without_dates_gets_the_column_that_moodle_needs() -> None:
     assert (rows[1][:3], rows[1][3][:5], rows[1][4]) == (["Participant 17", "Ada", "42.50"], "<pre>", "")
 
 
+def test_who_is_not_in_the_worksheet_has_a_row_if_moodle_has_the_number() -> None:
+    ada = entry("Ada", person=of_worksheet("Ada", GERMAN, "Teilnehmer/in17"))
+    data, left = made("moodle", of(ada, entry("Bob_18", platform="moodle", account="18"), entry("Eve")))
+    rows = list(csv.reader(io.StringIO(data.decode(), newline="")))
+    assert [row[:2] for row in rows[1:]] == [["Teilnehmer/in17", "Ada"], ["Teilnehmer/in18", "Bob_18"]]
+    assert list(left) == ["Eve"]
+
+
 def test_moodle_reads_no_grade_of_who_is_excused() -> None:
     person = of_worksheet("Ada", WORKSHEET, "Participant 17")
     assert table("moodle", of(entry("Ada", marks=EXCUSED, person=person)))[1][4] == ""

@@ -273,6 +273,8 @@ def test_blackboard_tells_the_name_in_the_text_that_it_adds(tmp_path: Path) -> N
     path.write_bytes(zipped(*names, **{f"{before}.txt": text}))
     ada = submissions(str(path))[0]
     assert (ada.student, ada.owners, ada.platform) == ("ada1", (Owner("Ada King Lovelace", "ada1"),), "blackboard")
+    path.write_bytes(zipped(*names, **{f"{before}.txt": text[text.index("Assignment") :]}))
+    assert submissions(str(path))[0].owners == (Owner("", "ada1"),)
 
 
 def test_of_ids_of_blackboard_that_begin_alike_no_short_number_alone_is_left(tmp_path: Path) -> None:

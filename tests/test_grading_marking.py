@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import importlib.util
 import io
+import json
 import sys
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ from treceval_py.grading.claims.claims import Claimed, claimed
 from treceval_py.grading.intake.intake import one, submissions
 from treceval_py.grading.marking import marking
 from treceval_py.grading.marking.marking import Grader, baseline_record, limits_of
-from treceval_py.grading.marking.scoring import Assignment
+from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, Named, Scored
 from treceval_py.grading.marking.similarity import alike
 from treceval_py.grading.processes.kept import plain
 from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded
@@ -513,6 +514,13 @@ def test_of_rows_that_fit_nothing_it_is_not_known_which_is_that_of_the_run(tmp_p
     assert summary(found) == [("0.62", "unchecked", "run.txt", True), ("0.61", "unchecked", "run.txt", True)]
 
 
+def test_a_row_may_have_the_name_of_a_tag(tmp_path: Path) -> None:
+    # Beside another row, one called bm25 is a baseline's, unless it is the tag of one's own run: then the other is not.
+    table = "| system | AP |\n|---|---|\n| bm25 | 0.75 |\n| colbert | 0.6123 |\n"
+    found = graded(tmp_path, {"run.txt": RUN.replace(" t\n", " bm25\n"), "report.md": table})
+    assert summary(found) == [("0.75", "correct", "run.txt", True)]
+
+
 def test_the_only_row_of_a_table_is_that_of_the_run_whatever_its_name(tmp_path: Path) -> None:
     found = graded(tmp_path, {"run.txt": RUN}, claims=[claimed("AP", "0.6123", "a:1")._replace(run="ours")])
     assert summary(found) == [("0.6123", "not reproduced", "run.txt", True)]
@@ -543,11 +551,19 @@ def test_the_same_file_twice_is_one_run(tmp_path: Path) -> None:
 def test_runs_that_are_too_many_to_be_held_are_scored_again_when_they_are_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claims = [claimed("AP", "0.5", "a:1"), claimed("P@1", "0.4999", "a:2")]
+    claims = [claimed("AP", "0.5", "a:1"), claimed("P@1", "0.1234", "a:2")]
     expected = graded(tmp_path, THREE, AP._replace(named="random.txt"), claims=claims)
     monkeypatch.setattr(marking, "MOST_HELD", 5)
+    scored, score = [], AssignmentScorer.scored
+
+    def counted(scorer: AssignmentScorer, source: Named, kind: str) -> Scored:
+        scored.append(source.name)
+        return score(scorer, source, kind)
+
+    monkeypatch.setattr(AssignmentScorer, "scored", counted)
     again = grader(tmp_path, AP._replace(named="random.txt"))
     found = again.grade(one(str(tmp_path / "ada"), limits_of(AP)), claims)
+    assert scored == ["bm25.txt", "dense.txt", "random.txt", "random.txt"]  # the first one was held
     assert plain(found) == plain(expected)
 
 
@@ -599,6 +615,23 @@ def test_findings_name_no_judged_documents_and_labels_unless_the_rules_allow_it(
     assert [(each.line, each.what) for each in judged.findings if each.code == "X210"] == [
         (0, "labels in the ranking differ from those of the judgments")
     ]
+
+
+@pytest.mark.parametrize("feedback", ["own", "aggregate", "full"])
+def test_a_record_has_no_judged_documents_that_are_not_in_the_run_unless_the_rules_allow_it(
+    tmp_path: Path, feedback: str
+) -> None:
+    # Of SECRET-1, which the baseline has first, the student has not even a document that looks alike.
+    qrels = "q1 0 SECRET-1 2\nq1 0 SECRET-2 0\nq2 0 b 1\n"
+    baseline = "q1 Q0 SECRET-1 1 2 b\nq1 Q0 x 2 1 b\nq2 Q0 b 1 1 b\n"
+    files = {
+        "run.txt": "q1 Q0 secret-1.html 1 2 t\nq2 Q0 x 1 1 t\n",
+        "ranking.txt": "q1 Q0 y 1\nq1 Q0 z 0\nq2 Q0 b 0\n",
+        "a.txt": "MAP = 0.4321\nRR = 0.1234\nnum_rel = 3\nnDCG@10 = 0.7\n",
+    }
+    rules = AP._replace(feedback=feedback, named="run.txt")
+    found = json.dumps(plain(graded(tmp_path, files, rules, qrels=qrels, baseline=baseline)))
+    assert ("SECRET" in found) is (feedback == "full")
 
 
 def test_findings_name_judged_documents_and_labels_where_the_rules_allow_it(tmp_path: Path) -> None:

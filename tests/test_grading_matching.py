@@ -149,6 +149,13 @@ def test_of_two_of_the_same_name_the_number_decides() -> None:
     assert fits([who("Li Wei")], students) == [Fit(candidates=(0, 1))]
 
 
+def test_numbers_of_another_system_say_nothing() -> None:
+    students = [who("Suharto", numbers=("4711",)), who("Ada", numbers=("4712",))]
+    assert [fit.student for fit in fits([who("Suharto_12345"), who("Ada_12346")], students)] == [0, 1]
+    # Where a number of one fits, those that do not fit are another student's.
+    assert [fit.student for fit in fits([who("Suharto_12345"), who("Ada_4712")], students)] == [None, 1]
+
+
 def test_two_words_of_a_longer_name_are_enough_where_one_student_has_them_and_parts_are_allowed() -> None:
     students = [who("Ada Augusta Lovelace"), who("Ada Augusta King"), who("Grace Brewster Hopper")]
     assert fits([who("Hopper, Grace")], students) == [Fit()]
@@ -161,6 +168,11 @@ def test_a_name_goes_before_the_mailbox_of_another_one() -> None:
     students = [who("Maria", handles=("mm@uni.example",)), who("Jo Li", handles=("maria@uni.example",))]
     assert fits([who("Maria")], students) == [Fit(0)]
     assert fits([who("maria")], students[1:]) == [Fit(0)]
+
+
+def test_a_name_without_end_is_harmless() -> None:
+    names = [who(f"{'ada b ' * 100_000}{number}") for number in range(20)]
+    assert fits(names, [who("Ada B"), who("Grace")], parts=True)[0].student is None
 
 
 def test_an_address_goes_before_a_name() -> None:

@@ -109,6 +109,23 @@ def test_what_a_member_handed_in_counts_for_the_group_where_the_rules_say_so() -
     assert rows(class_of(own, ROSTER, "Team *"))[0] == ("Ada Lovelace", "Grace Hopper")
 
 
+def test_what_a_member_handed_in_under_two_names_counts_whole_for_the_group() -> None:
+    found = class_of([submission("Grace Hopper"), submission("hopper_grace")], ROSTER, "Team *")
+    assert rows(found)[:2] == [("Ada Lovelace", "hopper_grace"), ("Grace Hopper", "hopper_grace")]
+    assert [len(each.items) for each in found.submissions] == [2]
+    assert asked(found) == []
+
+
+def test_of_a_submission_of_ones_own_and_one_of_a_group_the_last_counts_and_the_other_one_is_told() -> None:
+    own = submission("Ada Lovelace", handed_in="2026-01-01T00:00:00Z")
+    together = submission(
+        "submission_7", Owner("Ada Lovelace"), Owner("Grace Hopper"), handed_in="2026-01-02T00:00:00Z"
+    )
+    found = class_of([own, together], ROSTER)
+    assert rows(found)[:2] == [("Ada Lovelace", "submission_7"), ("Grace Hopper", "submission_7")]
+    assert asked(found) == ["the last of several submissions counts, and not Ada Lovelace"]
+
+
 def test_members_can_be_called_as_on_the_roster_and_as_their_submission() -> None:
     found = class_of([submission("Ada Lovelace_55")], ROSTER)
     assert found.identities()[0] == (

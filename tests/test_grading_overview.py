@@ -105,7 +105,7 @@ def test_the_class_is_summed_up() -> None:
             ("refused", "1"),
             ("missing", "1"),
             ("failed", "1"),
-            ("need a human", "4"),
+            ("need a human", "5"),
         ),
         *(("mean of the points, of 100", "42.3"), ("median of the points", "43.8"), ("passed", "4 of 10")),
     ]
@@ -383,7 +383,7 @@ def test_values_by_own_labels_are_marked_as_such() -> None:
 
 def test_what_needs_a_human_is_listed_by_kind_with_links_to_feedback() -> None:
     page = content(overview(GRADES), r'<section id="human"(.*?)</section>')
-    assert re.findall(r"<h3>([^<]*) <span", page) == ["No claims", "Alike", "Nobody&#39;s"]
+    assert re.findall(r"<h3>([^<]*) <span", page) == ["Unread", "No claims", "Alike", "Nobody&#39;s"]
     assert '<li><a href="feedback/joe_sixpack.txt">joe\\tsixpack@</a>: no claim was found</li>' in page
     # Ada, Gus and Joe, about whom there is a section
     assert '<p class="prose">3 submissions: see <a href="#alike">runs that are alike</a>.</p>' in page

@@ -395,6 +395,6 @@ def test_every_code_says_all_that_is_shown_of_it() -> None:
 def test_a_run_whose_documents_are_judged_queries_has_columns_swapped() -> None:
     qrels = Qrels({"301": {"a": 1}, "302": {"b": 0}})
     assert findings(qrels, "a Q0 301 1 2 t\nb Q0 301 2 1 t\nb Q0 302 1 1 t\n")[-1] == (
-        "run: error X201: not one of 2 queries is judged: here a, b; in QRELS 301, 302. Query and document are swapped: "
-        "write qid Q0 docid rank score tag."
+        "run: error X201: query and document are swapped: not one of 2 queries is judged: here a, b; in QRELS 301, 302. "
+        "Write qid Q0 docid rank score tag."
     )

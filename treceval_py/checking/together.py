@@ -218,14 +218,15 @@ class Together:
 
     def _tell_no_common_query(self, shape: Shape) -> None:
         ours, theirs = _named(shape.first_line), _named(map(encode, self._qrels.qids))
-        todo = "Is it a run for other queries?"
-        if self._alike:
-            todo = "Write query ids as QRELS does."
+        todo = "Write query ids as QRELS does." if self._alike else "Is it a run for other queries?"
+        queries = (
+            f"not one of {len(shape.first_line):,} queries is" if len(shape.first_line) > 1 else "the only query is not"
+        )
+        what = f"{queries} judged: here {ours}; in QRELS {theirs}"
         if self._turned:
-            todo = "Query and document are swapped: write qid Q0 docid rank score tag."
-        queries = f"not one of {len(shape.first_line):,} queries" if len(shape.first_line) > 1 else "the only query"
-        verb = "is" if len(shape.first_line) > 1 else "is not"
-        self._collector.add("X201", f"{queries} {verb} judged: here {ours}; in QRELS {theirs}", todo)
+            what = f"query and document are swapped: {what}"
+            todo = "Write qid Q0 docid rank score tag."
+        self._collector.add("X201", what, todo)
 
     def _tell_missing(self, shape: Shape, judged: Sequence[bytes]) -> None:
         number, total = len(self._qrels) - len(judged), len(self._qrels)

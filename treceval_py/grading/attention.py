@@ -10,10 +10,10 @@ from treceval_py.grading.claims.claims import claimed
 from treceval_py.grading.claims.rounding import readings
 from treceval_py.grading.grades import Entry, Grades, Question
 from treceval_py.grading.marking.similarity import SAME_FILE, SAME_RANKING
-from treceval_py.grading.records import NO_CLAIM, NOT_REPRODUCED, REPAIRED, SCORED, Checked, Graded
+from treceval_py.grading.records import NO_CLAIM, NOT_REPRODUCED, REPAIRED, SCORED, Checked, FileRead, Graded
 from treceval_py.measures import Measure, parse_measures
 
-__all__ = ["BASELINE", "KINDS", "equal_runs", "needing", "perfect", "with_questions"]
+__all__ = ["BASELINE", "KINDS", "UNREAD", "equal_runs", "needing", "not_read", "perfect", "with_questions"]
 
 KINDS = {
     "unread": "a document was not read",
@@ -28,6 +28,9 @@ KINDS = {
 """The reasons, with what they mean."""
 
 BASELINE = "the baseline"
+
+UNREAD = ("unread", "refused")
+"""The roles of files in which there may be something that nobody has seen."""
 
 PERFECT, FEWEST_QUERIES = 0.999, 10
 """From this value on, of so many queries, a run is as good as the judgments themselves."""
@@ -83,14 +86,19 @@ def needing(grades: Grades) -> list[tuple[Entry | None, Question]]:
 def _of_submission(entry: Entry, grades: Grades) -> Iterator[Question]:
     graded = entry.graded
     for file in graded.files:
-        if file.role == "unread":
-            yield Question("unread", file.why if file.name in file.why else f"{file.name} was not read: {file.why}")
+        if file.role in UNREAD:
+            yield Question("unread", not_read(file))
     if len(graded.runs) > 1:
         yield Question("several runs", f"{len(graded.runs)} runs were handed in; {graded.chosen}")
     if graded.files and grades.rules.points_claims and all(claim.verdict == NO_CLAIM for claim in graded.claims):
         searched = [file.name for file in graded.files if file.role == "report"]
         where = f", though {_and(searched)} {'was' if len(searched) == 1 else 'were'} read" if searched else ""
         yield Question("no claims", f"no claim was found{where}")
+
+
+def not_read(file: FileRead) -> str:
+    """Say that a file was not read, and why; a sentence without full stop."""
+    return file.why if file.name in file.why else f"{file.name} was not read: {file.why}"
 
 
 def perfect(grades: Grades) -> dict[int, str]:

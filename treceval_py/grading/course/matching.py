@@ -26,6 +26,9 @@ _IDEOGRAPH = "\u2e80"
 
 SHORTEST_NUMBER, MOST_WORDS = 3, 5
 
+LONGEST = 200
+"""So many characters of a name are looked at: those of files in archives can be very long."""
+
 
 class Identity(NamedTuple):
     """What is known of who somebody is.
@@ -193,7 +196,7 @@ def _likes(
 
 
 def _taken_apart(identity: Identity) -> _Parts:
-    small = [unicodedata.normalize("NFKC", name).casefold() for name in identity.names]
+    small = [unicodedata.normalize("NFKC", name[:LONGEST]).casefold() for name in identity.names]
     forms = {form for name in small for form in (name.translate(_SPELLED_OUT), name.translate(_OTHER_LETTERS))}
     spelled = {tuple(sorted(_words(_without_accents(form)))) for form in forms}
     numbers = {word for words in spelled for word in words if _is_number(word)}

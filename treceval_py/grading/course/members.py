@@ -73,36 +73,36 @@ def class_of(handed_in: Sequence[Submission], roster: Roster | None, groups: str
     if roster is None:
         return Class(tuple(_without_roster(handed_in)), tuple(handed_in))
     people, submissions = roster.people, list(handed_in)
-    mine, strangers, partly = _owners(submissions, people)
-    _give_to_groups(mine, submissions, people, groups)
-    questions = {person: [Question(NOBODYS, what)] for person, what in partly.items()}
+    mine, strangers, questions = _owners(submissions, people)
+    counting = {person: several[-1] for person, several in mine.items()}
+    used = {at for several in mine.values() for at in several}
     for person, several in mine.items():
-        shared = [at for at in several if any(at in other for key, other in mine.items() if key != person)]
-        if len(several) > 1 and not shared:
+        others = {at for key, own in mine.items() if key != person for at in own}
+        if len(several) > 1 and others.isdisjoint(several):
             submissions[several[-1]] = _merged([submissions[at] for at in several])
         elif len(several) > 1:
             names = ", ".join(shown(submissions[at].student) for at in several[:-1])
-            what = f"the last of several submissions counts, and not {names}"
-            questions.setdefault(person, []).append(Question(NOBODYS, what))
-    counting = {person: several[-1] for person, several in mine.items()}
-    left = [at for at in range(len(submissions)) if not any(at in several for several in mine.values())]
+            questions.setdefault(person, []).append(f"the last of several submissions counts, and not {names}")
+    _give_to_groups(counting, submissions, people, groups)
+    left = sorted({*range(len(submissions))} - used - {*counting.values()})
     kept = sorted({*counting.values(), *left})
     place = {at: number for number, at in enumerate(kept)}
     members = []
-    for number, student in enumerate(people):
-        at = counting.get(number)
-        beside: list[Question] = []
+    for person, student in enumerate(people):
+        at = counting.get(person)
+        asked = list(questions.get(person, ()))
         if at is not None and len(submissions[at].owners) > 1:
-            beside = [Question(NOBODYS, each) for each in strangers.get(at, ())]
-        members.append(Member(student, None if at is None else place[at], (*questions.get(number, ()), *beside)))
-    members += [
-        Member(None, place[at], tuple(Question(NOBODYS, each) for each in strangers.get(at, [NOT_ON_IT])))
-        for at in left
-    ]
+            asked += strangers.get(at, ())
+        members.append(Member(student, None if at is None else place[at], _questions(asked)))
+    members += [Member(None, place[at], _questions(strangers.get(at, [NOT_ON_IT]))) for at in left]
     return Class(tuple(members), tuple(submissions[at] for at in kept))
 
 
-NOBODYS, NOT_ON_IT = "nobody's", "nobody on the roster is called so"
+NOT_ON_IT = "nobody on the roster is called so"
+
+
+def _questions(asked: Sequence[str]) -> tuple[Question, ...]:
+    return tuple(Question("nobody's", what) for what in asked)
 
 
 def _without_roster(handed_in: Sequence[Submission]) -> Iterator[Member]:
@@ -118,18 +118,18 @@ def _without_roster(handed_in: Sequence[Submission]) -> Iterator[Member]:
 
 def _owners(
     submissions: Sequence[Submission], people: Sequence[Person]
-) -> tuple[dict[int, list[int]], dict[int, list[str]], dict[int, str]]:
-    """Return each person's submissions, last one last; what to say of other owners, and of who fits only partly."""
+) -> tuple[dict[int, list[int]], dict[int, list[str]], dict[int, list[str]]]:
+    """Return each person's submissions, last one last; what to ask of submissions, by other owners; and of persons."""
     whose = [(at, each) for at, submission in enumerate(submissions) for each in identities_of(submission)]
     found = fits([each for _, each in whose], [identity_of(person) for person in people], parts=True)
     owned: dict[int, list[tuple[int, bool]]] = {}
     strangers: dict[int, list[str]] = {}
-    partly: dict[int, str] = {}
+    partly: dict[int, list[str]] = {}
     for (at, identity), fit in zip(whose, found, strict=True):
         if fit.student is not None:
             owned.setdefault(fit.student, []).append((at, fit.sure))
             if fit.partly:
-                partly[fit.student] = f"only a part of the name fits '{shown(submissions[at].student)}'"
+                partly[fit.student] = [f"only a part of the name fits '{shown(submissions[at].student)}'"]
         else:
             may = may_be([people[number].name for number in fit.candidates], "another submission")
             who = f"'{shown(identity.names[0])}' " if len(submissions[at].owners) > 1 else ""
@@ -153,7 +153,7 @@ def _of_one(own: Sequence[tuple[int, bool]], submissions: Sequence[Submission]) 
 
 
 def _give_to_groups(
-    mine: dict[int, list[int]], submissions: Sequence[Submission], people: Sequence[Person], pattern: str
+    counting: dict[int, int], submissions: Sequence[Submission], people: Sequence[Person], pattern: str
 ) -> None:
     """Give the members of groups who have no submission that of their group."""
     members: dict[str, list[int]] = {}
@@ -162,18 +162,18 @@ def _give_to_groups(
         for name in filter(None, map(str.strip, re.split("[,;]", person.group))):
             members.setdefault(_plain(name), []).append(number)
             titles[_plain(name)] = name
-    of_people = {at for several in mine.values() for at in several}
+    of_people = {*counting.values()}
     named: dict[str, list[int]] = {}
     for at, each in enumerate(submissions):
         group = _plain(each.group) or (_plain(each.student) if at not in of_people else "")
         if group in members:
             named.setdefault(group, []).append(at)
     for group, own in members.items():
-        together = named.get(group, []) or [at for number in own for at in mine.get(number, ())]
+        together = named.get(group, []) or [counting[number] for number in own if number in counting]
         if together and (group in named or (pattern and fnmatchcase(titles[group], pattern))):
             last = max(together, key=lambda at: (submissions[at].handed_in, at))
             for number in own:
-                mine.setdefault(number, [last])
+                counting.setdefault(number, last)
 
 
 def _plain(name: str) -> str:

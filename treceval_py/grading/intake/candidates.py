@@ -247,10 +247,10 @@ def _as_run(head: bytes, lines: Sequence[bytes], qrels: bytes) -> int | str | No
         return RUN
     if kind == "msmarco" and _is_msmarco(head, lines, qrels):
         return MSMARCO
-    other = (
-        seen(io.BytesIO(head))[0].format == "parquet" or _is_json(head) or (kind == "run" and len(lines) >= SHORTEST)
-    )
-    return LIKE if other or _like_a_run(lines) else None
+    if head.lstrip()[:1] in (b"{", b"["):
+        return LIKE if _is_json(head) else None
+    damaged = seen(io.BytesIO(head))[0].format == "parquet" or (kind == "run" and len(lines) >= SHORTEST)
+    return LIKE if damaged or _like_a_run(lines) else None
 
 
 _SEPARATOR = re.compile(rb"[\s,;|]+")
@@ -258,13 +258,14 @@ _NUMBER = re.compile(rb"[+-]?(\d|nan|inf|none|null)", re.IGNORECASE)
 
 
 _JSON = re.compile(rb'\s*\{\s*"[^"]{1,200}"\s*:\s*\{\s*"(?P<inner>[^"]{1,200})"\s*:\s*-?[\d.]')
-"""The beginning of a run as a dictionary in JSON."""
+_RECORD = re.compile(rb'\s*\[?\s*\{[^{}]{0,400}"(?i:doc|pid|passage|corpus)[^"]{0,20}"\s*:')
+"""The beginnings of runs in JSON: a dictionary of dictionaries, and records with a document each."""
 
 
 def _is_json(head: bytes) -> bool:
-    """Tell a run in JSON, scores of documents by query, from values of measures by run."""
+    """Tell a run in JSON from values of measures by run or by query."""
     found = _JSON.match(head)
-    return found is not None and not _is_measure(found["inner"])
+    return not _is_measure(found["inner"]) if found else _RECORD.match(head) is not None
 
 
 def _with_data(lines: Sequence[bytes]) -> Sequence[bytes]:

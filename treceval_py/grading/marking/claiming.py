@@ -148,7 +148,7 @@ def checked_claims(
         if each.run in unknown and each.run not in of_row and told[at].verdict not in RIGHT:
             told[at] = _of_one_of_several(told[at])
         elif not each.run and told[at].verdict == NOT_REPRODUCED and told[at].counts:
-            told[at] = _explained_by_others(tried, counts, each, again) or told[at]
+            told[at] = _explained_by_others(tried, counts, each) or told[at]
     return [told[at] for at in range(len(claims))] + missing
 
 
@@ -169,11 +169,11 @@ def _rows_by_explanation(tried: Tried, claims: Sequence[Claimed], rows: Sequence
     return {**dict.fromkeys(rows, NOT_HANDED_IN), best[0]: counts} if len(best) == 1 else {}
 
 
-def _explained_by_others(tried: Sequence[Tried], counts: int, claim: Claimed, again: Again) -> Checked | None:
+def _explained_by_others(tried: Sequence[Tried], counts: int, claim: Claimed) -> Checked | None:
     """Return what another run makes of a number that the one that counts does not explain; None where none does."""
-    others = [each for at, each in enumerate(tried) if at != counts and each.is_scored]
+    others = [each for at, each in enumerate(tried) if at != counts and each.ways is not None]
     for each in others[:MOST_OTHERS]:
-        (found,) = reconciled(again(each), [claim], searches=1)
+        (found,) = reconciled(each, [claim], searches=1)
         if _is_explained(found):
             return _of_another(found)
     return None

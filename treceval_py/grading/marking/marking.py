@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import contextlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from treceval_py.data.qrels import Qrels
-from treceval_py.errors import visible
+from treceval_py.errors import InputError, visible
 from treceval_py.grading.claims.claims import Claimed, claims_of
 from treceval_py.grading.claims.documents.reading import read_document
 from treceval_py.grading.claims.reconciling import reconcile
@@ -27,11 +28,15 @@ from treceval_py.grading.marking.trying import Tried, Trier, bytes_of, most_byte
 from treceval_py.grading.records import MISSING, SCORED, Checked, FileRead, Graded, RunRead
 from treceval_py.grading.rules import Rules
 from treceval_py.io.named import DATASET
+from treceval_py.io.source import peek
 
 __all__ = ["Grader", "baseline_record", "limits_of"]
 
 CLAIMED = "it has numbers that are claimed for measures"
 """Why a file is one of claims."""
+
+LONGEST_LINE, TAGGED = 1000, 6
+"""Bytes of the first line of a run that are read for its tag, and how many fields a line with a tag has."""
 
 MOST_TOGETHER = 4
 """So many times the largest file the runs of a submission may have together; further ones are not tried."""
@@ -110,8 +115,7 @@ class Grader:
         """
         handed = candidates(submission, qrels=self.head)
         files = {each.name: each for each in handed.files}
-        names = [each.item.name.rsplit("/", 1)[-1] for each in handed.runs]
-        runs = {*names, *map(stem_of, names)}
+        runs = {name for each in handed.runs for name in _names_of(each)}
         inside = {item.name: _searched(item, files, runs) for item in handed.texts}
         claims = first_claims([*claimed, *(each for found in inside.values() for each in found)])
         graded = Graded(
@@ -129,6 +133,7 @@ class Grader:
             return graded._replace(reason=_nothing(listed), files=listed, claims=tuple(told))
         of_row = runs_of_rows(claims, tried)
         number, why = self._chosen(tried, claims, of_row, wanted)
+        tried[number] = self._trier.again(tried[number])
         checked = checked_claims(
             tried,
             number,
@@ -201,7 +206,7 @@ class Grader:
         self, tried: Sequence[Tried], number: int, files: dict[str, FileRead], claims: Sequence[Checked]
     ) -> Graded:
         """Return the record of the run that counts, with what is known of the others."""
-        counts = self._trier.again(tried[number])
+        counts = tried[number]
         graded, scored, baseline = counts.graded, counts.scored, self._scoring.baseline
         others = [each for at, each in enumerate(tried) if at != number]
         for each in others:
@@ -237,6 +242,16 @@ def baseline_record(grader: Grader) -> Graded | None:
         hash_of_ranking=hash_of_ranking(scored.run, scored.profile),
         tops=tops,
     )
+
+
+def _names_of(file: RunFile) -> Iterator[str]:
+    """Yield the names by which a table may call a run: those of its file, and the tag on its first line."""
+    name = file.item.name.rsplit("/", 1)[-1]
+    yield from (name, stem_of(name))
+    with contextlib.suppress(IntakeError, InputError), file.item.opened() as stream:
+        fields = peek(stream, LONGEST_LINE)[0].partition(b"\n")[0].split()
+        if file.kind == "run" and len(fields) == TAGGED:
+            yield fields[-1].decode("utf-8", "replace")
 
 
 def _searched(item: Item, files: dict[str, FileRead], runs: Collection[str]) -> list[Claimed]:

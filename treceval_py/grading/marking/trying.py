@@ -28,8 +28,10 @@ BESIDE_JUDGMENTS = ("X201", "X202", "X203", "X204", "X205", "X206", "X207")
 """Findings that say that a file and the judgments of the assignment do not belong together."""
 
 OTHER_LABELS = "X210"
-UPSIDE_DOWN = {"X209", "R119"}
 """The finding that says that the labels in a judged ranking are not those of the assignment."""
+
+UPSIDE_DOWN = frozenset(("X209", "R119"))
+"""Findings that say that the lowest scores of a run are likely the best: distances, or ranks."""
 
 KEPT_FINDINGS = 20
 """Findings of each code that are kept of a submission; the others are counted."""

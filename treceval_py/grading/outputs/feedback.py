@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 
 from treceval_py.checking.findings import ERROR, SEVERITIES, WARNING, Finding
+from treceval_py.grading.attention import UNREAD, not_read
 from treceval_py.grading.claims.claims import claimed
 from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.outputs.gradebook import by_severity, convention, shown
@@ -170,13 +171,12 @@ def _points(entry: Entry) -> Iterator[str]:
 
 
 def _unread(graded: Graded) -> Iterator[str]:
-    unread = [file for file in graded.files if file.role == "unread"]
+    unread = [file for file in graded.files if file.role in UNREAD]
     for file in unread[:FILES]:
-        why = file.why if file.name in file.why else f"{file.name} was not read: {file.why}"
-        yield from _filled(f"- {shown(why, SENTENCE)}", "  ", "    ")
+        yield from _filled(f"- {shown(not_read(file), SENTENCE)}", "  ", "    ")
     yield from _more(len(unread) - FILES, "file", "files")
     if unread:
-        yield from _filled("Whatever is claimed there gives no points yet; who grades you knows of it.", "  ")
+        yield from _filled("What is there gives no points yet; who grades you knows of it.", "  ")
 
 
 def _read(graded: Graded, rules: Rules) -> Iterator[str]:
@@ -192,8 +192,8 @@ def _read(graded: Graded, rules: Rules) -> Iterator[str]:
         yield from _filled(f"{shown(graded.run, NAME)} was taken as {kind}: {', '.join(size)}.", "  ")
     else:
         yield "  No run was scored."
-    order = ("run", "judged ranking", "claims", "report", "refused")
-    read = [file for file in graded.files if file.role != "unread"]
+    order = ("run", "judged ranking", "claims", "report")
+    read = [file for file in graded.files if file.role not in UNREAD]
     files = sorted(read, key=lambda file: order.index(file.role) if file.role in order else len(order))
     for file in files[:FILES]:
         yield from _filled(_of_file(file), "  ", "      ")
@@ -400,8 +400,8 @@ def _steps_of_run(graded: Graded) -> Iterator[str]:
         yield "Look at each warning: either the file is mended, or you know why it is as it is."
     if graded.missing_queries[0]:
         yield "Rank documents for every judged query, or find out why your system returned nothing for some."
-    if any(file.role == "unread" for file in graded.files):
-        yield "Hand in what could not be read as plain text, or ask who grades you to look at it."
+    if any(file.role in UNREAD for file in graded.files):
+        yield "Hand in what was not read as plain text, or ask who grades you to look at it."
 
 
 def _steps_of_claims(entry: Entry) -> Iterator[str]:

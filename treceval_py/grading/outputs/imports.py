@@ -82,6 +82,8 @@ def _moodle(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
     grade = _grade_of(titles)
     comments = COMMENTS if COMMENTS in titles else _after(titles, f"({grade.casefold()})")
     made = (*titles, MODIFIED) if grade == GRADE and MODIFIED not in titles else titles
+    identifiers = [row.get(titles[0], "") for row in map(_row, book.entries) if row] if grade else []
+    prefix = next((each.rstrip("0123456789") for each in identifiers if _IDENTIFIER.fullmatch(each)), "Participant ")
     rows, left = [], {}
     for entry in book.entries:
         # Moodle reads an empty grade as none, and takes comments as HTML.
@@ -89,12 +91,14 @@ def _moodle(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
         comment = f"<pre>{escape(texts[entry.name], quote=False)}</pre>"
         row = _row(entry)
         number = _account(entry, "moodle")
-        if grade and row and _IDENTIFIER.fullmatch(row[titles[0]]):
-            filled = {**row, grade: points, **({comments: comment} if comments else {})}
+        if grade and (number or _IDENTIFIER.fullmatch(row.get(titles[0], ""))):
+            # Who is not in the worksheet may have come to the course later.
+            known = row or {titles[0]: prefix + number, titles[1]: shown(entry.student)}
+            filled = {**known, grade: points, **({comments: comment} if comments else {})}
             rows.append([filled.get(title, "") for title in made])
-        elif not grade and number:
+        elif number:
             email = "" if entry.person is None else entry.person.email
-            rows.append([f"Participant {number}", shown(entry.student), email, points, "", comment])
+            rows.append([prefix + number, shown(entry.student), email, points, "", comment])
         else:
             left[entry.student] = UNKNOWN
     return _csv(made or (NUMBER, "Full name", "Email address", GRADE, MODIFIED, COMMENTS), rows), left

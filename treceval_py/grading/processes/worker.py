@@ -25,7 +25,7 @@ from treceval_py.grading.marking.scoring import Assignment
 from treceval_py.grading.processes.kept import SUFFIX, read_record, write_record
 from treceval_py.grading.records import FAILED, Graded
 
-__all__ = ["Job", "Reply", "Setup", "key_of", "main"]
+__all__ = ["Job", "Reply", "Setup", "failed", "key_of", "main"]
 
 PIECE = 1 << 20
 
@@ -114,8 +114,20 @@ def reply_to(job: Job, grader: Grader, setup: Setup) -> Reply:
     return Reply(graded, name)
 
 
-def _failed(job: Job, reason: str) -> Reply:
-    return Reply(Graded(job.submission.student, job.submission.source, FAILED, reason))
+def failed(job: Job, reason: str) -> Reply:
+    """Return the record of a submission whose grading was stopped."""
+    handed = job.submission
+    return Reply(
+        Graded(
+            handed.student,
+            handed.source,
+            FAILED,
+            reason,
+            handed_in=handed.handed_in,
+            late=handed.late,
+            attempt=handed.attempt,
+        )
+    )
 
 
 def _bound(memory: int) -> None:
@@ -151,12 +163,12 @@ def _answered(job: Job, grader: Grader, setup: Setup) -> Reply | TrecevalError:
     try:
         return reply_to(job, grader, setup)
     except MemoryError:
-        return _failed(job, "grading it needs more memory than the rules allow")
+        return failed(job, "grading it needs more memory than the rules allow")
     except TrecevalError as error:  # its record cannot be written: that is about us, not about the submission
         return error
     except Exception as error:  # noqa: BLE001
         # A defect of ours that a submission found must not stop the others; it is told, and not kept.
-        return _failed(job, f"grading stopped at an error of treceval_py: {type(error).__name__}: {error}"[:300])
+        return failed(job, f"grading stopped at an error of treceval_py: {type(error).__name__}: {error}"[:300])
 
 
 def main() -> None:

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 from treceval_py.errors import EvaluationError, TrecevalError
-from treceval_py.grading.processes.worker import Job, Reply, Setup
-from treceval_py.grading.records import FAILED, Graded
+from treceval_py.grading.processes.worker import Job, Reply, Setup, failed
+from treceval_py.grading.records import FAILED
 
 __all__ = ["graded_by_processes"]
 
@@ -134,7 +134,7 @@ class _Slot(threading.Thread):
                 self._end()  # it may be damaged
             return reply
         self._end()
-        return Reply(Graded(job.submission.student, job.submission.source, FAILED, reply))
+        return failed(job, reply)
 
 
 class _Process:

@@ -62,7 +62,7 @@ def _text_or_json(text: str, blocks: Blocks) -> None:
 
 
 FORMATS = {
-    "text": Format("txt|text|log|out|res|eval", _TEXT, False, _of_text(_text_or_json)),
+    "text": Format("txt|text|log|out|res|eval|ya?ml|toml|ini|cfg", _TEXT, False, _of_text(_text_or_json)),
     "markdown": Format("md|markdown|rmd|qmd|rst", _TEXT, False, _of_text(read_text)),
     "csv": Format("csv|tsv", _TEXT, False, _of_text(read_delimited)),
     "json": Format("jsonl?|ndjson", _TEXT, False, _of_text(_text_or_json)),
@@ -77,10 +77,11 @@ FORMATS = {
 """The formats of documents, by kind."""
 
 _CODE = re.compile(
-    r"(?i)\.(py|pyi|java|c|h|cc|cpp|hpp|cs|js|mjs|ts|go|rs|r|jl|m|sh|bash|bat|ps1|scala|kts?|pl|rb|php|sql|css|scss|xml|ya?ml"
-    r"|toml|ini|cfg|lock|gradle|cmake|mk|svg|aux|toc|lo[ft]|bib|bbl|blg|fls|sty|cls|bst)$|(^|/)(makefile|dockerfile|requirements\.txt|licen[sc]e(\.txt)?)$"
+    r"(?i)\.(py|pyi|java|c|h|cc|cpp|hpp|cs|js|mjs|ts|go|rs|r|jl|m|sh|bash|bat|ps1|scala|kts?|pl|rb|php|sql|css|scss|xml"
+    r"|lock|gradle|cmake|mk|svg|aux|toc|lo[ft]|bib|bbl|blg|fls|sty|cls|bst)$"
+    r"|(^|/)(makefile|dockerfile|requirements\.txt|licen[sc]e(\.txt)?)$"
 )
-"""Programs, their settings, and what LaTeX writes for itself: their numbers claim nothing."""
+"""Programs, and what goes with them or what LaTeX writes for itself: their numbers claim nothing."""
 
 _PACKED_KINDS = ("docx", "xlsx", "pdf", "other")
 _ENDINGS = {kind: re.compile(rf"(?i)\.(?:{each.endings})$") for kind, each in FORMATS.items()}
@@ -99,7 +100,7 @@ def is_document(name: str, head: bytes) -> str:
     Returns
     -------
     str
-        One of `FORMATS`; empty for data, programs and their settings.
+        One of `FORMATS`; empty for data and programs.
 
     Examples
     --------
