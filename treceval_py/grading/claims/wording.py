@@ -80,7 +80,9 @@ _COMPARISONS = r"""
     que par\srapport\s(?:à|aux?) dépass\w+ bat(?:tent|tons)?
     respecto\s(?:al?|de) frente\sa comparad[oa]s?\scon super\w+ mejora\w*
 """
-_BEHIND_COMPARISONS = "with by at and while reaching achieving having in mit und bei avec et en con y e"
+_BEHIND_COMPARISONS = r"""
+    with by at and while reaching achieving having in mit und bei erreich\w* erziel\w* avec et en con y e
+"""
 _COMPARED = re.compile(
     rf"(?i)(?<!\w)(?:{either(_COMPARISONS)})\s(?:[^\W_]+['\s-]\s?){{0,3}}?(?:{either(_OTHERS)})"
     r"(?:\s(?:run|system|lauf|système|sistema))?"
