@@ -145,6 +145,24 @@ def test_a_task_that_nothing_was_handed_in_for_yet_is_left_out_and_told(folder: 
         graded(folder)
 
 
+def test_what_is_of_no_task_is_told(folder: Path) -> None:
+    (folder / "in" / "Sheet2 late" / "Alan Turing").mkdir(parents=True)
+    (folder / "in" / ".DS_Store").write_text("")
+    told = "Sheet2 late in {}: of no task, and not graded; name the folder of each task in the rules"
+    assert graded(folder).notes == (told.format(folder / "in"),)
+
+
+def test_files_of_no_task_in_the_folders_of_students_are_told(folder: Path) -> None:
+    (folder / "rules.toml").write_text(RULES.replace('"sheet1*"', '"*/ex1"').replace('"sheet2*"', '"*/ex2"'))
+    for name in ("ada/ex1", "ada/Ex 2", "grace/ex2"):
+        (folder / "class" / name).mkdir(parents=True)
+        (folder / "class" / name / "run.txt").write_text(RUN)
+    (folder / "in").rename(folder / "unused")
+    (folder / "class").rename(folder / "in")
+    (told,) = graded(folder, roster=False).notes
+    assert told.startswith(f"ada/Ex 2/run.txt in {folder / 'in'}: of no task")
+
+
 def test_tasks_may_be_folders_within_those_of_the_students(folder: Path) -> None:
     (folder / "rules.toml").write_text(RULES.replace('"sheet1*"', '"*/ex1"').replace('"sheet2*"', '"*/ex2*.txt"'))
     for name, ex1, ex2 in (("ada", True, True), ("grace", False, True)):

@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from treceval_py.data.ids import shown
-from treceval_py.errors import EvaluationError
+from treceval_py.errors import EvaluationError, listed
 from treceval_py.grading.adjustments import read_adjustments
 from treceval_py.grading.attention import with_questions
 from treceval_py.grading.course.course import Course, course_of
 from treceval_py.grading.course.members import class_of
 from treceval_py.grading.course.roster import Roster, read_roster
-from treceval_py.grading.course.tasks import roster_of, submissions_of
+from treceval_py.grading.course.tasks import of_no_task, roster_of, submissions_of
 from treceval_py.grading.exercise import FreeDays, Records, assignment_of, book_of, recorded
 from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.intake.intake import one, safe_name, submissions
@@ -204,6 +204,10 @@ def grade_course(
     books = {task.name: _looked_at(book_of(found[task.name], free_days)) for task in sorted(tasks, key=_when_due)}
     written = [_written(os.path.join(target, folders[name]), books[name], found[name], to) for name in graders]
     notes = [f"nothing was handed in for {task.name}, which is left out" for task in rules.tasks if task not in tasks]
+    if strange := of_no_task(rules.tasks, path, limits_of(rules), without=aside):
+        notes.append(
+            f"{listed(strange)} in {path}: of no task, and not graded; name the folder of each task in the rules"
+        )
     course = course_of(rules.title, tasks, written, folders, everybody, (*notes, *_about_folder(target, folders)))
     write_files(target, lambda _: (course_outputs(course, target), ()))
     return course

@@ -11,11 +11,12 @@ from treceval_py.grading.course.matching import fits
 from treceval_py.grading.course.members import identities_of
 from treceval_py.grading.course.roster import Roster, identity_of
 from treceval_py.grading.grades import Person
+from treceval_py.grading.intake.found import left_out
 from treceval_py.grading.intake.intake import Limits, Submission, submissions
 from treceval_py.grading.records import FileRead
 from treceval_py.grading.rules import Task
 
-__all__ = ["roster_of", "submissions_of"]
+__all__ = ["of_no_task", "roster_of", "submissions_of"]
 
 _ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 
@@ -52,17 +53,53 @@ def submissions_of(
     if slash:
         found = submissions(path, limits, without=without, others=others)
         return [_of_task(each, below) for each in found if fnmatchcase(each.student, student)]
+    own = [name for name in _names_in(path, without) if _is_of(name, pattern)]
+    if len(own) > 1:
+        what = f"{len(own)} folders or archives may have the submissions of task {task.name}: {listed(own)}"
+        raise EvaluationError(what, "Name one of them with folder in the rules.", file=path)
+    return submissions(os.path.join(path, own[0]), limits, without=without, others=others) if own else ()
+
+
+def of_no_task(tasks: Sequence[Task], path: str, limits: Limits, *, without: Collection[str]) -> list[str]:
+    """Return what lies with the submissions and is of no task, so that nobody looks into it.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        All tasks of the course.
+    path, limits, without
+        As of `submissions_of`.
+
+    Returns
+    -------
+    list of str
+        Names of folders and files.
+    """
+    patterns = [task.folder or task.name for task in tasks]
+    whole = [each for each in patterns if "/" not in each]
+    parts = [each.partition("/")[::2] for each in patterns if "/" in each]
+    if not parts:
+        names = _names_in(path, without)
+        return [name for name in names if not left_out(name) and not any(_is_of(name, each) for each in whole)]
+    return [
+        f"{handed_in.student}/{name}"
+        for handed_in in submissions(path, limits, without=without)
+        if not any(_is_of(handed_in.student, each) for each in whole)
+        for name in [each.name for each in (*handed_in.items, *handed_in.refused)]
+        if not left_out(name.rpartition("/")[2])
+        and not any(fnmatchcase(handed_in.student, student) and _name_in(name, below) for student, below in parts)
+    ]
+
+
+def _names_in(path: str, without: Collection[str]) -> list[str]:
+    """Return the names in the folder of a course, but for those of other files."""
     try:
         names = sorted(os.listdir(path))
     except OSError as error:
         todo = "Give the folder that has a folder or archive for each task."
         raise InputError(f"cannot be read as a folder: {error.strerror or error}", todo, file=path) from None
     aside = {os.path.realpath(each) for each in without}
-    own = [name for name in names if _is_of(name, pattern) and os.path.realpath(os.path.join(path, name)) not in aside]
-    if len(own) > 1:
-        what = f"{len(own)} folders or archives may have the submissions of task {task.name}: {listed(own)}"
-        raise EvaluationError(what, "Name one of them with folder in the rules.", file=path)
-    return submissions(os.path.join(path, own[0]), limits, without=without, others=others) if own else ()
+    return [name for name in names if os.path.realpath(os.path.join(path, name)) not in aside]
 
 
 def _is_of(name: str, pattern: str) -> bool:
@@ -72,18 +109,20 @@ def _is_of(name: str, pattern: str) -> bool:
 
 def _of_task(submission: Submission, pattern: str) -> Submission:
     """Return what of a submission is of a task: the files of a folder, without its name, or files."""
-    depth = pattern.count("/") + 1
-
-    def own(name: str) -> str:
-        parts = name.split("/")
-        if len(parts) > depth and fnmatchcase("/".join(parts[:depth]), pattern):
-            return "/".join(parts[depth:])
-        return name if fnmatchcase(name, pattern) else ""
-
+    items = [each._replace(name=_name_in(each.name, pattern)) for each in submission.items]
+    refused = [each._replace(name=_name_in(each.name, pattern)) for each in submission.refused]
     return submission._replace(
-        items=tuple(each._replace(name=name) for each in submission.items if (name := own(each.name))),
-        refused=tuple(each._replace(name=name) for each in submission.refused if (name := own(each.name))),
+        items=tuple(each for each in items if each.name), refused=tuple(each for each in refused if each.name)
     )
+
+
+def _name_in(name: str, pattern: str) -> str:
+    """Return the name of a file within the folder of a task; empty where it is not of the task."""
+    depth = pattern.count("/") + 1
+    parts = name.split("/")
+    if len(parts) > depth and fnmatchcase("/".join(parts[:depth]), pattern):
+        return "/".join(parts[depth:])
+    return name if fnmatchcase(name, pattern) else ""
 
 
 def roster_of(tasks: Sequence[Sequence[Submission]]) -> Roster:
