@@ -735,3 +735,29 @@ def test_unrelated_runs_and_those_that_could_not_be_scored_are_not_paired(pairs:
     of_copies = {frozenset({"Copy One", "Copy Two"}), frozenset({"Copy Two", "Distances"})}
     assert {pair for pair in pairs if pair & {"Copy One", "Copy Two"}} == of_copies
     assert not any(pair & set(DAMAGED) for pair in pairs)
+
+
+@pytest.mark.parametrize("name", ["run.docx", "run.xlsx"])
+def test_a_run_in_a_document_is_told_as_unread(tmp_path: Path, name: str) -> None:
+    lines, data = [f"q1 Q0 d{rank} {rank} {20 - rank}.5 t" for rank in range(1, 13)], io.BytesIO()
+    if name.endswith(".docx"):
+        document = pytest.importorskip("docx").Document()
+        for line in lines:
+            document.add_paragraph(line)
+        document.save(data)
+    else:
+        workbook = pytest.importorskip("openpyxl").Workbook()
+        for line in lines:
+            workbook.active.append([float(each) if each[0].isdigit() else each for each in line.split()])
+        workbook.save(data)
+    found = graded(tmp_path, {name: data.getvalue(), "claims.txt": "MAP = 0.75\n"})
+    assert (found.status, [each.role for each in found.files]) == ("missing", ["claims", "unread"])
+    assert "its lines are those of a run" in found.files[1].why
+
+
+def test_a_page_with_a_run_is_also_searched_for_claims(tmp_path: Path) -> None:
+    lines = "".join(f"q1 Q0 d{rank} {rank} {20 - rank}.5 t\n" for rank in range(1, 13))
+    page = f"<html><body><p>My MAP is 0.75.</p>\n<pre>\n{lines}</pre></body></html>"
+    found = graded(tmp_path, {"onlinetext.html": page})
+    assert (found.status, found.run) == ("refused", "onlinetext.html")
+    assert [(each.measure, each.text) for each in found.claims] == [("MAP", "0.75")]

@@ -209,9 +209,10 @@ def _looked_at(item: Item, head: bytes, qrels: bytes, *, alone: bool) -> _File:
     strength = _as_run(head, lines, qrels)
     if isinstance(strength, str):
         return found._replace(why=strength)
-    if strength in (RUN, RANKING):
-        return found._replace(strength=strength)
     text = is_document(name, head)
+    if strength in (RUN, RANKING):
+        # A page may have a run and text beside it.
+        return found._replace(strength=strength, text=text if text == "html" else "")
     data = text in _DATA
     claims = (data or (bool(text) and strength is not None)) and bool(claims_in(head, name))
     if claims and (strength == MSMARCO or len(lines) < SHORTEST):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import InputError, visible
 from treceval_py.grading.claims.claims import Claimed, claims_of
+from treceval_py.grading.claims.documents.document import Document, Grid, Line
 from treceval_py.grading.claims.documents.reading import read_document
 from treceval_py.grading.claims.reconciling import reconcile
-from treceval_py.grading.intake.candidates import RunFile, candidates, head_of
+from treceval_py.grading.intake.candidates import SHORTEST, RunFile, candidates, head_of
 from treceval_py.grading.intake.intake import IntakeError, Item, Limits, Submission
 from treceval_py.grading.intake.platforms import stem_of
 from treceval_py.grading.marking.claiming import (
@@ -25,7 +27,7 @@ from treceval_py.grading.marking.runs import chosen, of_which, rows_of, runs_of_
 from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, Scored, against, values_by_query
 from treceval_py.grading.marking.similarity import hash_of_ranking, tops_of
 from treceval_py.grading.marking.trying import Tried, Trier, bytes_of, most_bytes
-from treceval_py.grading.records import MISSING, SCORED, Checked, FileRead, Graded, RunRead
+from treceval_py.grading.records import JUDGED, MISSING, SCORED, Checked, FileRead, Graded, RunRead
 from treceval_py.grading.rules import Rules
 from treceval_py.io.named import DATASET
 from treceval_py.io.source import peek
@@ -37,6 +39,9 @@ CLAIMED = "it has numbers that are claimed for measures"
 
 LONGEST_LINE, TAGGED = 1000, 6
 """Bytes of the first line of a run that are read for its tag, and how many fields a line with a tag has."""
+
+_OF_A_RUN = re.compile(r"(?i)\S+ q0 \S+ \d+(?:\.0)? [+-]?[\d.]")
+"""How a line of a run begins."""
 
 MOST_TOGETHER = 4
 """So many times the largest file the runs of a submission may have together; further ones are not tried."""
@@ -168,7 +173,7 @@ class Grader:
             if same:
                 files[name] = told._replace(role="not used", why=f"it is the same file as {same[0].graded.run}")
                 continue
-            if not one.is_scored and name in claiming:
+            if not one.is_scored and name in claiming and file.kind not in ("run", JUDGED):
                 files[name] = told._replace(role="claims", why=CLAIMED)
                 continue
             if several:
@@ -266,9 +271,19 @@ def _searched(item: Item, files: dict[str, FileRead], runs: Collection[str]) -> 
     role, why = ("claims", CLAIMED) if found else ("report", "no number in it is claimed for a measure")
     if document.fault:
         role, why = (role, f"{why}; {document.fault}") if found else ("unread", document.fault)
+    elif _has_a_run(document):
+        role, why = "unread", "its lines are those of a run, and runs are read from text: hand it in as plain text"
     if told.role not in ("run", "judged ranking"):
         files[item.name] = told._replace(role=role, why=why)
     return found
+
+
+def _has_a_run(document: Document) -> bool:
+    """Tell whether most of a document is lines of a run."""
+    lines = [" ".join(each.cells) for block in document.blocks if isinstance(block, Grid) for each in block.rows]
+    lines += [block.text for block in document.blocks if isinstance(block, Line) and block.text]
+    good = sum(_OF_A_RUN.match(line) is not None for line in lines)
+    return good >= SHORTEST and 2 * good > len(lines)
 
 
 def _nothing(files: Sequence[FileRead]) -> str:
