@@ -147,6 +147,12 @@ def test_a_number_that_is_right_for_a_run_of_another_student_that_does_not_count
     assert [kind for kind, _ in asked(class_of(wrong("0.2718"), BOB._replace(runs=runs)))] == ["another's claim"]
 
 
+@pytest.mark.parametrize(("measure", "found"), [("P@5", False), ("success@1", False), ("P@1000", True)])
+def test_an_equal_share_of_few_documents_says_nothing(measure: str, found: bool) -> None:
+    # Of 50 queries, P@5 is one of 251 numbers, and P@1000 one of 50,001.
+    assert bool(asked(class_of(wrong("0.3280", measure), BOB._replace(measures={measure: 0.328})))) == found
+
+
 def test_a_number_of_the_baseline_is_nobody_s() -> None:
     other = BOB._replace(measures={"AP": 0.2718})
     assert asked(class_of(wrong("0.2718"), other, baseline_measures={"AP": 0.27181})) == []

@@ -41,6 +41,11 @@ def test_points_status_run_values_and_claims_are_compared() -> None:
     ]
 
 
+def test_who_is_excused_now_has_changed() -> None:
+    nothing = {**OLD, "points": 0.0}
+    assert changed([nothing], [{**nothing, "excused": True}]) == [Changed("Ada", "points", "0.00", "excused")]
+
+
 def test_what_is_equal_as_it_is_printed_has_not_changed() -> None:
     assert changed([NEW], [{**NEW, "measures": {"AP": 0.30002}}]) == []
 

@@ -195,6 +195,8 @@ def _right_for_others(grades: Grades) -> Iterator[tuple[int, str]]:
             given = _given(claim)
             if given is None or _gives([baseline], *given):
                 continue
+            if _is_coarse(given[0], entry.graded.missing_queries[1]):
+                continue
             others = [
                 other
                 for other, theirs in enumerate(values)
@@ -231,6 +233,12 @@ def _given(claim: Checked) -> tuple[Measure, list[tuple[float, float]]] | None:
         if each.digits >= FEWEST_DECIMALS and 0 < each.value < 1
     ]
     return (read.measure, numbers) if numbers else None
+
+
+def _is_coarse(measure: Measure, queries: int) -> bool:
+    """Tell whether a mean over queries is a share of so few documents that different runs often have the same."""
+    cutoff = dict(measure.parameters).get("cutoff", 1) if measure.family.name == "P" else 1
+    return measure.family.name in ("P", "success") and queries * cutoff < 10**FEWEST_DECIMALS
 
 
 def _gives(runs: list[dict[Measure, float]], measure: Measure, numbers: list[tuple[float, float]]) -> bool:

@@ -107,7 +107,8 @@ def _by_student(entries: Sequence[Any]) -> dict[tuple[str, int], Mapping[str, An
 
 def _facts(entry: Mapping[str, Any]) -> dict[str, str]:
     """Return what is compared of a submission, each fact as a text by its name."""
-    facts = {"points": _number(entry.get("points"), 2), "status": str(entry.get("status", ""))}
+    points = "excused" if entry.get("excused") is True else _number(entry.get("points"), 2)
+    facts = {"points": points, "status": str(entry.get("status", ""))}
     if entry.get("run"):
         facts["run"] = f"{entry['run']} ({str(entry.get('sha256', ''))[:8]})"
     measures, claims = entry.get("measures"), entry.get("claims")
