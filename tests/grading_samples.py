@@ -179,7 +179,7 @@ LI = scored(
         Checked("AP", "0.3125", "notes.md:3", "correct", 0.3125, run="runs/b.txt"),
         Checked(
             *("nDCG@10", "0.3750", "notes.md, table 1, row 2", "correct", 0.375),
-            why="it is of runs/a.txt, which does not count, so it gives no points and takes none",
+            why="it is a number of runs/a.txt, which does not count: no points are given or taken",
             run="runs/a.txt",
             counts=False,
         ),

@@ -62,10 +62,10 @@ def test_it_prints_a_summary_and_names_who_could_not_be_scored(assignment: Path)
     done = grade(assignment)
     assert (done.status, done.err) == (0, b"")
     assert done.out.decode().splitlines() == [
-        "2 submissions: 1 scored, 1 refused",
+        "2 students: 1 scored, 1 refused",
         "claims: 1 correct",
         "  bob: refused: line 1: score 'nan' is not a number, so it has no place in an order (and 2 more such findings)",
-        "needs a human: 1 submission (1 no claims): see the overview",
+        "needs a human: 1 student (1 no claims): see the overview",
         "written to out/",
     ]
 
@@ -715,11 +715,11 @@ def test_without_the_page_the_summary_points_to_the_gradebook(
     (assignment / "in" / "cid").mkdir()
     (assignment / "in" / "cid" / "run.txt").write_text(RUN)
     assert (
-        "needs a human: 3 submissions (2 no claims, 2 alike): see the overview"
+        "needs a human: 3 students (2 no claims, 2 alike): see the overview"
         in grade(assignment).out.decode().splitlines()
     )
     monkeypatch.setattr("treceval_py.cli.grade.find_spec", lambda package: None)
     assert (
-        "needs a human: 3 submissions (2 no claims, 2 alike): see the gradebook"
+        "needs a human: 3 students (2 no claims, 2 alike): see the gradebook"
         in grade(assignment).out.decode().splitlines()
     )

@@ -75,7 +75,7 @@ def test_broken_grades_are_passed_over(tmp_path: Path) -> None:
 def test_changes_are_told_student_by_student() -> None:
     changes = changed([OLD], [{**OLD, "points": 30.0}])
     assert changes_txt(changes, 60).decode() == (
-        "Changed since the grading before: 1 of 60 students.\n\nAda\n  points: 20.00 -> 30.00\n"
+        "Changed since the last grading: 1 of 60 students.\n\nAda\n  points: 20.00 -> 30.00\n"
     )
 
 
@@ -97,7 +97,7 @@ def test_the_last_changes_stay_until_something_else_changes(tmp_path: Path) -> N
     assert not (tmp_path / "changes.txt").exists()
     first = GRADES.entries[0]
     later = GRADES._replace(entries=(first._replace(marks=first.marks._replace(total=1.0)), *GRADES.entries[1:]))
-    assert write_all(str(tmp_path), later) == ("1 of 10 students changed since the grading before: see changes.txt",)
+    assert write_all(str(tmp_path), later) == ("1 of 10 students changed since the last grading: see changes.txt",)
     once = files(tmp_path)
     assert b"-> 1.00" in once["changes.txt"]
     assert write_all(str(tmp_path), later) == ()

@@ -109,7 +109,7 @@ def test_runs_scored_by_judgments_of_their_own_are_left_out_and_that_is_said() -
     own = bob._replace(graded=bob.graded._replace(kind="judged-ranking"))
     book = of(ada, own, rules=RULES._replace(own_labels=True))
     assert [row["AP"] for row in rows(book)] == ["0.5"]
-    assert b"1 run is left out, scored by judgments of their own." in class_board(book)["board.html"]
+    assert b"1 run is left out: scored by the judgments in the file itself." in class_board(book)["board.html"]
 
 
 @pytest.mark.parametrize("file", ["board.html", "board.csv"])
@@ -128,5 +128,5 @@ def test_the_page_loads_nothing() -> None:
 def test_each_student_is_told_the_own_pseudonym() -> None:
     book = of(entry("Ada", 0.5), entry("Bob", 0.7))
     ada, bob = book.entries
-    assert f"On the board of the class you are {ada.pseudonym}." in feedback(ada, book)
+    assert f"On the board of the class you are listed as {ada.pseudonym}." in " ".join(feedback(ada, book).split())
     assert bob.pseudonym not in feedback(ada, book)

@@ -87,10 +87,12 @@ def test_each_task_is_written_as_a_class_and_a_student_reads_of_all_tasks_in_one
     graded(folder)
     assert (folder / "out" / "Sheet_1" / "grades.json").exists()
     told = (folder / "out" / "feedback" / "Ada_Lovelace.txt").read_text()
-    assert "  Sheet 1   10.00 of 10.00\n  Sheet 2   10.00 of 10.00   (counts 2 times)\n" in told
-    assert "  Together  30.00 of 30.00\n" in told
+    assert "  Sheet 1  10.00 of 10.00\n  Sheet 2  10.00 of 10.00   (counts 2 times)\n" in told
+    assert "  Total    30.00 of 30.00\n" in told
     for task in ("Sheet_1", "Sheet_2"):
-        assert (folder / "out" / task / "feedback" / "Ada_Lovelace.txt").read_text() in told
+        own = (folder / "out" / task / "feedback" / "Ada_Lovelace.txt").read_text()
+        assert own[own.index("\n\n10.00 of 10.00 points") :] in told
+    assert told.count("Feedback for Ada Lovelace") == 1
     assert "Grace" not in told
 
 
@@ -266,7 +268,7 @@ def test_the_command_grades_a_course(folder: Path) -> None:
     done = treceval(["grade", "in", "--rules", "rules.toml", "--roster", "roster.csv", "-o", "out"], folder=folder)
     assert done.status == 0
     lines = done.out.decode().splitlines()
-    assert lines[0] == "Sheet 1: 4 submissions: 3 scored, 1 missing"
+    assert lines[0] == "Sheet 1: 4 students: 3 scored, 1 missing"
     assert lines[-1] == "written to out/"
     assert len(rows(folder)) == 4
 
@@ -274,9 +276,9 @@ def test_the_command_grades_a_course(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["qrels.txt", "in"], "The rules name the judgments of each task; give SUBMISSIONS only."),
+        (["qrels.txt", "in"], "The rules name the judgments of each task; remove QRELS."),
         (["in", "--claims", "x"], "--claims belongs to a task; write claims_file in [[task]] of the rules."),
-        (["in", "--single"], "--single grades by the rules of one exercise, and these are of a course."),
+        (["in", "--single"], "--single needs the rules of one exercise, and these are for a course."),
         ([], "Missing argument 'SUBMISSIONS'."),
     ],
     ids=["judgments", "claims", "single", "nothing"],
@@ -302,4 +304,4 @@ def test_with_a_roster_everybody_has_a_row(folder: Path) -> None:
 def test_a_roster_is_that_of_a_class_and_not_of_one_submission(folder: Path) -> None:
     done = treceval(["grade", "qrels.txt", "in/sheet1/Mallory", "--single", "--roster", "roster.csv"], folder=folder)
     assert done.status == 2
-    assert b"--roster names a class; remove it, or --single." in done.err
+    assert b"--roster lists a class, and --single grades one submission; remove one of them." in done.err

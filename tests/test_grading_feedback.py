@@ -48,14 +48,14 @@ Points
       half of the points
   claim nDCG@10    30.00 of 30.00
       half of the points
-  Together       100.00 of 100.00
+  Total          100.00 of 100.00
 
 
 What was read
 -------------
   run.txt was taken as a run (query Q0 document rank score tag): 5,000 lines, 50 queries, 4,321
   documents.
-  - run.txt (65,536 bytes), run: it is the only file whose lines are those of a run
+  - run.txt (65,536 bytes), run
 
 
 What the check of your run found
@@ -63,21 +63,21 @@ What the check of your run found
   Nothing: the file is clean.
 
 
-Your numbers
-------------
+The values of your run
+----------------------
   measure      yours   baseline  difference
   AP          0.3125     0.2500     +0.0625
   nDCG@10     0.5000     0.3000     +0.2000
 
-  These are means over the queries, as the profile trec_eval-10 computes them.
+  These are means over the queries, by the conventions of the profile trec_eval-10:
     AP: AP|q:50|tie:docid|treceval:0.1.0
     nDCG@10: nDCG@10|q:50|tie:docid|treceval:0.1.0
-  To compute them yourself:
+  To compute them, with the judgments:
     treceval --profile trec_eval-10 -c -m AP -m nDCG@10 qrels.txt run.txt
 
 
-Beside the baseline
--------------------
+Compared with the baseline
+--------------------------
   By AP, over the 50 judged queries (those that a run lacks count as 0), your run (0.3125) is above
   the baseline, bm25.run (0.2500).
   Query by query, yours is higher in 20, lower in 28, equal in 2.
@@ -117,8 +117,8 @@ def test_nobody_is_told_of_another_student() -> None:
 
 
 def test_a_run_like_the_baseline_is_told_so() -> None:
-    assert section(feedback(ENTRIES[9], GRADES), "Beside the baseline") == (
-        "  Your run and the baseline are alike (nearly the same)."
+    assert section(feedback(ENTRIES[9], GRADES), "Compared with the baseline") == (
+        "  Your run is like the baseline: nearly the same."
     )
 
 
@@ -129,9 +129,9 @@ def test_a_run_like_the_baseline_is_told_so() -> None:
     ("graded", "place", "line"),
     [
         (ADA, 0, "100.00 of 100.00 points: passed. Your run was read and scored."),
-        (BOB, 1, "75.00 of 100.00 points: passed. Your run was scored after repairs that lose nothing; they are told"),
+        (BOB, 1, "75.00 of 100.00 points: passed. Your run was scored after lossless repairs, which are listed below."),
         (DAN, 3, "0.00 of 100.00 points: not passed. What you handed in could not be scored: the scores are no"),
-        (EVE, 4, "0.00 of 100.00 points: not passed. No run was found: the folder is empty."),
+        (EVE, 4, "0.00 of 100.00 points: not passed. The folder is empty."),
         (FAY, 5, "0.00 of 100.00 points: not passed. Grading your submission was stopped: it took more than 120"),
     ],
 )
@@ -158,15 +158,13 @@ def test_changes_of_points_are_told_with_their_reasons_and_add_up() -> None:
       1 day late; 10 % of the points for each day
   adjusted        +3.50
       the table in the report is right: =1+1
-  Together       66.50 of 100.00"""
+  Total          66.50 of 100.00"""
     )
 
 
 def test_who_is_excused_is_told_so_with_the_reason_and_without_points() -> None:
     made = feedback(COURSE.entries[1], COURSE)
-    assert made.split("\n")[5] == (
-        "You are excused, and no points are counted. No run was found: nothing was handed in."
-    )
+    assert made.split("\n")[5] == ("You are excused; no points are counted. Nothing was handed in.")
     assert section(made, "Points") == "  ill"
     assert "What to do next" not in made
 
@@ -174,7 +172,7 @@ def test_who_is_excused_is_told_so_with_the_reason_and_without_points() -> None:
 def test_the_first_sentences_say_when_it_was_handed_in_and_who_you_are_on_the_board() -> None:
     first = feedback(COURSE.entries[0], COURSE).split("\n\n")[2]
     assert " ".join(first.split()).endswith(
-        "It was handed in on 2026-11-02 23:10 UTC, attempt 2: late. On the board of the class you are quiet heron."
+        "It was handed in on 2026-11-02 23:10 UTC, attempt 2: late. On the board of the class you are listed as quiet heron."
     )
 
 
@@ -214,8 +212,8 @@ def test_one_more_is_one_more() -> None:
 
 def test_findings_stand_under_their_code_errors_first_with_what_to_do_once() -> None:
     assert section(told(BOB, 1), "What the check of your run found") == (
-        "  17 errors, 1 warning. An error keeps a file from being scored, or makes numbers of it by accident;\n"
-        "  a warning is likely a mistake; a note is good to know.\n"
+        "  17 errors, 1 warning. Errors keep a file from being scored, or make other programs report wrong\n"
+        "  numbers; warnings are probable mistakes; notes are for information.\n"
         "\n"
         "  R120, error, 17 times\n"
         "    line 7, column 7: document 'd7' comes twice in query '301'\n"
@@ -229,7 +227,7 @@ def test_findings_stand_under_their_code_errors_first_with_what_to_do_once() -> 
         "  R130, warning\n"
         "    the whole file: 41 % of the documents share their score with another one\n"
         "\n"
-        "  To see all of it:\n"
+        "  To see all findings:\n"
         "    treceval check run.txt\n"
         "  To see what a code means:\n"
         "    treceval check --explain R120"
@@ -262,10 +260,10 @@ def test_repairs_are_told_one_by_one() -> None:
 def test_what_was_not_read_has_a_section_of_its_own_before_what_was() -> None:
     made = feedback(COURSE.entries[0], COURSE)
     assert section(made, "What was not read") == (
-        "  - scan.pdf has no text layer\n  What is there gives no points yet; who grades you knows of it."
+        "  - scan.pdf has no text layer\n  Their content gave no points; your grader is told that they were not read."
     )
     assert "scan.pdf" not in section(made, "What was read")
-    assert "  - Hand in what was not read as plain text, or ask who grades you to look at it.\n" in made
+    assert "  - Hand in as plain text the documents that were not read, or ask your grader to look at them.\n" in made
     assert "What was not read" not in feedback(ENTRIES[0], GRADES)
 
 
@@ -273,8 +271,8 @@ def test_several_runs_are_told_with_their_values_and_why_one_counts() -> None:
     made = section(feedback(COURSE.entries[0], COURSE), "Your runs")
     assert made == (
         "  You handed in 3 runs. runs/b.txt counts: it was handed in last.\n"
-        "  - runs/b.txt (counts): AP = 0.3125, nDCG@10 = 0.5000, 1 of your numbers is right for it\n"
-        "  - runs/a.txt: AP = 0.2500, nDCG@10 = 0.3750, 1 of your numbers is right for it\n"
+        "  - runs/b.txt (counts): AP = 0.3125, nDCG@10 = 0.5000, 1 of your claims is right for it\n"
+        "  - runs/a.txt: AP = 0.2500, nDCG@10 = 0.3750, 1 of your claims is right for it\n"
         "  - runs/old.txt: refused: line 3: score 'nan' is not a number"
     )
     assert "Your runs" not in feedback(ENTRIES[0], GRADES)
@@ -284,7 +282,7 @@ def test_several_runs_are_told_with_their_values_and_why_one_counts() -> None:
 
 
 def test_missing_queries_are_said_to_count_as_0() -> None:
-    made = section(told(ADA._replace(missing_queries=(3, 50))), "Your numbers")
+    made = section(told(ADA._replace(missing_queries=(3, 50))), "The values of your run")
     assert "  Your run lacks 3 of the 50 judged queries: each counts as 0.\n" in made
 
 
@@ -296,13 +294,13 @@ def test_missing_queries_are_said_to_be_left_out_where_the_rules_say_so() -> Non
 
 def test_without_a_baseline_there_is_one_column_of_numbers() -> None:
     made = feedback(ENTRIES[0], GRADES._replace(baseline_measures={}))
-    assert section(made, "Your numbers").startswith(
+    assert section(made, "The values of your run").startswith(
         "  measure      yours\n  AP          0.3125\n  nDCG@10     0.5000\n"
     )
 
 
 def test_where_a_student_lost_documents_are_named_with_both_ranks() -> None:
-    made = section(told(BOB, 1), "Beside the baseline")
+    made = section(told(BOB, 1), "Compared with the baseline")
     assert (
         "  Where you lost most:\n"
         "    query 301: 0.0100 instead of 0.5000 (-0.4900)\n"
@@ -317,7 +315,7 @@ def test_where_a_student_lost_documents_are_named_with_both_ranks() -> None:
 
 def test_where_the_rules_leave_missing_queries_out_runs_are_compared_over_those_that_both_have() -> None:
     grades = GRADES._replace(rules=GRADES.rules._replace(complete=False))
-    made = section(feedback(ENTRIES[0], grades), "Beside the baseline")
+    made = section(feedback(ENTRIES[0], grades), "Compared with the baseline")
     assert made.startswith(
         "  By AP, over the 50 queries that both have, your run (0.3125) is above the baseline, bm25.run\n"
     )
@@ -349,7 +347,7 @@ def test_a_tiny_p_is_below_a_bound_and_not_0() -> None:
 def test_more_documents_of_a_query_than_are_told_are_counted() -> None:
     documents = tuple(LostDocument(f"d{number}", 1, None, number) for number in range(1, 18))
     against = AgainstBaseline("b", "AP", 0.1, 0.2, 1, 0, 1, 0, None, (Loss("1", 0.1, 0.2, documents),))
-    made = section(told(ADA._replace(against=against)), "Beside the baseline")
+    made = section(told(ADA._replace(against=against)), "Compared with the baseline")
     # 17, of which 5 are told; p of one query is none
     assert made.endswith("\n      and 12 more documents")
     assert "t-test" not in made
@@ -413,14 +411,14 @@ def test_more_claims_than_are_told_are_counted() -> None:
 def test_a_number_of_a_run_that_does_not_count_is_told_as_that() -> None:
     made = section(feedback(COURSE.entries[0], COURSE), "Numbers that you claimed")
     assert " ".join(made.split()).endswith(
-        "- nDCG@10 = 0.3750 is right: it is of runs/a.txt, which does not count, so it gives no points and takes none. "
+        "- nDCG@10 = 0.3750 is right: it is a number of runs/a.txt, which does not count: no points are given or taken. "
         "(notes.md, table 1, row 2)"
     )
 
 
 def test_values_of_another_convention_have_no_baseline_beside_them() -> None:
     judged = ADA._replace(kind="judged-ranking", profile="coursework", against=None)
-    assert section(told(judged), "Your numbers").startswith("  measure      yours\n")
+    assert section(told(judged), "The values of your run").startswith("  measure      yours\n")
 
 
 # What to do ---------------------------------------------------------------------------------------
@@ -430,12 +428,15 @@ def test_values_of_another_convention_have_no_baseline_beside_them() -> None:
     ("graded", "first"),
     [
         (EVE, "  - Hand in your run: a text file with a line for each retrieved document, which has the query, Q0,"),
-        (FAY, "  - Hand in a run that is smaller or simpler; if it is neither large nor unusual, ask who grades"),
+        (FAY, "  - Hand in a smaller or simpler run. If yours is neither large nor unusual, ask your grader."),
         (DAN, "  - Correct the errors first."),
-        (BOB, "  - Mend the file itself: other programs may refuse it, or score it wrongly."),
+        (BOB, "  - Correct the file itself: other programs may refuse it, or score it wrongly."),
         (ADA._replace(counts={"R104": 1}), "  - Correct the errors first."),
         (ADA._replace(missing_queries=(1, 50)), "  - Rank documents for every judged query, or find out why your"),
-        (ADA._replace(claims=(Checked("AP", "1", "", "mistake"),)), "  - Recompute what a mistake has changed; which"),
+        (
+            ADA._replace(claims=(Checked("AP", "1", "", "mistake"),)),
+            "  - Correct the mistakes that are named with your numbers",
+        ),
         (ADA._replace(claims=(Checked("AP", "1", "", "rounding"),)), "  - Round numbers once, at the end, and to the"),
     ],
 )
@@ -445,7 +446,7 @@ def test_the_first_thing_to_do_is_what_matters_most(graded: Graded, first: str) 
 
 def test_who_lacks_points_without_a_fault_is_sent_to_the_reasons() -> None:
     assert section(feedback(ENTRIES[8], GRADES), "What to do next") == (
-        "  - Nothing has to be corrected; under Points it is said why some are missing."
+        "  - Nothing has to be corrected; Points says why some are missing."
     )
 
 

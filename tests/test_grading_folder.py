@@ -66,13 +66,13 @@ def refused(path: Path) -> str:
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     put(tmp_path, "out")
-    assert refused(tmp_path / "out") == f"{tmp_path / 'out'}: is no folder. Name a new one."
+    assert refused(tmp_path / "out") == f"{tmp_path / 'out'}: is not a folder. Name a new one."
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links of POSIX systems")
 def test_a_link_to_nothing_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "out").symlink_to(tmp_path / "none")
-    assert refused(tmp_path / "out") == f"{tmp_path / 'out'}: is no folder. Name a new one."
+    assert refused(tmp_path / "out") == f"{tmp_path / 'out'}: is not a folder. Name a new one."
 
 
 @pytest.mark.parametrize("name", ["thesis.tex", ".hidden", ".grades"])
@@ -284,7 +284,7 @@ def test_at_most_twenty_that_could_not_be_scored_are_named(assignment: Path, bro
 
 
 def test_pairs_of_runs_alike_are_counted_in_the_summary(assignment: Path) -> None:
-    assert "needs a human: 2 submissions (2 alike): see the overview" in grade(assignment).out.decode().splitlines()
+    assert "needs a human: 2 students (2 alike): see the overview" in grade(assignment).out.decode().splitlines()
 
 
 def test_the_gradebook_has_a_row_for_each_student(assignment: Path) -> None:

@@ -149,7 +149,7 @@ def test_moodle_reads_no_grade_of_who_is_excused() -> None:
 def test_a_number_of_another_platform_is_not_moodles(platform: str) -> None:
     data, left = made("moodle", of(entry("Ada_17", platform=platform, account="17")))
     assert data.count(b"\n") == 1
-    assert left == {"Ada_17": "no participant's number is known; give Moodle's grading worksheet as the roster"}
+    assert left == {"Ada_17": "participant number unknown; give Moodle's grading worksheet as the roster"}
 
 
 # --- Canvas ---
@@ -286,7 +286,7 @@ def test_a_single_submission_is_nothing_that_moodle_imports(tmp_path: Path) -> N
     (tmp_path / "qrels").write_text(QRELS)
     done = treceval(["grade", "qrels", "qrels", "--single", "--to", "moodle"], folder=tmp_path)
     assert done.status == 2
-    assert "--single prints one grade, which only Gradescope takes: --to gradescope." in done.err.decode()
+    assert "With --single, only --to gradescope is possible." in done.err.decode()
 
 
 def test_the_same_grades_give_the_same_bytes() -> None:

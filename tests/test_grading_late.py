@@ -74,7 +74,7 @@ def test_the_grading_worksheet_of_moodle_says_how_late_something_is(status: str,
 
 def test_lateness_is_told_in_the_zone_of_the_deadline() -> None:
     said = days_late(handed_in("2026-11-21T23:30:00Z"), RULES)
-    assert said == Late(2, "handed in at 2026-11-22 00:30, 2 days after the deadline")
+    assert said == Late(2, "handed in on 2026-11-22 00:30, 2 days late")
 
 
 def marks(total: float, most: float = 50.0) -> Marks:
@@ -105,18 +105,17 @@ def test_a_share_of_all_points_is_taken_for_each_day_that_is_not_free(
 
 
 def test_the_penalty_says_how_it_comes_about() -> None:
-    late = Late(3, "handed in at 2026-11-23 10:00, 3 days after the deadline")
+    late = Late(3, "handed in on 2026-11-23 10:00, 3 days late")
     found, _ = penalised(marks(40.0), late, RULES, 2)
     assert found.changes == (
         Change(
             "late",
             -5.0,
-            "handed in at 2026-11-23 10:00, 3 days after the deadline; 2 of 2 late days used; 10 % of 50 points taken "
-            "for 1 day",
+            "handed in on 2026-11-23 10:00, 3 days late; 2 free days used, 0 left; 10 % of 50 points taken for 1 day",
         ),
     )
     found, _ = penalised(marks(40.0), late, RULES._replace(most_days=0), 2)
-    assert found.changes[0].why.endswith("; nothing counts after the deadline")
+    assert found.changes[0].why.endswith("; no points after the deadline")
 
 
 def test_without_rules_for_it_lateness_costs_nothing() -> None:

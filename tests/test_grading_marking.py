@@ -407,7 +407,7 @@ def summary(found: Graded) -> list[tuple[str, str, str, bool]]:
 def test_all_runs_are_scored_and_the_one_whose_claims_are_right_counts(tmp_path: Path) -> None:
     found = graded(tmp_path, {**THREE, "report.txt": "AP = 0.7500\n"})
     assert (found.run, found.measures) == ("bm25.txt", {"AP": 0.75})
-    assert found.chosen == "bm25.txt counts: 1 claimed number is right for it, more than for any other of 3 runs"
+    assert found.chosen == "bm25.txt counts: 1 claimed number is right for it, more than for any of the other 2 runs"
     assert [(each.name, each.status, each.measures["AP"], each.right) for each in found.runs] == [
         ("bm25.txt", "scored", 0.75, 1),
         ("dense.txt", "scored", 1.0, 0),
@@ -438,7 +438,7 @@ def test_the_rules_say_which_run_counts(tmp_path: Path, rules: Rules, run: str, 
     assert (found.run, found.chosen) == (run, why)
     # The claim is still right for its run, and neither counts nor is wrong.
     assert summary(found) == [("0.7500", "correct", "bm25.txt", False)]
-    assert found.claims[0].why == "it is of bm25.txt, which does not count, so it gives no points and takes none"
+    assert found.claims[0].why == "it is a number of bm25.txt, which does not count: no points are given or taken"
 
 
 def test_without_claims_the_run_that_was_handed_in_last_counts(tmp_path: Path) -> None:
@@ -461,7 +461,7 @@ def test_claims_that_are_right_for_no_run_show_which_one_counts_if_one_explains_
         "a.txt": "RR = 0.142857\n",
     }
     found = graded(tmp_path, files)
-    why = "run_1.txt counts: 1 claimed number is explained by it, more than by any other of 2 runs"
+    why = "run_1.txt counts: 1 claimed number is explained by it, more than by the other run"
     assert (found.run, found.chosen) == ("run_1.txt", why)
     assert summary(found) == [("0.142857", "convention", "run_1.txt", True)]
 
@@ -497,7 +497,7 @@ def test_a_table_with_a_row_for_each_run_is_checked_row_by_row(tmp_path: Path) -
         ("0.4321", "not reproduced", "random.txt", False),
     ]
     assert found.claims[2].why.startswith(
-        "it is of random.txt, which does not count, so it gives no points and takes none; none of the "
+        "it is a number of random.txt, which does not count: no points are given or taken; none of the "
     )
 
 
@@ -505,7 +505,7 @@ def test_a_row_of_a_run_that_was_not_handed_in_is_not_held_against_the_one_that_
     claims = [claimed("AP", text, "a:1")._replace(run=row) for row, text in [("BM25", "0.62"), ("RM3", "0.75")]]
     found = graded(tmp_path, {"run.txt": RUN}, claims=claims)
     assert summary(found) == [("0.62", "unchecked", "", False), ("0.75", "correct", "run.txt", True)]
-    assert found.claims[0].why == "it is said of BM25, which was not handed in, so it gives no points and takes none"
+    assert found.claims[0].why == "it is a number of BM25, which was not handed in: no points are given or taken"
 
 
 def test_of_rows_that_fit_nothing_it_is_not_known_which_is_that_of_the_run(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_everybody_on_the_roster_is_a_member_and_so_is_a_submission_of_nobody() 
         *(("Ada Lovelace", "Lovelace, Ada_55"), ("Grace Hopper", ""), ("李明", "")),
         ("?", "Mallory_66"),
     ]
-    assert asked(found) == ["nobody on the roster is called so"]
+    assert asked(found) == ["nobody on the roster has this name"]
 
 
 def test_a_name_that_fits_only_partly_is_asked_about() -> None:

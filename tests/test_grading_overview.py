@@ -143,7 +143,7 @@ def test_an_empty_class_has_a_page() -> None:
         Grades("qrels", "folder", "", GRADES.rules._replace(title=""), measures=(), baseline_measures={}, entries=())
     )
     assert "<h1>Overview of the class</h1>" in made
-    assert "0 submissions" in made
+    assert "0 students" in made
 
 
 def test_a_long_list_of_pairs_is_cut() -> None:
@@ -353,7 +353,7 @@ def test_a_group_with_the_same_ranking_is_a_sentence_and_no_pairs() -> None:
         for entry, name in zip(ENTRIES[:4], ("ann", "ben", "cid", "dan"), strict=True)
     )
     page = overview(GRADES._replace(entries=entries, pairs=pairs))
-    assert "The same ranking is that of 3: ann, ben, cid." in page
+    assert "3 runs have the same ranking: ann, ben, cid." in page
     assert page.count('<td class="middle">nearly the same</td>') == 1
     assert '<td class="middle">same file</td>' not in page
 
@@ -366,7 +366,7 @@ def test_values_of_another_convention_are_marked_and_are_in_no_histogram() -> No
     # AP and nDCG@10 of one of ten
     marked = re.findall(r"([\d.]+)<span class=\"dagger\">†", page)
     assert marked == ["0.3125", "0.5000"]
-    assert "† These values are not to be compared with the others: they are scored under coursework." in page
+    assert "† Not comparable with the others: scored under coursework." in page
     assert "†" not in overview(GRADES)
     # seven values of AP, of which one is left out
     plot = content(page, r'aria-label="AP: ([^"]*)"')
@@ -378,7 +378,7 @@ def test_values_by_own_labels_are_marked_as_such() -> None:
     entries[0] = entries[0]._replace(graded=ENTRIES[0].graded._replace(kind="judged-ranking", profile="coursework"))
     rules = GRADES.rules._replace(own_labels=True)
     page = overview(GRADES._replace(entries=tuple(entries), rules=rules))
-    assert "they are scored under coursework, by its own labels." in page
+    assert "scored under coursework, by its own labels." in page
 
 
 def test_what_needs_a_human_is_listed_by_kind_with_links_to_feedback() -> None:
@@ -386,7 +386,7 @@ def test_what_needs_a_human_is_listed_by_kind_with_links_to_feedback() -> None:
     assert re.findall(r"<h3>([^<]*) <span", page) == ["Unread", "No claims", "Alike", "Nobody&#39;s"]
     assert '<li><a href="feedback/joe_sixpack.txt">joe\\tsixpack@</a>: no claim was found</li>' in page
     # Ada, Gus and Joe, about whom there is a section
-    assert '<p class="prose">3 submissions: see <a href="#alike">runs that are alike</a>.</p>' in page
+    assert '<p class="prose">3 students: see <a href="#alike">runs that are alike</a>.</p>' in page
     assert "<li>claims.csv:12: student &#39;xy&#39; handed nothing in</li>" in page
     assert 'id="human"' not in overview(GRADES._replace(entries=ENTRIES, strays=()))
 
@@ -412,7 +412,7 @@ def test_runs_with_the_same_documents_are_a_pair_and_no_group() -> None:
     pairs = (Pair(0, 1, "same documents", 1.0, 50), Pair(1, 2, "same documents", 0.9, 50))
     page = overview(GRADES._replace(pairs=pairs))
     assert page.count('<td class="middle">same documents</td>') == 2
-    assert "The same ranking is that of" not in page
+    assert "have the same ranking" not in page
 
 
 @pytest.mark.parametrize(("expected", "said"), [((), 1), (("map",), 0)])

@@ -118,7 +118,7 @@ def test_an_edited_feedback_stays_and_goes_to_the_platform(course: Path) -> None
     assert "90.00 of 90.00" in file.with_name("Ada_Lovelace_17.new.txt").read_text("utf-8")
     notes = done.err.decode()
     assert "note: edited by hand and kept: feedback/Ada_Lovelace_17.txt; if grading changed one" in notes
-    assert "note: 2 of 2 students changed since the grading before: see changes.txt." in notes
+    assert "note: 2 of 2 students changed since the last grading: see changes.txt." in notes
     assert "<pre>See me." in (course / "out" / "import-moodle.csv").read_text("utf-8")
     assert "feedback/Ada_Lovelace_17.txt was edited by hand" in (course / "out" / "gradebook.csv").read_text("utf-8")
 

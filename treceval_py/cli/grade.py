@@ -30,16 +30,16 @@ SHOWN = 20
 
 HELP = """Grade a class: check and score the run in every submission, and verify the claimed values.
 
-SUBMISSIONS is a folder with a file or folder per student, or a zip or tar.gz file of it as exported by Moodle,
-Canvas, Blackboard, Gradescope and others. OUT is a folder for a gradebook (CSV and XLSX), a feedback file per student and an overview to
-open in a browser. Claims are read from a CSV (student, measure, value) or from lines such as 'MAP = 0.75' in a file of
-the submission.
+SUBMISSIONS is the export of Moodle, Canvas, Blackboard, Gradescope or another platform (zip, tar or tar.gz), or a
+folder with a file or folder per student. OUT is a folder for a gradebook (CSV and XLSX), a feedback file per student
+and an overview to open in a browser. Claims are read from the reports, notebooks and tables of each submission, or
+from a CSV of the class (student, measure, value).
 
 \b
 treceval grade qrels.txt submissions.zip -o graded
 treceval grade qrels.txt submissions/ -o graded --claims claims.csv --baseline bm25.txt --rules rules.toml
 treceval grade qrels.txt submissions.zip -o graded --roster participants.csv
-treceval grade submissions/ --rules course.toml -o graded       a course: judgments and more of each task in the rules
+treceval grade submissions/ --rules course.toml -o graded       a course: the rules name the judgments of each task
 treceval grade --example-rules > rules.toml
 treceval grade qrels.txt submission.zip --single        one submission as JSON, for an autograder
 
@@ -59,7 +59,7 @@ Exit status: 0: graded. 1: an input file is unreadable, or the single submission
 @click.option(
     "--roster",
     metavar="FILE",
-    help="Everybody in the class: CSV of Moodle, Canvas, Gradescope, GitHub Classroom or plain.",
+    help="Everybody in the class: CSV of Moodle, Canvas, Gradescope or GitHub Classroom, or a plain one.",
 )
 @flag("--example-rules", help="Print the default rules, with comments, as a starting point.")
 @flag("--single", help="SUBMISSIONS is one submission: print its grade as JSON and write nothing.")
@@ -68,7 +68,7 @@ Exit status: 0: graded. 1: an input file is unreadable, or the single submission
     "--to",
     multiple=True,
     type=click.Choice(("moodle", "canvas", "gradescope")),
-    help="Also write a file for this platform to import; repeatable. With --single: results.json of Gradescope.",
+    help="Also write an import file for this platform; repeatable. With --single: print Gradescope's results.json.",
 )
 @number("--workers", least=1, most=256, help="Grade with N processes [one per core].")
 @click.pass_context
@@ -153,13 +153,13 @@ def _written(output: str) -> str:
 
 def _check_course(options: Collection[str]) -> None:
     if "submissions" in options:
-        raise click.UsageError("The rules name the judgments of each task; give SUBMISSIONS only.")
+        raise click.UsageError("The rules name the judgments of each task; remove QRELS.")
     for name, where in (("claims", "claims_file"), ("baseline", "baseline")):
         if name in options:
             raise click.UsageError(f"--{name} belongs to a task; write {where} in [[task]] of the rules.")
     for name in ("single", "student"):
         if name in options:
-            raise click.UsageError(f"--{name} grades by the rules of one exercise, and these are of a course.")
+            raise click.UsageError(f"--{name} needs the rules of one exercise, and these are for a course.")
 
 
 def _check_single(output: str | None, workers: int | None, roster: str | None, to: tuple[str, ...]) -> None:
@@ -168,9 +168,9 @@ def _check_single(output: str | None, workers: int | None, roster: str | None, t
     if workers is not None:
         raise click.UsageError("--single grades one submission in one process; remove --workers.")
     if roster is not None:
-        raise click.UsageError("--roster names a class; remove it, or --single.")
+        raise click.UsageError("--roster lists a class, and --single grades one submission; remove one of them.")
     if set(to) - {"gradescope"}:
-        raise click.UsageError("--single prints one grade, which only Gradescope takes: --to gradescope.")
+        raise click.UsageError("With --single, only --to gradescope is possible.")
 
 
 def _check_files(*files: str | None) -> None:
@@ -225,7 +225,7 @@ def _summary(book: Grades, task: str) -> str:
     place = "overview" if find_spec("jinja2") else "gradebook"
     counts = Counter(entry.graded.status for entry in book.entries)
     parts = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
-    plural = "submission" if len(book.entries) == 1 else "submissions"
+    plural = "student" if len(book.entries) == 1 else "students"
     lines = [f"{task}{len(book.entries)} {plural}" + (f": {parts}" if parts else "")]
     verdicts = Counter(claim.verdict for entry in book.entries for claim in entry.graded.claims)
     if verdicts:
@@ -239,9 +239,9 @@ def _summary(book: Grades, task: str) -> str:
         number = sum(bool(entry.questions) for entry in book.entries)
         said = ", ".join(f"{kinds[kind]} {kind}" for kind in KINDS if kinds[kind])
         lines.append(
-            f"needs a human: {number} {'submission' if number == 1 else 'submissions'} ({said}): see the {place}"
+            f"needs a human: {number} {'student' if number == 1 else 'students'} ({said}): see the {place}"
         )
     lines += [f"not matched: {stray}" for stray in book.strays[:SHOWN]]
     if len(book.strays) > SHOWN:
-        lines.append(f"and {len(book.strays) - SHOWN} more claims of nobody, see the {place}")
+        lines.append(f"and {len(book.strays) - SHOWN} more not matched, see the {place}")
     return "".join(visible(line) + "\n" for line in lines)

@@ -22,8 +22,8 @@ KINDS = {
     "alike": "the run is like another one",
     "too good": "the scores are nearly perfect",
     "another's claim": "a claimed number is right for another student's run",
-    "nobody's": "a submission belongs to nobody on the roster, or may belong to several",
-    "kept edit": "a file was edited by hand, and is kept as it is",
+    "nobody's": "a submission or a claim cannot be given to one student",
+    "kept edit": "a file was edited by hand and is kept",
 }
 """The reasons, with what they mean."""
 

@@ -62,12 +62,12 @@ def days_late(graded: Graded, rules: Rules, person: Person | None = None) -> Lat
         over = time - rules.deadline
         days = 0 if over <= timedelta(minutes=rules.grace_minutes) else math.ceil(over / timedelta(days=1))
         at = time.astimezone(rules.deadline.tzinfo).strftime("%Y-%m-%d %H:%M")
-        return Late(days, f"handed in at {at}, {_days(days)} after the deadline") if days else Late(0)
+        return Late(days, f"handed in on {at}, {_days(days)} late") if days else Late(0)
     if graded.source and (found := _OF_MOODLE.search(_status(person))):
         days = max(int(found["days"] or 0) + any(map(str.isdigit, found["more"])), 1)
-        return Late(days, f"by the roster {found[0][2:]}")
+        return Late(days, f"the roster says {found[0][2:].strip(' -')}")
     if graded.late:
-        return Late(1, "the platform marks it as late; as it is not known by how much, this counts as 1 day")
+        return Late(1, "the platform marks it as late, without saying by how much: this counts as 1 day")
     return Late(0)
 
 
@@ -89,12 +89,12 @@ def penalised(marks: Marks, late: Late, rules: Rules, free_days: int) -> tuple[M
         return marks, 0
     why = late.said
     if rules.most_days is not None and late.days > rules.most_days:
-        why += f"; nothing counts {f'later than {_days(rules.most_days)}' if rules.most_days else 'after the deadline'}"
+        why += f"; no points {f'for more than {_days(rules.most_days)}' if rules.most_days else 'after the deadline'}"
         return changed(marks, [Change(KIND, -marks.total, why)], rules), 0
     used = min(late.days, free_days)
     paid = late.days - used
     if used:
-        why += f"; {used} of {free_days} late {'day' if free_days == 1 else 'days'} used"
+        why += f"; {used} free {'day' if used == 1 else 'days'} used, {free_days - used} left"
     share = min(paid * rules.late_per_day, 1.0)
     taken = min(share * marks.most, max(marks.total - rules.late_lowest * marks.most, 0.0))
     if paid:

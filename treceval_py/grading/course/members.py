@@ -98,7 +98,7 @@ def class_of(handed_in: Sequence[Submission], roster: Roster | None, groups: str
     return Class(tuple(members), tuple(submissions[at] for at in kept))
 
 
-NOT_ON_IT = "nobody on the roster is called so"
+NOT_ON_IT = "nobody on the roster has this name"
 
 
 def _questions(asked: Sequence[str]) -> tuple[Question, ...]:

@@ -503,7 +503,11 @@ def last_of(runs: Sequence[RunFile]) -> tuple[RunFile, str]:
     last = max(runs, key=lambda run: run.turn)
     before = max((run.turn for run in runs if run is not last), default=last.turn)
     known = next((at for at, (a, b) in enumerate(zip(last.turn, before, strict=True)) if a != b), None)
-    words = ("it was uploaded last", "its name has the highest number", f"it was changed last, {last.item.time}")
+    words = (
+        "it was uploaded last",
+        "its name has the highest number",
+        f"it was changed last, {last.item.time.replace('T', ' ')}",
+    )
     return last, "" if known is None else words[known]
 
 

@@ -190,16 +190,16 @@ def _searched(told: Sequence[Checked]) -> int:
 
 def _of_another(checked: Checked) -> Checked:
     """Return a claim of a run that does not count."""
-    why = f"it is of {checked.run}, which does not count, so it gives no points and takes none"
+    why = f"it is a number of {checked.run}, which does not count: no points are given or taken"
     return checked._replace(why="; ".join(filter(None, (why, checked.why))), counts=False)
 
 
 def _not_handed_in(claim: Claimed) -> Checked:
-    why = f"it is said of {visible(claim.run)}, which was not handed in, so it gives no points and takes none"
+    why = f"it is a number of {visible(claim.run)}, which was not handed in: no points are given or taken"
     return Checked(claim.measure, claim.text, claim.place, UNCHECKED, why=why, counts=False)
 
 
 def _of_one_of_several(checked: Checked) -> Checked:
     return checked._replace(
-        verdict=UNCHECKED, why="it is said of one of several runs, and nothing shows which of them was handed in"
+        verdict=UNCHECKED, why="it is a number of one of several runs, and nothing shows which of them was handed in"
     )

@@ -87,17 +87,18 @@ def _one_of(
             fits, word, found = "explained by", "by", explained(scored)
         most = max(found)
         scored = [number for number, count in zip(scored, found, strict=True) if count == most]
+        others = "the other run" if len(tried) == 2 else f"any of the other {len(tried) - 1} runs"
         said = "1 claimed number is" if most == 1 else f"{most} claimed numbers are"
         if most and len(scored) == 1:
-            return scored[0], f"{said} {fits} it, more than {word} any other of {len(tried)} runs"
+            return scored[0], f"{said} {fits} it, more than {word} {others}"
         if most:
             words = f"{said} {fits} each of {len(scored)} runs; "
         elif any(each.right for each in tried):
-            words = f"no claimed number is right for one of {len(tried)} runs, or explained by it; "
+            words = f"no claimed number is right for any of {len(tried)} runs, or explained by one; "
     last, why = last_of([tried[number].file for number in scored])
     latest = next(number for number in scored if tried[number].file is last)
     return latest, words + (
-        why or f"nothing shows which of {len(scored)} was handed in last, and it is the first of them"
+        why or f"nothing shows which of {len(scored)} runs was handed in last, and it is the first of them"
     )
 
 

@@ -131,17 +131,20 @@ def _table(book: Grades) -> Table:
     rows = [by_name[name] for name in order]
     ranges = _ranges(book, [row.values for row in rows])
     means = [[row.measures.get(name, math.nan) for row in rows] for name in book.measures]
-    notes = [f"Ranked by {visible(first)}; runs with equal values share a rank."]
+    notes = [
+        "Names are pseudonyms. Your own is in your feedback.",
+        f"Ranked by {visible(first)}; runs with equal values share a rank.",
+    ]
     if any(ranges) and len(rows) > 1:
         notes.append(
-            "95 % ranks: interval of each run's rank, by a bootstrap over queries (1000 draws, seed 1). Runs whose "
-            "intervals overlap may well be in the other order on other queries."
+            "95 % ranks: interval of each run's rank, by a bootstrap over queries (1,000 draws, seed 1). On other "
+            "queries, runs whose intervals overlap may change places."
         )
     if book.baseline_measures.get(first) is not None:
         notes.append(f"The baseline's {visible(first)} is {book.baseline_measures[first]:.4f}.")
     if own:
         count = "1 run is" if len(own) == 1 else f"{len(own)} runs are"
-        notes.append(f"{count} left out, scored by judgments of their own.")
+        notes.append(f"{count} left out: scored by the judgments in the file itself.")
     columns = (
         Column("rank", shared_ranks(means[0])),
         rank_interval(ranges, "95 %"),

@@ -73,7 +73,7 @@ def changed(before: Sequence[Any], after: Sequence[Mapping[str, Any]]) -> list[C
 def changes_txt(changes: Sequence[Changed], students: int) -> bytes:
     """Return changes as a text: a paragraph for each student."""
     names = list(dict.fromkeys(each.student for each in changes))
-    lines = [f"Changed since the grading before: {len(names)} of {students} students.", ""]
+    lines = [f"Changed since the last grading: {len(names)} of {students} students.", ""]
     for name in names:
         lines.append(shown(name))
         lines += [f"  {_told(each)}" for each in changes if each.student == name]

@@ -23,7 +23,7 @@ from treceval_py.rendering.tables import Cell, Column, Document, Style, Table
 
 __all__ = ["course_outputs"]
 
-NAME, TOGETHER = 80, "Together"
+NAME, TOTAL = 80, "Total"
 
 
 def course_outputs(course: Course, target: str) -> dict[str, bytes]:
@@ -128,21 +128,28 @@ def _sheet(name: str, titles: tuple[str, ...], rows: Sequence[tuple[Cell, ...]])
 
 def _feedback(member: Standing, course: Course, target: str) -> bytes:
     """Return the points of all tasks, then what the student is told of each."""
-    title = f"Feedback for {shown(member.student, NAME)}"
-    lines = [title, "=" * len(title), "", *([shown(course.title), ""] if course.title else [])]
-    widest = max(len(shown(each, NAME)) for each in (*course.names, TOGETHER))
-    texts = []
-    for name, folder, weight, entry in zip(course.names, course.folders, course.weights, member.entries, strict=True):
+    rows, texts = [], []
+    tasks = zip(course.names, course.folders, course.weights, course.tasks, member.entries, strict=True)
+    for name, folder, weight, book, entry in tasks:
         if entry is None:
             continue
         said = "excused" if entry.marks.excused else f"{score_of(entry.marks.total)} of {score_of(entry.marks.most)}"
-        times = f"   (counts {weight:g} times)" if weight != 1 else ""
-        lines.append(f"  {shown(name, NAME):<{widest}}  {said}{times}")
+        rows.append((shown(name, NAME), said, f"   (counts {weight:g} times)" if weight != 1 else ""))
         texts.append(f"\n\n{shown(name, NAME)}\n{'#' * len(shown(name, NAME))}\n\n".encode())
         with open(os.path.join(target, folder, "feedback", f"{entry.name}.txt"), "rb") as stream:
-            texts.append(stream.read())
-    lines.append(f"  {TOGETHER:<{widest}}  {score_of(member.total)} of {score_of(member.most)}")
+            # The file of the task, as edited, without what the student has read above.
+            heading = f"{_heading(entry.student)}\n{shown(book.rules.title, NAME)}\n\n"
+            texts.append(stream.read().removeprefix(encode(heading)))
+    rows.append((TOTAL, f"{score_of(member.total)} of {score_of(member.most)}", ""))
+    widest, broadest = (max(len(row[column]) for row in rows) for column in (0, 1))
+    lines = [_heading(member.student), *([shown(course.title), ""] if course.title else [])]
+    lines += [f"  {name:<{widest}}  {said:>{broadest}}{times}" for name, said, times in rows]
     return encode("\n".join(lines) + "\n") + b"".join(texts)
+
+
+def _heading(student: str) -> str:
+    title = f"Feedback for {shown(student, NAME)}"
+    return f"{title}\n{'=' * len(title)}\n"
 
 
 # The page -----------------------------------------------------------------------------------------

@@ -79,8 +79,8 @@ def feedback(entry: Entry, grades: Grades) -> str:
         ("Your runs", _runs(graded, grades)),
         ("What was repaired before scoring", _repairs(graded)),
         ("What the check of your run found", _findings(graded, grades)),
-        ("Your numbers", _numbers(graded, grades)),
-        ("Beside the baseline", _against(graded, entry, grades)),
+        ("The values of your run", _numbers(graded, grades)),
+        ("Compared with the baseline", _against(graded, entry, grades)),
         ("Numbers that you claimed", _claims(graded, grades)),
         ("What to do next", _todo(entry)),
     )
@@ -118,18 +118,23 @@ def score_of(points: float) -> str:
     return f"{points:.2f}"
 
 
+def _change(points: float) -> str:
+    return f"{points:+.2f}" if round(points, 2) else "0.00"
+
+
 def _summary(entry: Entry) -> str:
     graded, marks = entry.graded, entry.marks
     said = f"{score_of(marks.total)} of {score_of(marks.most)} points"
     if marks.excused:
-        said = "You are excused, and no points are counted"
+        said = "You are excused; no points are counted"
     elif marks.passed is not None:
         said += ": passed" if marks.passed else ": not passed"
-    reason = f": {shown(graded.reason, SENTENCE)}" if graded.reason else ""
+    why = shown(graded.reason, SENTENCE)
+    reason = f": {why}" if why else ""
     became = {
-        REPAIRED: "Your run was scored after repairs that lose nothing; they are told below",
+        REPAIRED: "Your run was scored after lossless repairs, which are listed below",
         REFUSED: f"What you handed in could not be scored{reason}",
-        MISSING: f"No run was found{' in what you handed in' * bool(graded.files)}{reason}",
+        MISSING: f"No run was found in what you handed in{reason}" if graded.files else why[:1].upper() + why[1:],
         FAILED: f"Grading your submission was stopped{reason}",
     }
     said += f". {became.get(graded.status, 'Your run was read and scored')}."
@@ -137,7 +142,7 @@ def _summary(entry: Entry) -> str:
         attempt = f", attempt {shown(graded.attempt, NAME)}" if graded.attempt not in ("", "1") else ""
         said += f" It was handed in on {_when(graded.handed_in)}{attempt}{': late' * bool(graded.late)}."
     if entry.pseudonym and graded.measures:
-        said += f" On the board of the class you are {shown(entry.pseudonym, NAME)}."
+        said += f" On the board of the class you are listed as {shown(entry.pseudonym, NAME)}."
     return said
 
 
@@ -156,8 +161,8 @@ def _points(entry: Entry) -> Iterator[str]:
     rows = [(mark.part, f"{score_of(mark.points)} of {score_of(mark.most)}", mark.why) for mark in marks.items]
     # Below the points, not below what they are out of.
     after = " " * max((len(f" of {score_of(mark.most)}") for mark in marks.items), default=0)
-    rows += [(each.kind, f"{each.points:+.2f}{after}", each.why) for each in marks.changes]
-    rows.append(("Together", f"{score_of(marks.total)} of {score_of(marks.most)}", ""))
+    rows += [(each.kind, f"{_change(each.points)}{after}", each.why) for each in marks.changes]
+    rows.append(("Total", f"{score_of(marks.total)} of {score_of(marks.most)}", ""))
     widest = min(max(len(shown(part, NAME)) for part, _, _ in rows), 30)
     broadest = max(len(points) for _, points, _ in rows)
     for part, points, why in rows:
@@ -176,7 +181,7 @@ def _unread(graded: Graded) -> Iterator[str]:
         yield from _filled(f"- {shown(not_read(file), SENTENCE)}", "  ", "    ")
     yield from _more(len(unread) - FILES, "file", "files")
     if unread:
-        yield from _filled("What is there gives no points yet; who grades you knows of it.", "  ")
+        yield from _filled("Their content gave no points; your grader is told that they were not read.", "  ")
 
 
 def _read(graded: Graded, rules: Rules) -> Iterator[str]:
@@ -190,19 +195,24 @@ def _read(graded: Graded, rules: Rules) -> Iterator[str]:
         size = [_counted(graded.lines, "line"), _counted(graded.queries, "query", "queries")]
         size.append(_counted(graded.documents, "document"))
         yield from _filled(f"{shown(graded.run, NAME)} was taken as {kind}: {', '.join(size)}.", "  ")
-    else:
+    elif graded.files:
         yield "  No run was scored."
     order = ("run", "judged ranking", "claims", "report")
     read = [file for file in graded.files if file.role not in UNREAD]
     files = sorted(read, key=lambda file: order.index(file.role) if file.role in order else len(order))
     for file in files[:FILES]:
-        yield from _filled(_of_file(file), "  ", "      ")
+        yield from _filled(_of_file(file, graded), "  ", "      ")
     yield from _more(len(files) - FILES, "file", "files")
 
 
-def _of_file(file: FileRead) -> str:
+def _of_file(file: FileRead, graded: Graded) -> str:
+    role = file.role
     why = f": {shown(file.why, SENTENCE)}" if file.why else ""
-    return f"- {shown(file.name, NAME)} ({_counted(file.bytes, 'byte')}), {file.role}{why}"
+    if file.name == graded.run and graded.status in (SCORED, REPAIRED):
+        why = ""  # the sentence above says it
+    elif file.name in {run.name for run in graded.runs}:
+        role, why = "run", ": it does not count"
+    return f"- {shown(file.name, NAME)} ({_counted(file.bytes, 'byte')}), {role}{why}"
 
 
 def _runs(graded: Graded, grades: Grades) -> Iterator[str]:
@@ -214,7 +224,7 @@ def _runs(graded: Graded, grades: Grades) -> Iterator[str]:
         parts = [f"{name} = {run.measures[name]:.4f}" for name in grades.measures if name in run.measures]
         parts = parts or [f"{run.status}: {shown(run.reason, SENTENCE)}"]
         if run.right:
-            parts.append(f"{_counted(run.right, 'of your numbers is', 'of your numbers are')} right for it")
+            parts.append(f"{_counted(run.right, 'of your claims is', 'of your claims are')} right for it")
         counts = " (counts)" if run.name == graded.run else ""
         yield from _filled(f"- {shown(run.name, NAME)}{counts}: {', '.join(parts)}", "  ", "    ")
     yield from _more(len(graded.runs) - RUNS, "run", "runs")
@@ -234,8 +244,8 @@ def _findings(graded: Graded, grades: Grades) -> Iterator[str]:
     total = by_severity(graded)
     said = ", ".join(_counted(total[each], each) for each in SEVERITIES if total[each])
     yield from _filled(
-        f"{said}. An error keeps a file from being scored, or makes numbers of it by accident; "
-        "a warning is likely a mistake; a note is good to know.",
+        f"{said}. Errors keep a file from being scored, or make other programs report wrong numbers; "
+        "warnings are probable mistakes; notes are for information.",
         "  ",
     )
     codes: dict[str, list[Finding]] = {code: [] for code in graded.counts}
@@ -246,7 +256,7 @@ def _findings(graded: Graded, grades: Grades) -> Iterator[str]:
         yield ""
         yield from _of_code(code, codes[code], graded)
     yield ""
-    yield from _command("To see all of it", _check(graded, grades))
+    yield from _command("To see all findings", _check(graded, grades))
     yield from _command("To see what a code means", ["check", "--explain", min(codes)])
 
 
@@ -293,21 +303,25 @@ def _numbers(graded: Graded, grades: Grades) -> Iterator[str]:
         counts = "each counts as 0" if grades.rules.complete else "the means are over the others"
         lacks = f"Your run lacks {missing:,} of the {_counted(judged, 'judged query', 'judged queries')}: {counts}."
         yield from _filled(lacks, "  ")
-    yield from _filled(f"These are means over the queries, as the profile {graded.profile} computes them.", "  ")
+    yield from _filled(f"These are means over the queries, by the conventions of the profile {graded.profile}:", "  ")
     for name in names:
         if name in graded.signatures:
             yield from _filled(f"{name}: {graded.signatures[name]}", "    ", "      ")
+    if convention(graded, grades.rules) != grades.rules.profile:
+        yield from _filled(
+            f"They cannot be compared with values under {grades.rules.profile}, the profile of this assignment.", "  "
+        )
     if graded.status == SCORED and graded.kind != JUDGED:
         measures = [part for name in names for part in ("-m", name)]
         yield from _command(
-            "To compute them yourself", [*_conventions(grades.rules), *measures, *_files(graded, grades)]
+            "To compute them, with the judgments", [*_conventions(grades.rules), *measures, *_files(graded, grades)]
         )
 
 
 def _against(graded: Graded, entry: Entry, grades: Grades) -> Iterator[str]:
     for pair in grades.pairs:
         if pair.second < 0 and grades.entries[pair.first].name == entry.name:
-            yield from _filled(f"Your run and the baseline are alike ({pair.kind}).", "  ")
+            yield from _filled(f"Your run is like the baseline: {pair.kind}.", "  ")
     if graded.against is not None:
         yield from _compared(graded.against, grades.rules)
         yield from _lost(graded.against)
@@ -328,7 +342,7 @@ def _compared(against: AgainstBaseline, rules: Rules) -> Iterator[str]:
     )
     parts = [f"higher in {against.better:,}", f"lower in {against.worse:,}", f"equal in {against.equal:,}"]
     yield from _filled(f"Query by query, yours is {', '.join(parts)}.", "  ")
-    if against.p is not None:
+    if against.p is not None and against.equal < against.queries:
         p = "below 0.0001" if against.p < 0.0001 else f"{against.p:.4f}"
         said = f"a mean difference at least as large would come about by chance with probability {p} (paired t-test)"
         yield from _filled(f"If both systems were equally good, {said}.", "  ")
@@ -368,7 +382,7 @@ def _claims(graded: Graded, grades: Grades) -> Iterator[str]:
             said = _as_option(claim) if claim.counts and claim.verdict in EXPLAINED else ""
             if said:
                 words = ["explain", *_conventions(grades.rules), "--claim", said, *_files(graded, grades)]
-                yield from ("", *_command("To see how a number comes about", words))
+                yield from ("", *_command("To see how a number comes about, with the judgments", words))
                 return
 
 
@@ -378,7 +392,7 @@ def _todo(entry: Entry) -> Iterator[str]:
     steps = [*_steps_of_run(entry.graded), *_steps_of_claims(entry)]
     if not steps:
         full = entry.marks.total >= entry.marks.most
-        steps = ["Nothing has to be corrected" + ("." if full else "; under Points it is said why some are missing.")]
+        steps = ["Nothing has to be corrected" + ("." if full else "; Points says why some are missing.")]
     for step in steps:
         yield from _filled(f"- {step}", "  ", "    ")
 
@@ -391,27 +405,27 @@ def _steps_of_run(graded: Graded) -> Iterator[str]:
             "document, its rank, its score and a name for the run, with spaces between them."
         )
     elif graded.status == FAILED:
-        yield "Hand in a run that is smaller or simpler; if it is neither large nor unusual, ask who grades you."
+        yield "Hand in a smaller or simpler run. If yours is neither large nor unusual, ask your grader."
     elif graded.status == REPAIRED:
-        yield "Mend the file itself: other programs may refuse it, or score it wrongly."
+        yield "Correct the file itself: other programs may refuse it, or score it wrongly."
     elif graded.status == REFUSED or counts[ERROR]:
         yield "Correct the errors first."
     if counts[WARNING]:
-        yield "Look at each warning: either the file is mended, or you know why it is as it is."
+        yield "Look at each warning: correct the file, or be able to say why it is right as it is."
     if graded.missing_queries[0]:
         yield "Rank documents for every judged query, or find out why your system returned nothing for some."
     if any(file.role in UNREAD for file in graded.files):
-        yield "Hand in what was not read as plain text, or ask who grades you to look at it."
+        yield "Hand in as plain text the documents that were not read, or ask your grader to look at them."
 
 
 def _steps_of_claims(entry: Entry) -> Iterator[str]:
     verdicts = {claim.verdict for claim in entry.graded.claims}
     if MISTAKE in verdicts:
-        yield "Recompute what a mistake has changed; which one is said with each number."
+        yield "Correct the mistakes that are named with your numbers, and compute these again."
     if NOT_REPRODUCED in verdicts:
-        yield "Find out where each number comes from that could not be reproduced: another run, other judgments?"
+        yield "Find out where the numbers that could not be reproduced come from: another run, other judgments?"
     if CONVENTION in verdicts:
-        yield "With a number, say under which convention it was computed; use that of the assignment."
+        yield "Use the convention of the assignment, and name the convention of each number."
     if ROUNDING in verdicts:
         yield "Round numbers once, at the end, and to the nearest digit."
     wanted = not verdicts and any(mark.part == "claims" and mark.points < mark.most for mark in entry.marks.items)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 
 from treceval_py.data.ids import encode
@@ -68,7 +68,7 @@ def check_folder(target: str) -> None:
     if not os.path.lexists(target):
         return
     if not os.path.isdir(target):
-        raise OutputError("is no folder", "Name a new one.", file=target)
+        raise OutputError("is not a folder", "Name a new one.", file=target)
     if set(os.listdir(target)) - {ADJUSTMENTS} and not os.path.isdir(os.path.join(target, KEPT)):
         raise OutputError(
             "the folder has files that grading did not write", "Name a new or an empty folder.", file=target
@@ -229,6 +229,15 @@ def _is_ours(name: str) -> bool:
     return name.replace(".new.", ".") in FILES or (folder == FEEDBACK and "/" not in file and file.endswith(".txt"))
 
 
+def _lacking(file: str, left: Mapping[str, str]) -> Iterator[str]:
+    """Yield a sentence for each reason why students are not in a file."""
+    from treceval_py.grading.outputs.gradebook import shown
+
+    for why in dict.fromkeys(left.values()):
+        names = ", ".join(shown(student) for student, reason in left.items() if reason == why)
+        yield f"{file} lacks {names}: {why}"
+
+
 def _outputs(
     target: str, book: Grades, by_hand: Mapping[str, bytes], platforms: Sequence[str]
 ) -> tuple[dict[str, bytes], tuple[str, ...]]:
@@ -236,7 +245,7 @@ def _outputs(
     from treceval_py.grading.outputs.board import class_board
     from treceval_py.grading.outputs.changes import changed, changes_csv, changes_txt, read_before
     from treceval_py.grading.outputs.feedback import feedback
-    from treceval_py.grading.outputs.gradebook import gradebook_csv, graded_json, shown
+    from treceval_py.grading.outputs.gradebook import gradebook_csv, graded_json
     from treceval_py.grading.outputs.imports import PLATFORMS
     from treceval_py.grading.outputs.overview import overview
     from treceval_py.grading.outputs.workbook import gradebook_xlsx
@@ -255,14 +264,14 @@ def _outputs(
     for name in platforms:
         file = PLATFORMS[name].file
         made[file], left = PLATFORMS[name].make(book, read)
-        notes.append(f"{file} is to be imported in {PLATFORMS[name].where}")
-        notes += [f"{file} lacks {shown(student)}: {why}" for student, why in left.items()]
+        notes.append(f"import {file} in {PLATFORMS[name].where}")
+        notes += _lacking(file, left)
     every = [graded_json(entry, book) for entry in book.entries]
     before = read_before(os.path.join(target, GRADES))
     if changes := changed(before, every) if before else ():
         made |= dict(zip(CHANGES, (changes_txt(changes, len(every)), changes_csv(changes)), strict=True))
         count = len({each.student for each in changes})
-        notes.append(f"{count} of {len(every)} students changed since the grading before: see {CHANGES[0]}")
+        notes.append(f"{count} of {len(every)} students changed since the last grading: see {CHANGES[0]}")
     else:  # the last ones stay
         made |= {name: _read(path) for name in CHANGES if os.path.isfile(path := os.path.join(target, name))}
     made[GRADES] = (json.dumps(every, indent=1, allow_nan=False) + "\n").encode()

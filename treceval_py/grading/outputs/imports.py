@@ -73,7 +73,7 @@ _OF_THE_GRADE = re.compile(r"\((.+)\)$")
 NUMBER, GRADE, MODIFIED, COMMENTS = "Identifier", "Grade", "Last modified (grade)", "Feedback comments"
 """The columns of a grading worksheet that Moodle reads, by their English titles."""
 
-UNKNOWN = "no participant's number is known; give Moodle's grading worksheet as the roster"
+UNKNOWN = "participant number unknown; give Moodle's grading worksheet as the roster"
 
 
 def _moodle(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
@@ -250,12 +250,12 @@ def _gradescope(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
 
 
 PLATFORMS = {
-    "moodle": Platform("import-moodle.csv", _moodle, "Moodle: the assignment, Upload grading worksheet"),
-    "canvas": Platform("import-canvas.csv", _canvas, "Canvas: the course, Grades, Import"),
+    "moodle": Platform("import-moodle.csv", _moodle, "Moodle: in the assignment, choose Upload grading worksheet"),
+    "canvas": Platform("import-canvas.csv", _canvas, "Canvas: in Grades, choose Import"),
     "gradescope": Platform(
         "import-gradescope.zip",
         _gradescope,
-        "Gradescope: Configure Autograder, then Regrade All Submissions",
+        "Gradescope: upload it under Configure Autograder, then choose Regrade All Submissions",
     ),
 }
 """The platforms, by the values of ``--to``."""
