@@ -7,7 +7,6 @@ becomes a claim with a fault; a line about something else is no claim.
 from __future__ import annotations
 
 import contextlib
-import csv
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -17,8 +16,8 @@ from treceval_py.data.ids import LONGEST_SHOWN
 from treceval_py.errors import InputError, MeasureError, UnknownMeasureError, visible
 from treceval_py.explaining.explanation import MOST_DIGITS, Claim
 from treceval_py.grading.claims.documents.document import Document
-from treceval_py.grading.claims.documents.reading import FORMATS, read_document
-from treceval_py.grading.claims.documents.text import decoded, lines_of
+from treceval_py.grading.claims.documents.reading import read_document
+from treceval_py.grading.claims.documents.text import SEPARATED, content_of, decoded, lines_of, records
 from treceval_py.grading.claims.finding import said_in
 from treceval_py.grading.claims.lines import WHOLE, Said, folded
 from treceval_py.grading.claims.naming import LONGEST_NAME, is_name, measure_named, nearest_name
@@ -28,7 +27,6 @@ from treceval_py.measures import Measure
 from treceval_py.measures.notation import meant_by
 
 __all__ = [
-    "MOST_BYTES",
     "MOST_CLAIMS",
     "ONLY_THE_FIRST",
     "Claimed",
@@ -44,9 +42,6 @@ MOST_CLAIMS = 200
 """So many claims of a submission are read."""
 
 ONLY_THE_FIRST = f"only the first {MOST_CLAIMS} claims of a submission are read"
-
-MOST_BYTES = max(each.most for each in FORMATS.values())
-"""So many bytes of a file that was handed in are read at most."""
 
 _LONGEST = 400
 
@@ -211,34 +206,14 @@ def noted(claimed: Claimed, why: str) -> Claimed:
 # --- the table of a class ---
 
 
-_FAMILY_NAMES = (
-    "name",
-    "full name",
-    "nachname",
-    "last name",
-    "lastname",
-    "surname",
-    "family name",
-    "nom",
-    "apellidos",
-    "姓名",
+_PARTS_OF_NAMES = (
+    "vorname, first name, firstname, given name, forename, prénom, nombre",
+    "name, full name, nachname, last name, lastname, surname, family name, nom, apellidos, 姓名",
+    "student id, id, matriculation number, matrikelnummer, matrikel-nr., matrikelnr, matr.-nr., matrnr, 学号",
 )
-_GIVEN_NAMES = ("vorname", "first name", "firstname", "given name", "forename", "prénom", "nombre")
-_IDS = (
-    "student id",
-    "id",
-    "matriculation number",
-    "matrikelnummer",
-    "matrikel-nr.",
-    "matrikelnr",
-    "matr.-nr.",
-    "matrnr",
-    "学号",
-)
-_STUDENTS = ("student", *_FAMILY_NAMES, *_GIVEN_NAMES, *_IDS, "username", "user")
-"""What columns are called that say who a student is."""
-
-_SEPARATOR = re.compile(r"(?i)\ufeff?\"?sep=.\"?\s*")
+_TITLES = [titles.split(", ") for titles in _PARTS_OF_NAMES]
+_STUDENTS = ("student", *(title for titles in _TITLES for title in titles), "username", "user")
+"""What columns are called that say who a student is; several together where they are parts of a name."""
 
 
 class _Header(NamedTuple):
@@ -289,9 +264,8 @@ def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
         The file cannot be read, or is no such table.
     """
     file = os.fspath(path)
-    lines = _lines_of(file)
-    # Excel writes the separator on a line of its own.
-    first = next((at for at, line in enumerate(lines) if line.strip() and not _SEPARATOR.fullmatch(line)), len(lines))
+    lines = lines_of(decoded(content_of(file)))
+    first = next((at for at, line in enumerate(lines) if line.strip() and not SEPARATED.fullmatch(line)), len(lines))
     header = _header(lines[first]) if first < len(lines) else None
     if header is None:
         written = f"'{shown(lines[first].strip())}'" if first < len(lines) else "nothing"
@@ -299,7 +273,12 @@ def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
         todo = "Begin the table with student,measure,value or student,MAP,nDCG@10."
         raise InputError(what, todo, file=file, line=min(first + 1, len(lines)))
     found: dict[str, list[Claimed]] = {}
-    for line, cells in _records(lines, first + 1, header, file):
+    width = len(header.names)
+    for line, cells in records(lines, first + 1, header.separator, file):
+        if len(cells) != width:
+            todo = "Put quotes around a number with a decimal comma." if len(cells) > width else ""
+            what = f"expected {width} columns as in the first line, found {len(cells)}"
+            raise InputError(what, todo, file=file, line=line)
         student = " ".join(filter(None, (cells[at].strip() for at in header.students)))
         if not student:
             raise InputError("there is no student", "Write who claims it.", file=file, line=line)
@@ -347,40 +326,7 @@ def _column(names: Sequence[str], key: str, student: int) -> int | None:
 
 def _columns_of_student(names: Sequence[str], first: int, taken: Collection[int | None]) -> tuple[int, ...]:
     """Return the columns that say together who a student is: names, and a number of registration beside them."""
-    if names[first] not in {*_GIVEN_NAMES, *_FAMILY_NAMES, *_IDS}:
+    if not any(names[first] in titles for titles in _TITLES):
         return (first,)
-    groups = (
-        [at for at, name in enumerate(names) if name in own and at not in taken]
-        for own in (_GIVEN_NAMES, _FAMILY_NAMES, _IDS)
-    )
+    groups = [[at for at, name in enumerate(names) if name in titles and at not in taken] for titles in _TITLES]
     return tuple(group[0] for group in groups if group)
-
-
-def _lines_of(file: str) -> list[str]:
-    try:
-        with open(file, "rb") as opened:
-            return lines_of(decoded(opened.read()))
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", file=file) from None
-
-
-def _records(lines: Sequence[str], first: int, header: _Header, file: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a table, each with the line of the file on which it begins."""
-    reader = csv.reader(lines[first:], delimiter=header.separator, skipinitialspace=True, strict=True)
-    while True:
-        line = first + reader.line_num + 1
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            what, todo = f"this is no row of a table: {error}", "Put quotes around a field, and double those within it."
-            raise InputError(what, todo, file=file, line=line) from None
-        if cells is None:
-            return
-        if not any(cell.strip() for cell in cells):
-            continue
-        width = len(header.names)
-        if len(cells) != width:
-            todo = "Put quotes around a number with a decimal comma." if len(cells) > width else ""
-            what = f"expected {width} columns as in the first line, found {len(cells)}"
-            raise InputError(what, todo, file=file, line=line)
-        yield line, cells

@@ -14,57 +14,26 @@ __all__ = ["LONGEST_NAME", "is_label", "is_name", "is_ordinary", "measure_named"
 
 LONGEST_NAME = 100
 
-_WORDS = {
-    "average precision": "AP",
-    "mean average precision": "AP",
-    "mean ap": "AP",
-    "reciprocal rank": "RR",
-    "mean reciprocal rank": "RR",
-    "mean rr": "RR",
-    "normalized discounted cumulative gain": "nDCG",
-    "normalised discounted cumulative gain": "nDCG",
-    "discounted cumulative gain": "DCG",
-    "mean ndcg": "nDCG",
-    "r precision": "Rprec",
-    "mean precision": "P",
-    "prec": "P",
-    "mean recall": "R",
-    "rec": "R",
-    "hit": "Success",
-    "hits": "Success",
-    "hit rate": "Success",
-    "success rate": "Success",
-    "expected reciprocal rank": "ERR",
-    "geometric mean average precision": "GMAP",
-    "mittlere durchschnittliche präzision": "AP",
-    "précision moyenne": "AP",
-    "précision moyenne moyenne": "AP",
-    "moyenne des précisions moyennes": "AP",
-    "precisión media": "AP",
-    "precisión media promedio": "AP",
-    "precisión promedio media": "AP",
-    "media de la precisión promedio": "AP",
-    "rang réciproque moyen": "RR",
-    "rango recíproco medio": "RR",
-    "mittlerer reziproker rang": "RR",
-    "präzision": "P",
-    "précision": "P",
-    "precisión": "P",
-    "平均精度均值": "AP",
-    "平均准确率均值": "AP",
-    "平均精度": "AP",
-    "平均倒数排名": "RR",
-    "归一化折损累计增益": "nDCG",
-    "归一化折损累积增益": "nDCG",
-    "rappel": "R",
-    "trefferquote": "R",
-    "exhaustividad": "R",
-    "richiamo": "R",
-    "精确率": "P",
-    "准确率": "P",
-    "召回率": "R",
+_IN_FULL = {
+    "AP": "average precision, mean average precision, mean ap, mittlere durchschnittliche präzision, "
+    "précision moyenne, précision moyenne moyenne, moyenne des précisions moyennes, precisión media, "
+    "precisión media promedio, precisión promedio media, media de la precisión promedio, 平均精度均值, "
+    "平均准确率均值, 平均精度",
+    "RR": "reciprocal rank, mean reciprocal rank, mean rr, rang réciproque moyen, rango recíproco medio, "
+    "mittlerer reziproker rang, 平均倒数排名",
+    "nDCG": "normalized discounted cumulative gain, normalised discounted cumulative gain, mean ndcg, "
+    "归一化折损累计增益, 归一化折损累积增益",
+    "DCG": "discounted cumulative gain",
+    "Rprec": "r precision",
+    "P": "mean precision, prec, präzision, précision, precisión, 精确率, 准确率",
+    "R": "mean recall, rec, rappel, trefferquote, exhaustividad, richiamo, 召回率",
+    "Success": "hit, hits, hit rate, success rate",
+    "ERR": "expected reciprocal rank",
+    "GMAP": "geometric mean average precision",
 }
 """What measures are called in full."""
+
+_WORDS = {words: name for name, every in _IN_FULL.items() for words in every.split(", ")}
 
 
 def _spoken() -> dict[str, str]:
@@ -74,7 +43,7 @@ def _spoken() -> dict[str, str]:
 
 @cache
 def _made(families: int) -> dict[str, str]:  # noqa: ARG001 - measures can be added, and then the names are made anew
-    names = {_squeezed(words): name for words, name in _WORDS.items()}
+    names: dict[str, str] = {}
     for family in FAMILIES.values():
         for name in (*family.notation, family.name):
             names.setdefault(_squeezed(name), name)

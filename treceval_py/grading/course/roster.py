@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
 import unicodedata
@@ -13,6 +11,7 @@ from typing import NamedTuple
 
 from treceval_py.data.ids import quoted, shortened
 from treceval_py.errors import InputError
+from treceval_py.grading.claims.documents.text import SEPARATED, content_of, lines_of, records
 from treceval_py.grading.course.matching import Identity
 from treceval_py.grading.grades import Person
 
@@ -224,11 +223,7 @@ def identity_of(person: Person) -> Identity:
 
 
 def _text_of(file: str) -> str:
-    try:
-        with open(file, "rb") as opened:
-            data = opened.read()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", file=file) from None
+    data = content_of(file)
     if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         raise InputError("this is a workbook, and a roster is read from CSV", "Save it as CSV.", file=file)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -245,20 +240,8 @@ def _text_of(file: str) -> str:
 
 def _rows(text: str, file: str) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield the rows of a table that are not empty, each with the line of the file on which it begins."""
-    lines = list(io.StringIO(text, newline=None))
-    # Excel writes the separator on a line of its own.
-    skipped = bool(lines) and re.fullmatch(r'(?i)"?sep=.?"?\s*', lines[0]) is not None
+    lines = lines_of(text)
+    skipped = bool(lines) and SEPARATED.fullmatch(lines[0]) is not None
     first = next((line for line in lines[skipped:] if line.strip()), "")
     separator = max(SEPARATORS, key=first.count)
-    reader = csv.reader(lines[skipped:], delimiter=separator, skipinitialspace=True, strict=True)
-    while True:
-        line = skipped + reader.line_num + 1
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            what, todo = f"this is no row of a table: {error}", "Put quotes around a field, and double those within it."
-            raise InputError(what, todo, file=file, line=line) from None
-        if cells is None:
-            return
-        if any(cell.strip() for cell in cells):
-            yield line, tuple(cells)
+    yield from ((line, tuple(cells)) for line, cells in records(lines, int(skipped), separator, file))

@@ -7,9 +7,20 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from treceval_py.errors import InputError
 from treceval_py.grading.claims.documents.document import LONGEST, MOST_COLUMNS, Blocks, Row, Unread
 
-__all__ = ["decoded", "is_numeric", "lines_of", "read_delimited", "read_lines", "read_text"]
+__all__ = [
+    "SEPARATED",
+    "content_of",
+    "decoded",
+    "is_numeric",
+    "lines_of",
+    "read_delimited",
+    "read_lines",
+    "read_text",
+    "records",
+]
 
 _BYTE_ORDERS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
@@ -173,15 +184,14 @@ def _header(line: str, way: Callable[[str], list[str]]) -> list[str]:
 def read_delimited(text: str, blocks: Blocks) -> None:
     """Read a table of values that are separated; tables below one another end at blank lines."""
     lines = lines_of(text)
-    # Excel writes the separator on a line of its own.
-    first = 1 if lines and re.fullmatch(r'(?i)"?sep=.?"?\s*', lines[0]) else 0
+    first = 1 if lines and SEPARATED.fullmatch(lines[0]) else 0
     beginning = lines[first : first + 100]
     separator = max(_SEPARATORS, key=lambda each: sum(each in line for line in beginning))
     if not any(separator in line for line in beginning):
         read_text(text, blocks)
         return
     rows: list[Row] = []
-    for line, cells in _records(lines, first, separator):
+    for line, cells in records(lines, first, separator):
         place = f":{line}"
         if any("=" in cell for cell in cells) or len(cells) < 2:
             blocks.grid(rows)
@@ -192,14 +202,49 @@ def read_delimited(text: str, blocks: Blocks) -> None:
     blocks.grid(rows)
 
 
-def _records(lines: Sequence[str], first: int, separator: str) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(lines[first:], delimiter=separator, skipinitialspace=True)
+SEPARATED = re.compile(r'(?i)"?sep=.?"?\s*')
+"""The line on which Excel writes the separator."""
+
+
+def content_of(file: str) -> bytes:
+    """Read a table that a teacher gives."""
+    try:
+        with open(file, "rb") as opened:
+            return opened.read()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", file=file) from None
+
+
+def records(lines: Sequence[str], first: int, separator: str, file: str = "") -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a table from a line on, each with the line of the file on which it begins.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        The lines of the file, from which some may be left out before the table.
+    first : int
+        How many these are.
+    separator : str
+        What is between cells.
+    file : str
+        The file, if a teacher gives it: then it is read strictly, and empty rows are left out.
+
+    Raises
+    ------
+    InputError, Unread
+        A row cannot be read, of the file of a teacher and of a document.
+    """
+    reader = csv.reader(lines[first:], delimiter=separator, skipinitialspace=True, strict=bool(file))
     while True:
         line = first + reader.line_num + 1
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            raise Unread(f"it is not a table: line {line}: {error}") from None
+            if not file:
+                raise Unread(f"it is not a table: line {line}: {error}") from None
+            what, todo = f"this is no row of a table: {error}", "Put quotes around a field, and double those within it."
+            raise InputError(what, todo, file=file, line=line) from None
         if cells is None:
             return
-        yield line, cells
+        if not file or any(cell.strip() for cell in cells):
+            yield line, cells
