@@ -278,7 +278,9 @@ def test_a_row_named_as_a_run_that_was_handed_in_is_the_students_whatever_its_na
 
 
 def test_the_place_of_a_number_in_a_sentence_is_its_line() -> None:
-    text = b"With stemming and stop words our system obtained on the test topics a MAP of\n0.4009, and an MRR\nof 0.9440."
+    text = (
+        b"With stemming and stop words our system obtained on the test topics a MAP of\n0.4009, and an MRR\nof 0.9440."
+    )
     assert [each.place for each in claims_in(text, "report.md")] == ["report.md:1", "report.md:2"]
 
 

@@ -238,9 +238,7 @@ def _summary(book: Grades, task: str) -> str:
     if kinds:
         number = sum(bool(entry.questions) for entry in book.entries)
         said = ", ".join(f"{kinds[kind]} {kind}" for kind in KINDS if kinds[kind])
-        lines.append(
-            f"needs a human: {number} {'student' if number == 1 else 'students'} ({said}): see the {place}"
-        )
+        lines.append(f"needs a human: {number} {'student' if number == 1 else 'students'} ({said}): see the {place}")
     lines += [f"not matched: {stray}" for stray in book.strays[:SHOWN]]
     if len(book.strays) > SHOWN:
         lines.append(f"and {len(book.strays) - SHOWN} more not matched, see the {place}")

@@ -104,7 +104,7 @@ def is_document(name: str, head: bytes) -> str:
 
     Examples
     --------
-    >>> is_document("Report.HTM", b""), is_document("values", b"MAP = 0.3"), is_document("a.out", bytes(9))
+    >>> is_document("Report.HTM", b"<p>"), is_document("values", b"MAP = 0.3"), is_document("a.out", bytes(9))
     ('html', 'text', '')
     """
     if _CODE.search(name) or not head.strip() or head.startswith(b"This is pdfTeX"):
