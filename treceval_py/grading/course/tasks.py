@@ -85,7 +85,7 @@ def of_no_task(tasks: Sequence[Task], path: str, limits: Limits, *, without: Col
         f"{handed_in.student}/{name}"
         for handed_in in submissions(path, limits, without=without)
         if not any(_is_of(handed_in.student, each) for each in whole)
-        for name in [each.name for each in (*handed_in.items, *handed_in.refused)]
+        for name in [*(each.name for each in handed_in.items), *(each.name for each in handed_in.refused)]
         if not left_out(name.rpartition("/")[2])
         and not any(fnmatchcase(handed_in.student, student) and _name_in(name, below) for student, below in parts)
     ]
