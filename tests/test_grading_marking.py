@@ -761,3 +761,23 @@ def test_a_page_with_a_run_is_also_searched_for_claims(tmp_path: Path) -> None:
     found = graded(tmp_path, {"onlinetext.html": page})
     assert (found.status, found.run) == ("refused", "onlinetext.html")
     assert [(each.measure, each.text) for each in found.claims] == [("MAP", "0.75")]
+
+
+@pytest.mark.parametrize("name", ["report.md", "report.xlsx"])
+def test_a_document_that_is_none_is_told_as_unread(tmp_path: Path, name: str) -> None:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    text = "MAP = 0.75".encode("utf-16-le")  # without the mark by which UTF-16 is known
+    found = graded(tmp_path, {"run.txt": RUN, name: data.getvalue() if name.endswith("x") else text})
+    assert [(each.name, each.role) for each in found.files] == [(name, "unread"), ("run.txt", "run")]
+
+
+@pytest.mark.parametrize(("feedback", "named"), [("own", False), ("full", True)])
+def test_a_warning_of_the_baseline_names_documents_only_if_judgments_may_be_seen(
+    tmp_path: Path, feedback: str, named: bool
+) -> None:
+    baseline = "q1 Q0 secret 2 9 t\nq1 Q0 b 1 1 t\nq2 Q0 a 1 2 t\n"
+    notes = "".join(grader(tmp_path, AP._replace(feedback=feedback), baseline=baseline).notes)
+    assert "R123" in notes
+    assert ("secret" in notes) == named

@@ -108,6 +108,15 @@ def test_what_spreadsheets_save_is_read(tmp_path: Path, encoding: str, separator
     assert people(roster_of(tmp_path, text.encode(encoding))) == [("Zoë Müßig", "0815", "", "", "")]
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["Name;Vorname\nLovelace;Ada\n", "Name,Surname\nAda,Lovelace\n", "Full name,Surname\nAda Lovelace,Lovelace\n"],
+    ids=["family", "given", "both"],
+)
+def test_a_column_called_name_may_have_the_other_part_of_the_name(tmp_path: Path, text: str) -> None:
+    assert people(roster_of(tmp_path, text)) == [("Ada Lovelace", "", "", "", "")]
+
+
 def test_all_that_a_person_may_be_called_by_is_known() -> None:
     person = Person("李明", "4711", "lm@uni.example", row=(("名", "明"), ("姓", "李"), ("username", "liming")))
     assert identity_of(person) == (("李明", "明 李"), ("4711",), ("lm@uni.example", "liming"))

@@ -111,6 +111,11 @@ _NAMED_RUN = re.compile(
 _PRONOUN = re.compile(
     r"(?i)\s*(?:it|its|they|their|he|she|his|her|dessen|deren|sein\w*|ihr\w*|er|il|elle|son|sa|ses|leur|su|sus|其|它|他)(?!\w)"
 )
+_ASIDE_BEFORE = re.compile(
+    rf"([(\[][^()\[\]]*[)\]])[\s:,–—-]*(?:{either(_DOES)})?(?:\s(?:an?|the))?\s*$", re.IGNORECASE
+)
+_IN_PAPER = re.compile(r"\s(?:in|by|from|of|von|bei|de|chez)\s")
+_LONGEST_NAME = 40
 _AFTER = re.compile(
     r"(?<!\w)\d{1,3}[.,]\d|[,;:(\[—–]|\s-\s|(?<!\w)(?:and|und|et|y|while|whereas|but|compared|während|aber|tandis|mais|mientras|pero)(?!\w)|而|但"
 )
@@ -126,7 +131,8 @@ def _in_sentence(text: str, state: Whose) -> Iterator[tuple[Linked, str]]:
         before = text[end : pair.begin]
         shared = number and linked[number - 1][:2] == pair[:2]
         if not shared:
-            state = Whose.OTHERS if is_cited(before) else whose(_without_asides(before) + "\0", state)
+            others = is_cited(before) or told_of(_aside_before(before)) is Whose.OTHERS
+            state = Whose.OTHERS if others else whose(_without_asides(before) + "\0", state)
             named = named_in(before) or ("" if told_of(before) is Whose.OWN else named)
             unknown = state is not Whose.OWN and (
                 is_standard(before) or is_of_collection(before) or _has_own_name(before)
@@ -134,7 +140,14 @@ def _in_sentence(text: str, state: Whose) -> Iterator[tuple[Linked, str]]:
             after = _AFTER.split(text[pair.end :], maxsplit=1)[0]
             change = _changes(text, pair)
         told = _told_beside(pair.between, after)
-        if state is Whose.OTHERS or told is Whose.OTHERS or change or is_only_of_others(_aside_at(text, pair.end)):
+        cited = _IN_PAPER.match(text, pair.end) is not None and is_cited(text[pair.end : pair.end + _LONGEST_NAME])
+        if (
+            cited
+            or state is Whose.OTHERS
+            or told is Whose.OTHERS
+            or change
+            or is_only_of_others(_aside_at(text, pair.end))
+        ):
             pass
         elif (unknown or _has_own_name(pair.between)) and not named and told is not Whose.OWN:
             state = Whose.OTHERS
@@ -155,6 +168,12 @@ def _without_asides(text: str) -> str:
 
 def _aside_at(text: str, at: int) -> str:
     found = re.compile(r"\s?([(\[][^()\[\]]*[)\]])").match(text, at)
+    return found[1] if found else ""
+
+
+def _aside_before(text: str) -> str:
+    """Return the aside that says whose the measure behind it is: ``BM25 (baseline): MAP``."""
+    found = _ASIDE_BEFORE.search(text)
     return found[1] if found else ""
 
 

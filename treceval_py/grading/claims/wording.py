@@ -45,6 +45,7 @@ _OTHERS = r"""
     random(?:ly)? sample literature reported reports organi[sz]ers?'? participants? competitors? leaderboard winners?
     winning colleagues? classmates? (?:class|course)(?:'s)?\s(?:average|mean|median) et\s?al
     state[\s-]of[\s-]the[\s-]art sota authors? they their them (?:automatic|manual)\sruns?
+    (?:teacher|instructor|lecturer|professor)['’]s? (?:group|team)(?:'s)?\s(?:average|mean|median) top[\s-]?\d+\steams?
     groups?\s\d+\s(?:told|got|has|had|report\w*|reach\w*|achiev\w*|obtain\w*) last\s(?:time|week|year|semester)
     textbook lecture tutorial naive majority according
     referenz\w* vergleichs\w+ vorherig\w* frühere\w* vorig\w+ ander\w+ zufäll\w+ zufalls\w+ literatur veröffentlicht\w*
@@ -131,6 +132,8 @@ _NOT_MEASURED = _pattern(
     would could should might if suppose assum(?:e|ing|ed) imagine hypothetical(?:ly)? goals? targets? aim(?:s|ed)?
     expect(?:s|ed)? hop(?:e|ed|ing) ideal(?:ly)? perfect oracle upper\s?bound theoretical(?:ly)? must need(?:s|ed)?
     require[sd]? threshold typical(?:ly)? usual(?:ly)? normally generally commonly means indicates? corresponds?
+    or\s(?:more|better|higher|above) at\sleast todo tbd
+    (?:mean|average)\s(?:of|over|across)\s(?:(?:the|our|my|all)\s)?(?:\d+\s)?(?:runs|systems|seeds|models|groups|teams)
     considered cannot without ablat\w+ variants? removing disabling instead initially no\s[a-z]+ing no\sstop\s?words
     first\s(?:attempt|experiment|version|try|run)
     würden? könnten? sollten? falls angenommen ziel\w* erwarte\w* perfekt\w* ideal\w* üblich\w* bedeutet heißt ohne muss

@@ -54,11 +54,13 @@ TITLES = {
     NAME: "name, full name, fullname, student, student name, display name, vollständiger name, teilnehmer, "
     "nom complet, nombre completo, nome completo, volledige naam, полное имя, 姓名, 全名, 氏名",
     NUMBER: "number, id number, idnumber, student id, student number, sid, sis user id, org defined id, "
-    "matriculation number, matrikelnummer, matrikelnr, matr.-nr., id-nummer, numéro d'identification, "
+    "matriculation number, matrikelnummer, matrikelnr, matrikelnr., matr.-nr., id-nummer, numéro d'identification, "
+    "numéro d'étudiant, numéro étudiant, n° étudiant, matricola, matrícula, studentnummer, "
     "número de id, número de identificación, codice identificativo, 学号, 学籍番号",
     ACCOUNT: "id, identifier, participant, teilnehmernummer, identifiant, identificador",
-    EMAIL: "email, e-mail, mail, email address, e-mail address, e-mail-adresse, adresse de courriel, "
-    "dirección de correo, correo electrónico, indirizzo email, e-mailadres, адрес электронной почты, "
+    EMAIL: "email, e-mail, mail, email address, e-mail address, student email, e-mail-adresse, "
+    "adresse de courriel, courriel, adresse e-mail, dirección de correo, "
+    "correo electrónico, indirizzo email, e-mailadres, адрес электронной почты, "
     "邮箱, 电子邮件地址",
     LOGIN: "login, username, user name, user, sis login id, github_username, github username, github, anmeldename, "
     "nom d'utilisateur, nombre de usuario, nome utente, 用户名",
@@ -174,9 +176,13 @@ def _person(row: tuple[tuple[str, str], ...], meanings: Sequence[str], platform:
 
 def _name(own: dict[str, str]) -> str:
     """Return a name, given name first, where there is one."""
-    given, family = own.get(GIVEN, ""), own.get(FAMILY, "")
+    given, family, written = own.get(GIVEN, ""), own.get(FAMILY, ""), own.get(NAME, "")
+    if written and bool(given) != bool(family):
+        if set((given or family).casefold().split()) <= set(re.split(r"[\s,]+", written.casefold())):
+            given = family = ""
+        else:  # "Name, Vorname": the name is what the other column lacks
+            given, family = given or written, family or written
     if not (given or family):
-        written = own.get(NAME, "")
         if written.count(",") != 1:
             return written
         family, given = (part.strip() for part in written.split(","))

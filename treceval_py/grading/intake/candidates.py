@@ -178,7 +178,7 @@ def candidates(submission: Submission, *, qrels: bytes = b"") -> Handed:
             told.append(FileRead(item.name, "refused", error.what, item.size))
         else:
             files.append(_looked_at(item, head, qrels, alone=len(submission.items) - len(again) == 1))
-    told += [each.told("not used", each.why) for each in files if each.why]
+    told += [each.told("unread" if each.why == _UNREAD else "not used", each.why) for each in files if each.why]
     files = [each for each in files if not each.why]
     runs = _runs_of(files, told)
     texts = _texts_of(files, runs, told)
@@ -198,6 +198,10 @@ _DATA = ("text", "csv", "json")
 
 SHORTEST = 10
 """Fewer lines than these that have claims, or could be parameters, are no run by their form alone."""
+
+
+_UNREAD = "it is no text, though it is named like one"
+_TEXT = re.compile(r"(?i)\.(txt|md|csv|tsv|html?|tex)$")
 
 
 def _looked_at(item: Item, head: bytes, qrels: bytes, *, alone: bool) -> _File:
@@ -226,6 +230,8 @@ def _looked_at(item: Item, head: bytes, qrels: bytes, *, alone: bool) -> _File:
     if strength is None and not text:
         large = f"it has {amount(item.size)}, its lines are not those of a run, and its beginning has no claims"
         other = "it is neither a run nor a text" if head else "it is empty"
+        if b"\0" in head and _TEXT.search(name):
+            other = _UNREAD
         return found._replace(why=large if item.size > LARGEST_TEXT else other)
     return found._replace(strength=strength, text=text, claims=claims)
 

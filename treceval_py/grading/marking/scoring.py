@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray
+from treceval_py.checking.catalogue import CODES
 from treceval_py.checking.checking import check
 from treceval_py.checking.findings import ERROR, WARNING, Finding
 from treceval_py.data.ids import encode
@@ -136,7 +137,7 @@ class AssignmentScorer:
             raise InputError("these are no lines of a run", "Give a run to compare with.", file=path)
         # Points may depend on it, so what is likely a mistake in it is told.
         self.notes = tuple(
-            f"the baseline {path} has a warning, {each.code}: {each.what}"
+            f"the baseline {path} has a warning, {each.code}: {self._said(each)}"
             for each in told_findings(found.findings, self.rules.feedback)
             if each.severity == WARNING
         )
@@ -144,6 +145,10 @@ class AssignmentScorer:
             data = stream.read()
         self.baseline_hash = hashlib.sha256(data).hexdigest()
         return self.scored(Named(data, path), found.kind.name)
+
+    def _said(self, found: Finding) -> str:
+        """Return what a warning says; where judgments are hidden, without the documents of the baseline."""
+        return CODES[found.code].title if self.rules.feedback != FULL and found.code[0] == "R" else found.what
 
     def scored(self, source: Named, kind: str) -> Scored:
         """Read a run, and compute the measures of the rules.

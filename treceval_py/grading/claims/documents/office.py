@@ -154,6 +154,8 @@ def read_xlsx(data: bytes, blocks: Blocks) -> None:
         names = archive.namelist()
         texts = ["".join(_texts(item)) for item in _elements(archive, "xl/sharedStrings.xml", "si")]
         sheets = sorted((int(found[1]), name) for name in names if (found := _SHEET.fullmatch(name)))
+        if not sheets:
+            raise Unread("it is damaged")
         for sheet, name in sheets:
             rows: list[Row] = []
             number = cells = 0
