@@ -273,6 +273,13 @@ def test_a_text_with_numbers_that_claims_nothing_has_no_claims(text: str) -> Non
         ("dense {'map': 0.31}\nhybrid {'map': 0.32}", ["dense", "hybrid"]),
         ("| run | MAP |\n|---|---|\n| baseline | 0.31 |\n| hybrid | 0.32 |", [""]),
         ("MAP = 0.31", [""]),
+        ("$ trec_eval qrels.txt a.run\nmap all 0.31\n$ trec_eval qrels.txt b.run\nmap all 0.32", ["a.run", "b.run"]),
+        ("me@host:~$ trec_eval q a.run\nmap all 0.31\n\nOur MAP is 0.31 on all queries.", ["a.run", ""]),
+        ("Evaluating a.txt ...\nMAP: 0.31\nEvaluating b.txt ...\nMAP: 0.32", ["a.txt", "b.txt"]),
+        ("a.txt MAP=0.31 P@10=0.4\nb.txt MAP=0.32 P@10=0.5", ["a.txt", "a.txt", "b.txt", "b.txt"]),
+        ("## Run A\n\n{'map': 0.31}\n\n## Run B\n\n{'map': 0.32}", ["A", "B"]),
+        ("=== BM25 ===\nMAP: 0.31\n\n=== Hybrid ===\nMAP: 0.32", [""]),
+        ("results.txt\nMAP = 0.31", [""]),
     ],
 )
 def test_a_claim_names_the_run_of_which_it_is_said_where_there_are_several(text: str, runs: list[str]) -> None:
@@ -283,6 +290,31 @@ def test_a_row_named_as_a_run_that_was_handed_in_is_the_students_whatever_its_na
     table = b"| run | MAP |\n|---|---|\n| BM25 | 0.31 |\n| Hybrid | 0.32 |"
     assert [each.run for each in claims_in(table, "report.md")] == [""]  # BM25 is for comparison
     assert [each.run for each in claims_in(table, "report.md", ["bm25", "hybrid"])] == ["BM25", "Hybrid"]
+
+
+def test_a_heading_or_the_begin_of_a_line_names_a_run_that_was_handed_in() -> None:
+    text = b"## BM25\n{'map': 0.31}\n\n## Hybrid\n{'map': 0.32}\n\n[bm25] P@10=0.4 MRR=0.5"
+    found = [(each.text, each.run) for each in claims_in(text, "report.md", ["bm25", "hybrid"])]
+    assert found == [("0.31", "BM25"), ("0.32", "Hybrid"), ("0.4", "bm25"), ("0.5", "bm25")]
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ("- MAP: 0.412 → 0.447 (+8.5 %)\n- nDCG@10: 0.489 -> 0.523", [("AP", 0.447), ("nDCG@10", 0.523)]),
+        ("MAP 0.31 → 0.33 → 0.35", [("AP", 0.35)]),
+        ("| Run | MAP [%] | P@20 (%) |\n|--|--|--|\n| mine | 25.13 | 41.8 |", [("AP", 25.13), ("P@20", 41.8)]),
+        ("Q4. MAP of your submitted run? 0.2213\nQ5. And the length of documents? 157.2", [("AP", 0.2213)]),
+        ("We have a MAP of 0,28 and a\nP@10 of 0,43. With k1 = 0,9 and b = 0,4.", [("AP", 0.28), ("P@10", 0.43)]),
+    ],
+)
+def test_a_number_is_taken_for_the_measure_that_it_is_said_of(text: str, claims: list[tuple[str, float]]) -> None:
+    assert in_short(text, "report.md") == claims
+
+
+def test_marks_of_significance_in_latex_are_no_part_of_a_number() -> None:
+    table = r"\begin{tabular}{lll} & MAP & P@10\\ Ours & $0.31^{\dagger}$ & 0.4$^{ab}$\\ \end{tabular}"
+    assert in_short(table, "paper.tex") == [("AP", 0.31), ("P@10", 0.4)]
 
 
 def test_the_place_of_a_number_in_a_sentence_is_its_line() -> None:

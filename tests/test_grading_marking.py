@@ -466,6 +466,14 @@ def test_claims_that_are_right_for_no_run_show_which_one_counts_if_one_explains_
     assert summary(found) == [("0.142857", "convention", "run_1.txt", True)]
 
 
+def test_no_number_is_called_wrong_beside_a_right_one_of_its_measure_in_the_same_file(tmp_path: Path) -> None:
+    # Experiments below one another, of which only the last was handed in.
+    found = graded(tmp_path, {"run.txt": RUN, "report.txt": "AP = 0.7113\nAP = 0.7500\n", "a.txt": "RR = 0.7113\n"})
+    assert summary(found)[1:] == [("0.7113", "unchecked", "run.txt", True), ("0.7500", "correct", "run.txt", True)]
+    assert summary(found)[0] == ("0.7113", "not reproduced", "run.txt", True)  # of RR there is nothing else
+    assert found.claims[1].why == "0.7500 (report.txt:2) is right, and nothing shows of which run this number is"
+
+
 def test_the_rule_may_be_the_last_run_whatever_is_claimed(tmp_path: Path) -> None:
     files = {"run_1.txt": BEST, "run_2.txt": RUN, "a.txt": "AP = 0.5\nP@1 = 1.0000\n"}
     found = graded(tmp_path, files, AP._replace(counting="last"))

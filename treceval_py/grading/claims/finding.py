@@ -65,7 +65,20 @@ _TITLE = re.compile(
 )
 _SECTION = re.compile(r"^[1-9]\d?(?:\.\d{1,2})*\.?\s+(?=[^\W\d])")
 _FENCE = re.compile(r"(?:```|~~~)\s*\{?\.?(?!te?xt|output|console|none|plain)([A-Za-z]\w*)?")
-_COMMAND = re.compile(r"^(?:[$!%>]|>>>|In \[|C:\\)")
+_COMMAND = re.compile(r"^(?:[$!%>]|>>>|In \[|C:\\|\S+@\S+[$%#>]\s|(?:\S*/)?trec_eval\s)")
+_RUN_FILE = (
+    r"(?!\S{0,200}(?:qrel|judg|topic|quer|claim|result|readme|report))"
+    r"(?P<run>[\w+-][\w.+-]{0,100}\.(?:run|trec|txt|res|tsv|out|gz))"
+)
+_ARGUMENT = re.compile(rf"(?i)(?<![\w.+-]){_RUN_FILE}(?![\w.])")
+_OF_FILE = re.compile(
+    r"(?i)(?:\W*(?:now\s)?(?:evaluat\w+|scoring|scores?|results?|run|file|lauf|fichier)\W+(?:(?:of|for|von|für|de|pour)\s)?)?"
+    rf"[^\w]*{_RUN_FILE}(?:\s?[\W_]*)"
+)
+"""A line about the file of a run: ``Evaluating bm25.txt ...``."""
+_RULED = re.compile(r"[=*#~_-]{3,}\s*(?P<text>[^\s=*#~_-].*?)\s*[=*#~_-]{3,}")
+"""A heading between lines that are drawn: ``=== BM25 ===``."""
+_BEGINS = re.compile(r"[\[(]?(?P<run>[^\s:|,\[\]()]{1,100})[\])]?\s?[:|,;–—-]?\s+(?=\S)")
 _MOST_WORDS = 6
 """Words of a line without end that is a heading."""
 _OF_ALL = re.compile(
@@ -127,7 +140,7 @@ class _Reader:
     def _text(self, line: Line, text: str, following: str) -> Iterator[Said]:
         """Read a line that has more than a name or a number."""
         # A line behind a sign of comments is none that counts.
-        found = None if text.startswith("# ") else pairs_of(text, line.place)
+        found = None if text.startswith("# ") else self._said_of_run(text, line.place) or pairs_of(text, line.place)
         first, self._first = self._first, False
         is_heading = found is None and _is_heading(line.text, text, goes_on=self._goes_on(following))
         if is_heading or found is not None or _BULLET.match(line.text):
@@ -135,14 +148,39 @@ class _Reader:
         if found is not None:
             self._begun = True
             if self._told is not Whose.OTHERS:
-                yield from (each._replace(run=self._run) for each in found)
+                yield from (each if each.run else each._replace(run=self._run) for each in found)
         elif is_heading and not (first and _OF_ALL.search(text)):
-            told = Whose.OTHERS if is_standard(text.strip("#: ")) else told_of(text.removesuffix(":"))
-            self._below(_Heading(_level(line.text), told, named_in(text)))
+            self._below(self._heading(line.text, text))
         else:
             self._prose.append(Line(line.place, text))
             if len(self._prose) == _MOST_LINES:
                 yield from self.paragraph()
+
+    def _said_of_run(self, text: str, place: str) -> list[Said]:
+        """Return what a line says that begins with the name of a run, and has names and numbers behind it."""
+        begins = _BEGINS.match(text)
+        if begins is None or not has_number(text[begins.end() :]):
+            return []
+        run = begins["run"]
+        if run.lower() in self._runs or (_OF_FILE.fullmatch(run) and told_of(run) is not Whose.OTHERS):
+            return [each._replace(run=run) for each in pairs_of(text[begins.end() :], place) or ()]
+        return []
+
+    def _heading(self, written: str, text: str) -> _Heading:
+        """Return what a heading says: a run that was handed in is the student's, whatever it is called."""
+        text = text[:_LONGEST_HEADER]
+        ruled = _RULED.fullmatch(text)
+        title = (ruled["text"] if ruled else text).strip("#: ")
+        files = _ARGUMENT.findall(text) if _COMMAND.match(written) else []
+        about = _OF_FILE.fullmatch(title)
+        run = files[-1] if files else about["run"] if about else named_in(title)
+        if title.lower() in self._runs:
+            run = title
+        others = run.lower() not in self._runs and is_standard(title)
+        told = Whose.OTHERS if others else Whose.UNSAID if run.lower() in self._runs else told_of(title)
+        # What a program prints of a run ends at a blank line.
+        ends = (files or about) and told is not Whose.OTHERS
+        return _Heading(_UNTIL_BLANK if ends else _level(written), told, run)
 
     def _is_code(self, written: str) -> bool:
         """Tell whether a line is of a program, in a block with its language; what programs print may be in others."""
@@ -178,10 +216,8 @@ class _Reader:
         """End a paragraph."""
         prose, self._prose = self._prose, []
         for said in said_in_prose(prose) if prose and self._told is not Whose.OTHERS else ():
-            if isinstance(said, Grid):
-                yield from said_in_table(said, self._told, self._runs)
-            else:
-                yield said if said.run else said._replace(run=self._run)
+            found = said_in_table(said, self._told, self._runs) if isinstance(said, Grid) else iter((said,))
+            yield from (each if each.run else each._replace(run=self._run) for each in found)
 
     def columns(self) -> Iterator[Said]:
         """End names that stand below one another, and as many numbers that stand below them."""
@@ -238,6 +274,8 @@ def _is_heading(written: str, text: str, *, goes_on: bool) -> bool:
     if has_number(_SECTION.sub("", text)):
         return False
     if _TITLE.match(written) or _COMMAND.match(written):
+        return True
+    if len(text) < _LONGEST_HEADER and (_RULED.fullmatch(text) or _OF_FILE.fullmatch(text)):
         return True
     short = len(text.split()) <= _MOST_WORDS
     title = text[:1].isupper() and not text.endswith((".", ",", ";")) and not goes_on

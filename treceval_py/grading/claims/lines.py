@@ -70,7 +70,10 @@ def folded(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", _SUPERSCRIPTS.sub("", text)).translate(_DASHES).split())
 
 
-_MARKUP = re.compile(r"\*\*|__|`|\$|(?<![^\W_])[*_](?=\w)|(?<=\w)[*_](?![^\W_])|(?<=[\d)])[*†‡]+")
+_MARKUP = re.compile(
+    r"\*\*|__|`|\$|(?<![^\W_])[*_](?=\w)|(?<=\w)[*_](?![^\W_])|(?<=[\d)])[*†‡]+"
+    r"|(?<=\d)\s?\^(?:\{[^{}\d]{0,20}\}|[^\s\d{}.+-]{0,20})(?!\w)"  # marks of significance in LaTeX
+)
 
 
 def plain(text: str) -> str:
@@ -102,6 +105,12 @@ _RUN_ON = re.compile(
     rf"([=:≈]\s?{NUMBER})(?<!,)\s(?![^(]*\))(?=(?:[^\W\d][^\s=:≈]*\s){{0,3}}?[^\W\d][^\s=:≈]*\s?[=:≈])", re.ASCII
 )
 """A number behind which the next name begins: ``MAP=0.28 nDCG=0.55``."""
+_IN_PARENTHESES = re.compile(r"\([^()]*\)")
+_GOES_ON = re.compile(r"[=:≈]\s?-?(?:\d*\.\d|\d,\d\d)|[.?!]\s|\d\s?(?:→|⇒|->|=>)", re.ASCII)
+"""A number or the end of a sentence, which no name has in it."""
+_ARROWS = ("->", "=>", "→", "⇒")
+_ENDS = re.compile(r"\s[.,\d]+\s?%?$")
+"""A number at the end of a name: an arrow behind it leads from one number to the next."""
 _AS_MEASURED = re.compile(r"[.,]\d{3}|%")
 _OF_QUERY = re.compile(r"(?<!at)(?<!@) \d+$")
 """As trec_eval prints the value of a single query: ``map 301 0.4``."""
@@ -146,6 +155,8 @@ def _assigned(text: str, place: str, *, alone: bool) -> Said | None:
     if is_only_of_others(found["aside"] or ""):
         return None
     name, sign, number = found["name"], found["sign"], found["number"]
+    if _GOES_ON.search(_IN_PARENTHESES.sub("", name)) or (sign in _ARROWS and _ENDS.search(name)):
+        return None
     if number.startswith("+"):  # a difference
         return None
     if is_name(name):
@@ -186,7 +197,7 @@ def _next_to(text: str, place: str) -> Said | None:
     found = _NEXT_TO.fullmatch(text)
     if found is None or not is_name(found["name"]) or found["number"].strip("+-").isdigit():
         return None
-    if found["number"].startswith("+"):
+    if found["number"].startswith("+") or _GOES_ON.search(_IN_PARENTHESES.sub("", found["name"])):
         return None
     if _OF_QUERY.search(found["name"]) or found["name"] == "p":
         return None

@@ -17,7 +17,7 @@ __all__ = ["Linked", "has_number", "is_no_value", "linked_in"]
 _INTERVAL = r"(?:\s?[(\[](?:95\s?%\s?)?(?:CI|KI|IC)?[:\s]*\[?[\d.,]+\s?[-–,;]\s?[\d.,]+\]?[)\]])?"
 _PERCENT = r"\s?%|\s(?:percent|per\scent|prozent|pour\scent|por\sciento|per\scento)(?!\w)"
 _FIGURE = re.compile(
-    r"(?<![\w@.,-])(?<![a-zA-Z]/)(?<![<>≤≥])(?<![<>≤≥]\s)(?<!\+)"
+    r"(?<![\w@.,-])(?<![a-zA-Z]/)(?<![<≤≥])(?<![<≤≥]\s)(?<!(?<![-=])>)(?<!(?<![-=])>\s)(?<!\+)"
     r"(?P<number>-?(?:\d{1,3}[.,]\d{1,18}|[.,]\d{2,18})(?:e[+-]?\d{1,2})?|\d{1,3}(?=\s?%))"
     rf"(?P<percent>{_PERCENT})?{SPREAD}{_INTERVAL}"
     r"(?![\d@]|/\w*[^\W\d]|[.,]\d|[a-zäöüß])",
@@ -79,7 +79,7 @@ _VERBS = r"""
 _VERB = f"(?:{either(_VERBS)})"
 _RESPECTIVELY = r"(?:\s?(?:respectively|jeweils|respectivement|respectivamente|rispettivamente|分别|各))?"
 _CJK = "[\u3040-\u9fff]"
-_SIGNS = r"(?:==|:=|->|=>|[=:≈→⇒|~]|\.{2,}|…|[–—]|\s-\s)"
+_SIGNS = r"(?:==|:=|->|=>|[=:≈→⇒|~]|\.{2,}|…|[–—]|\s-\s|\?)"
 _LINK = re.compile(
     rf"(?i){_NOUN}(?:"
     rf"{_OF_WHAT}{_RESPECTIVELY}(?:\s|(?<={_CJK})|(?={_CJK})|-)?{_VERB}{_RESPECTIVELY}\s?{_ABOUT}"
@@ -103,7 +103,8 @@ _RISES = r"""
 """
 _FROM = re.compile(rf"(?i)(?:[\s-](?:scores?|values?|wert))?\s(?:{either(_RISES)})\s(?:from|von|de)\s|\s?从\s?")
 _TO = re.compile(r"(?i)(?:\s[(\[][^()\[\]]*[)\]])?\s(?:to|auf|à|a)\s|\s?(?:提升|提高|上升|增加|增长)?[到至]了?\s?")
-"""Between the two numbers of a change, of which the second is the student's."""
+_ARROW = re.compile(r"\s?(?:→|⇒|➜|-{1,2}>|=>)\s?")
+"""Between the two numbers of a change, of which the last is the student's."""
 
 
 def has_number(text: str) -> bool:
@@ -182,6 +183,10 @@ def linked_in(text: str) -> list[Linked]:
             at += 3
             continue
         if first[0].is_name and not second[0].is_name:
+            # ``MAP: 0.31 → 0.35``: the last of the numbers is what became of the others.
+            while at + 2 < len(groups) and _ARROW.fullmatch(text, second[-1].end, groups[at + 2][0].begin):
+                second = groups.pop(at + 2)
+                groups[at + 1] = second
             pairs = _named_first(text, first, second, between)
         elif not first[0].is_name and second[0].is_name:
             pairs = _numbered_first(text, first, second, between, groups[at + 2 : at + 3])

@@ -60,7 +60,8 @@ def _squeezed(text: str) -> str:
 
 _ABBREVIATION = re.compile(r"\s*[(\[][^()=\[\]]*[)\]]")
 _DECORATION = re.compile(
-    r"[↑↓▲▼*†‡]+|\s+(?:in )?%|(?<=\w\w)[\s-]+(?:scores?|values?|werte?|valeurs?|valore?s?)(?=\s|$)|(?:得分|分数|值)$",
+    r"[↑↓▲▼*†‡]+|\s+(?:in )?%|\s?[(\[](?:in )?%[)\]]"
+    r"|(?<=\w\w)[\s-]+(?:scores?|values?|werte?|valeurs?|valore?s?)(?=\s|$)|(?:得分|分数|值)$",
     re.I,
 )
 """What a name in a table may have beside it: arrows, asterisks, ``MAP score``."""
@@ -84,7 +85,7 @@ def is_name(text: str) -> bool:
     text = _DECORATION.sub("", text)
     if not text.strip():
         return False
-    stem = _squeezed(re.split(r"[(@.=]", text.strip(), maxsplit=1)[0])
+    stem = _squeezed(re.split(r"[(\[@.=]", text.strip(), maxsplit=1)[0])
     known = _spoken()
     bare = stem.rstrip("0123456789")
     if stem in known or bare in known or bare.removesuffix("at") in known:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from treceval_py.errors import visible
@@ -19,6 +20,7 @@ from treceval_py.grading.records import (
     UNCHECKED,
     Checked,
 )
+from treceval_py.measures import Measure
 
 __all__ = ["checked_claims", "explained", "first_claims", "reconciled", "right_for"]
 
@@ -149,7 +151,23 @@ def checked_claims(
             told[at] = _of_one_of_several(told[at])
         elif not each.run and told[at].verdict == NOT_REPRODUCED and told[at].counts:
             told[at] = _explained_by_others(tried, counts, each) or told[at]
+    _leave_open(claims, told)
     return [told[at] for at in range(len(claims))] + missing
+
+
+def _leave_open(claims: Sequence[Claimed], told: dict[int, Checked]) -> None:
+    """Call no number wrong beside a right one that the same file has for its measure: it may be of another run."""
+    right = {_told_in(each): each for at, each in enumerate(claims) if not each.run and told[at].verdict in RIGHT}
+    for at, each in enumerate(claims):
+        other = right.get(_told_in(each))
+        if other is not None and not each.run and told[at].verdict == NOT_REPRODUCED:
+            why = f"{other.text} ({other.place}) is right, and nothing shows of which run this number is"
+            told[at] = told[at]._replace(verdict=UNCHECKED, why=why)
+
+
+def _told_in(claimed: Claimed) -> tuple[str, Measure | None]:
+    """Return the file of a claim and its measure."""
+    return re.split(r":\d|, ", claimed.place, maxsplit=1)[0], claimed.claim.measure if claimed.claim else None
 
 
 def _run_of(at: int, claim: Claimed, tried: Sequence[Tried], counts: int, of_row: Mapping[str, int]) -> int:
