@@ -168,9 +168,9 @@ def test_the_example_can_be_read_with_its_optional_keys() -> None:
 
 
 def test_every_attribute_of_the_rules_has_a_key() -> None:
-    assert {key.field for key in RULES if key.section not in ARRAYS} == set(Rules._fields) - {"tasks"}
-    assert [key.field for key in RULES if key.section == "measure"] == list(MeasureRule._fields)
-    assert [key.field for key in RULES if key.section == "task"] == list(Task._fields)[:-1]
+    assert {key.attribute for key in RULES if key.section not in ARRAYS} == set(Rules._fields) - {"tasks"}
+    assert [key.attribute for key in RULES if key.section == "measure"] == list(MeasureRule._fields)
+    assert [key.attribute for key in RULES if key.section == "task"] == list(Task._fields)[:-1]
 
 
 def test_every_verdict_has_credit() -> None:

@@ -15,7 +15,7 @@ from treceval_py.grading.course.matching import Identity, fits, may_be
 from treceval_py.grading.marking.points import Change, Marks, changed
 from treceval_py.grading.marking.runs import is_named
 from treceval_py.grading.records import CORRECT, NO_CLAIM, NOT_REPRODUCED, VERDICTS, Checked, Graded
-from treceval_py.grading.rule_keys import MOST, Form
+from treceval_py.grading.rule_keys import MOST, TEXT, YES, Form
 from treceval_py.grading.rules import Rules
 from treceval_py.grading.toml_file import Place, TomlFile
 from treceval_py.io.source import whole
@@ -42,9 +42,9 @@ def _fits_claims(value: Any) -> bool:
 
 KEYS = {
     "points": Form('a number from 0 on, or a change in quotes, such as "+2"', _fits_points, lambda each: each),
-    "comment": Form("text in quotes", lambda value: isinstance(value, str), str),
+    "comment": TEXT,
     "run": Form("the name of a file in quotes", lambda value: isinstance(value, str) and value != "", str),
-    "excused": Form("true or false", lambda value: isinstance(value, bool), bool),
+    "excused": YES,
     "claims": Form(f'{ACCEPTED} or {REJECTED} for a measure: claims.MAP = "{ACCEPTED}"', _fits_claims, dict),
 }
 """What can be decided of a student, with what its value must be."""

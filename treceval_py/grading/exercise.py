@@ -93,7 +93,6 @@ def assignment_of(qrels: str, baseline: str, rules: Rules) -> Assignment:
 
 def recorded(
     grader: Grader,
-    assignment: Assignment,
     submitted: str,
     people: Class,
     *,
@@ -110,8 +109,6 @@ def recorded(
     ----------
     grader : Grader
         What has read the assignment.
-    assignment : Assignment
-        By what is graded.
     submitted : str
         Where the submissions came from.
     people : Class
@@ -149,10 +146,18 @@ def recorded(
     jobs = [
         Job(each, tuple(by_submission.get(at, ())), wanted.get(at, "")) for at, each in enumerate(people.submissions)
     ]
-    replies = _replies(_setup(assignment, grader, known, folder), jobs, workers, after)
+    replies = _replies(_setup(grader, known, folder), jobs, workers, after)
     return Records(
-        *(assignment, submitted, people, tuple(each.graded for each in replies), known, decisions, tuple(strays)),
-        (*map(_about_other, others), *grader.notes),
+        *(
+            grader.assignment,
+            submitted,
+            people,
+            tuple(each.graded for each in replies),
+            known,
+            decisions,
+            tuple(strays),
+        ),
+        (*map(_about_other, others), *grader.scoring.notes),
         frozenset(each.kept for each in replies if each.kept),
         bool(claimed),
     )
@@ -296,13 +301,14 @@ def _replies(setup: Setup, jobs: Sequence[Job], workers: int, after: Callable[[]
         close_kept()
 
 
-def _setup(assignment: Assignment, grader: Grader, baseline: Graded | None, folder: str) -> Setup:
+def _setup(grader: Grader, baseline: Graded | None, folder: str) -> Setup:
     """Return what processes are told; the context changes with all that grades depend on."""
     from treceval_py.scoring.signatures import Fingerprint
 
+    assignment = grader.assignment
     parts = (
         __version__,
-        str(Fingerprint(grader.qrels)),
+        str(Fingerprint(grader.scoring.qrels)),
         grader.head,
         assignment.qrels,
         assignment.baseline,

@@ -101,8 +101,7 @@ def grade(
     if rules.tasks:
         raise EvaluationError("these are the rules of a course", "Use grade_course, which takes judgments from them.")
     target, path = os.fspath(output), os.fspath(submitted)
-    assignment = assignment_of(os.fspath(qrels), _path(baseline), rules)
-    grader = Grader(assignment)
+    grader = Grader(assignment_of(os.fspath(qrels), _path(baseline), rules))
     everybody, aside = _roster(roster, [target, qrels, claims, baseline, *without])
     others: list[FileRead] = []
     handed_in = submissions(path, limits_of(rules), without=aside, others=others)
@@ -112,7 +111,7 @@ def grade(
         )
     check_folder(target)
     records = recorded(
-        *(grader, assignment, path, class_of(handed_in, everybody, rules.groups)),
+        *(grader, path, class_of(handed_in, everybody, rules.groups)),
         claims=_path(claims),
         adjustments=read_adjustments(os.path.join(target, ADJUSTMENTS)),
         others=others,
@@ -189,7 +188,7 @@ def grade_course(
     folders = _folders(target, names)
     found = {
         name: recorded(
-            *(graders[name], assignments[name], path, class_of(handed_in[name], everybody, rules.groups)),
+            *(graders[name], path, class_of(handed_in[name], everybody, rules.groups)),
             claims=next(task.claims for task in tasks if task.name == name),
             adjustments=decided[name],
             others=others[name],
@@ -276,7 +275,7 @@ def grade_one(
     if student is not None:
         handed_in = handed_in._replace(student=student)
     people = class_of([handed_in._replace(owners=handed_in.owners[:1])], None)
-    records = recorded(Grader(assignment), assignment, os.fspath(submission), people, claims=_path(claims))
+    records = recorded(Grader(assignment), os.fspath(submission), people, claims=_path(claims))
     if records.claimed:
         records = records._replace(strays=())  # those of a class are all of others
     book = with_questions(book_of(records, {}))

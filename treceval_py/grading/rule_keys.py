@@ -9,16 +9,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from treceval_py.errors import brief, listed
-from treceval_py.grading.records import (
-    CONVENTION,
-    CORRECT,
-    MISTAKE,
-    NO_CLAIM,
-    NOT_REPRODUCED,
-    ROUNDING,
-    UNCHECKED,
-    VERDICTS,
-)
+from treceval_py.grading.records import CONVENTION, CORRECT, MISTAKE, ROUNDING, VERDICTS
 from treceval_py.scoring.profiles import DEFAULT_PROFILE
 
 __all__ = [
@@ -67,15 +58,7 @@ class MeasureRule(NamedTuple):
 USUAL_MEASURES = ("map", "recip_rank", "P_10", "ndcg_cut_10")
 """What is computed unless the rules, or the profile, have measures of their own."""
 
-USUAL_CREDIT = {
-    CORRECT: 1.0,
-    ROUNDING: 1.0,
-    CONVENTION: 0.5,
-    MISTAKE: 0.25,
-    NOT_REPRODUCED: 0.0,
-    UNCHECKED: 0.0,
-    NO_CLAIM: 0.0,
-}
+USUAL_CREDIT = {**dict.fromkeys(VERDICTS, 0.0), CORRECT: 1.0, ROUNDING: 1.0, CONVENTION: 0.5, MISTAKE: 0.25}
 
 
 class Task(NamedTuple):
@@ -233,8 +216,8 @@ def _one_of(*names: str) -> Form:
 
 
 MOST = 1_000_000
-_TEXT = Form("text in quotes", lambda value: isinstance(value, str), str)
-_YES = Form("true or false", lambda value: isinstance(value, bool), bool)
+TEXT = Form("text in quotes", lambda value: isinstance(value, str), str)
+YES = Form("true or false", lambda value: isinstance(value, bool), bool)
 _LIST = Form("a list of names in quotes", _names, tuple)
 _SHARE = _number(0, 1)
 _POINTS = _number(0, MOST)
@@ -251,22 +234,27 @@ class Key(NamedTuple):
         The table in which it stands; empty at the top of the file. `ARRAYS` are arrays of tables.
     name : str
         Its name.
-    field : str
-        The attribute of `Rules`, or of `MeasureRule`, that it sets.
     form : Form
         What its value must be.
     meaning : str
         What it decides, a sentence without full stop.
     example : str
         A value as it is written, for keys that have no default.
+    field : str
+        The attribute of `Rules`, `MeasureRule` or `Task` that it sets; empty where that is called as the key is.
     """
 
     section: str
     name: str
-    field: str
     form: Form
     meaning: str
     example: str = ""
+    field: str = ""
+
+    @property
+    def attribute(self) -> str:
+        """The attribute that it sets."""
+        return self.field or self.name
 
     @property
     def default(self) -> Any:
@@ -274,9 +262,9 @@ class Key(NamedTuple):
         if self.section == "credit":
             return DEFAULT_RULES.credit[verdict_of(self.name)]
         if self.section in ARRAYS:
-            return (MeasureRule if self.section == "measure" else Task)._field_defaults.get(self.field)
-        value = getattr(DEFAULT_RULES, self.field)
-        return [each.name for each in value] if self.field == "measures" else value
+            return (MeasureRule if self.section == "measure" else Task)._field_defaults.get(self.attribute)
+        value = getattr(DEFAULT_RULES, self.attribute)
+        return [each.name for each in value] if self.attribute == "measures" else value
 
 
 def verdict_of(name: str) -> str:
@@ -285,131 +273,109 @@ def verdict_of(name: str) -> str:
 
 
 RULES = (
-    Key("", "title", "title", _TEXT, "What the exercise is called, in feedback and overview"),
-    Key("scoring", "profile", "profile", _TEXT, "The conventions of the assignment; 'treceval profiles' lists them"),
-    Key("scoring", "complete", "complete", _YES, "Whether judged queries that a run lacks count as empty rankings"),
-    Key(
-        "scoring", "level", "level", _whole(0, 1000), "Least judgment that is relevant; without it, the profile's", "1"
-    ),
-    Key("scoring", "repair", "repair", _YES, "Whether a broken run is scored after repairs that lose nothing"),
+    Key("", "title", TEXT, "What the exercise is called, in feedback and overview"),
+    Key("scoring", "profile", TEXT, "The conventions of the assignment; 'treceval profiles' lists them"),
+    Key("scoring", "complete", YES, "Whether judged queries that a run lacks count as empty rankings"),
+    Key("scoring", "level", _whole(0, 1000), "Least judgment that is relevant; without it, the profile's", "1"),
+    Key("scoring", "repair", YES, "Whether a broken run is scored after repairs that lose nothing"),
     Key(
         "scoring",
         "own_labels",
-        "own_labels",
-        _YES,
+        YES,
         "Whether a judged ranking is scored by the labels in it, and not by the judgments of the assignment",
     ),
     Key(
         "scoring",
         "run",
-        "counting",
         _one_of("claims", "best", "last"),
         "Which of several runs counts: the one for which most claims are right, else the last one (claims), the one "
         "with the highest first measure (best), or the last one handed in (last)",
+        field="counting",
     ),
+    Key("scoring", "named", TEXT, "Name of the file that counts where there are several runs, such as run*.txt"),
     Key(
         "scoring",
-        "named",
-        "named",
-        _TEXT,
-        "Name of the file that counts where there are several runs, such as run*.txt",
-    ),
-    Key(
-        "scoring",
-        "feedback",
         "feedback",
         _one_of("own", "aggregate", "full"),
         "What students may learn of the judgments: values of their own queries (own), only means (aggregate), or also "
         "documents with their judgments (full)",
     ),
-    Key("scoring", "measures", "measures", _LIST, "What is computed; the first measure orders the overview"),
-    Key("measure", "name", "name", _TEXT, "One measure", '"map"'),
-    Key(
-        "measure", "weight", "weight", _number(0.001, MOST), "Its share of the points for measures, beside the others'"
-    ),
-    Key("measure", "none_below", "none_below", _VALUE, "No points below this value, or below 0 without it", "0.15"),
-    Key("measure", "full_from", "full_from", _VALUE, "All points from this value on, evenly fewer below it", "0.3"),
-    Key("measure", "above_baseline", "above_baseline", _YES, "Whether both count from the baseline's value"),
-    Key("points", "run", "points_run", _POINTS, "Points for a run that can be scored"),
-    Key("points", "measures", "points_measures", _POINTS, "Points for values of measures; needs [[measure]]"),
-    Key("points", "claims", "points_claims", _POINTS, "Points for claimed numbers, divided equally among them"),
-    Key("points", "repaired", "credit_repaired", _SHARE, "Share of the run's points that is left after repairs"),
-    Key("points", "per_warning", "deduction_per_warning", _POINTS, "Taken from them for each kind of warning"),
-    Key("points", "pass_mark", "pass_mark", _POINTS, "Points to pass; without it nobody passes or fails", "50"),
+    Key("scoring", "measures", _LIST, "What is computed; the first measure orders the overview"),
+    Key("measure", "name", TEXT, "One measure", '"map"'),
+    Key("measure", "weight", _number(0.001, MOST), "Its share of the points for measures, beside the others'"),
+    Key("measure", "none_below", _VALUE, "No points below this value, or below 0 without it", "0.15"),
+    Key("measure", "full_from", _VALUE, "All points from this value on, evenly fewer below it", "0.3"),
+    Key("measure", "above_baseline", YES, "Whether both count from the baseline's value"),
+    Key("points", "run", _POINTS, "Points for a run that can be scored", field="points_run"),
+    Key("points", "measures", _POINTS, "Points for values of measures; needs [[measure]]", field="points_measures"),
+    Key("points", "claims", _POINTS, "Points for claimed numbers, divided equally among them", field="points_claims"),
+    Key("points", "repaired", _SHARE, "Share of the run's points that is left after repairs", field="credit_repaired"),
+    Key("points", "per_warning", _POINTS, "Taken from them for each kind of warning", field="deduction_per_warning"),
+    Key("points", "pass_mark", _POINTS, "Points to pass; without it nobody passes or fails", "50"),
     *(
-        Key("credit", verdict.replace(" ", "_"), "credit", _SHARE, f"Share of a claim's points where {words}")
+        Key("credit", verdict.replace(" ", "_"), _SHARE, f"Share of a claim's points where {words}", field="credit")
         for verdict, words in VERDICTS.items()
     ),
     Key(
         "claims",
         "expected",
-        "expected",
         _LIST,
         "Measures that must be claimed; with none, those of the rules that are claimed count, all others together as "
         "one more, and counts such as num_q not",
     ),
-    Key("claims", "tolerance", "tolerance", _number(0, MOST), "How far off a number may be, beyond its last digit"),
-    Key("similarity", "threshold", "similarity", _SHARE, "Overlap from which runs are called alike"),
-    Key("similarity", "depth", "similarity_depth", _whole(1, 1000), "How many documents of each query it looks at"),
+    Key("claims", "tolerance", _number(0, MOST), "How far off a number may be, beyond its last digit"),
+    Key("similarity", "threshold", _SHARE, "Overlap from which runs are called alike", field="similarity"),
+    Key(
+        "similarity", "depth", _whole(1, 1000), "How many documents of each query it looks at", field="similarity_depth"
+    ),
     Key(
         "board",
         "key",
-        "board_key",
-        _TEXT,
+        TEXT,
         "Secret words from which pseudonyms are made for an anonymous board of the class; without them there is none",
+        field="board_key",
     ),
-    Key("limits", "seconds", "seconds", _number(1, 86_400), "Time for one submission"),
-    Key("limits", "megabytes", "megabytes", _number(0.001, 1_000_000), "Largest file, unpacked"),
-    Key("limits", "memory_megabytes", "memory_megabytes", _whole(128, 1_000_000), "Memory for one submission"),
+    Key("limits", "seconds", _number(1, 86_400), "Time for one submission"),
+    Key("limits", "megabytes", _number(0.001, 1_000_000), "Largest file, unpacked"),
+    Key("limits", "memory_megabytes", _whole(128, 1_000_000), "Memory for one submission"),
     Key(
         "late",
-        "deadline",
         "deadline",
         _TIME,
         "When to hand in; where this or the time is unknown, what the platform marks as late is one day late",
         "2026-11-20T23:59:00+01:00",
     ),
-    Key(
-        "late", "grace_minutes", "grace_minutes", _number(0, MOST), "Minutes after the deadline that are still in time"
-    ),
+    Key("late", "grace_minutes", _number(0, MOST), "Minutes after the deadline that are still in time"),
+    Key("late", "free_days", _whole(0, 1000), "Days late that cost a student nothing, over all tasks of a course"),
     Key(
         "late",
-        "free_days",
-        "free_days",
-        _whole(0, 1000),
-        "Days late that cost a student nothing, over all tasks of a course",
+        "per_day",
+        _SHARE,
+        "Share of all points that each further day costs; begun days count",
+        field="late_per_day",
     ),
-    Key("late", "per_day", "late_per_day", _SHARE, "Share of all points that each further day costs; begun days count"),
-    Key("late", "lowest", "late_lowest", _SHARE, "Share of all points that lateness leaves at least"),
-    Key("late", "most_days", "most_days", _whole(0, 1000), "Days late after which there are no points", "7"),
-    Key(
-        "roster",
-        "groups",
-        "groups",
-        _TEXT,
-        'Groups of the roster that hand in together, such as "Team *"',
-    ),
+    Key("late", "lowest", _SHARE, "Share of all points that lateness leaves at least", field="late_lowest"),
+    Key("late", "most_days", _whole(0, 1000), "Days late after which there are no points", "7"),
+    Key("roster", "groups", TEXT, 'Groups of the roster that hand in together, such as "Team *"'),
     Key(
         "task",
         "name",
-        "name",
-        _TEXT,
+        TEXT,
         "One task of a course; its sections are [task.scoring], [[task.measure]], …",
         '"Exercise 1"',
     ),
-    Key("task", "qrels", "qrels", _TEXT, "Its judgments; files are looked for beside the rules", '"qrels.txt"'),
-    Key("task", "baseline", "baseline", _TEXT, "Its run to compare with", '"bm25.txt"'),
-    Key("task", "claims_file", "claims", _TEXT, "Its table of claims", '"claims.csv"'),
+    Key("task", "qrels", TEXT, "Its judgments; files are looked for beside the rules", '"qrels.txt"'),
+    Key("task", "baseline", TEXT, "Its run to compare with", '"bm25.txt"'),
+    Key("task", "claims_file", TEXT, "Its table of claims", '"claims.csv"', field="claims"),
     Key(
         "task",
         "folder",
-        "folder",
-        _TEXT,
+        TEXT,
         'Its submissions: a folder or archive in SUBMISSIONS, such as "ex1*", or with "*/ex1" a folder of each student;'
         " by default the name of the task",
         '"ex1*"',
     ),
-    Key("task", "weight", "weight", _number(0, MOST), "How many times its points count in the course"),
+    Key("task", "weight", _number(0, MOST), "How many times its points count in the course"),
 )
 """All keys of a file of rules, in the order in which they are shown."""
 

@@ -124,7 +124,7 @@ class _File(TomlFile):
     def _task(self, number: int, table: Mapping[str, Any], before: list[Task], common: Rules) -> Task:
         """Return a task; its files are where the rules are, unless they are said to be elsewhere."""
         own = {name: value for name, value in table.items() if name not in SECTIONS and name != "title"}
-        values = {key.field: value for key, value in self._values("task", own, number)}
+        values = {key.attribute: value for key, value in self._values("task", own, number)}
         for key, example in (("name", '"Exercise 1"'), ("qrels", '"qrels.txt"')):
             if not values.get(key):
                 raise self.refusal(f"[[task]] without {key}", f"Write {key} = {example}.", "task", key, number=number)
@@ -150,7 +150,7 @@ class _File(TomlFile):
                 if section == "credit":
                     credit[verdict_of(key.name)] = value
                 else:
-                    given[key.field] = value
+                    given[key.attribute] = value
         profile = self._profile(given.get("profile", DEFAULT_RULES.profile))
         given["measures"] = self._measures(profile, given.pop("measures", None))
         names = given.get("expected", ())
@@ -246,7 +246,7 @@ class _File(TomlFile):
         return tuple(rules)
 
     def _measure_rule(self, number: int, table: Mapping[str, Any]) -> tuple[MeasureRule, Measure]:
-        values = {key.field: value for key, value in self._values("measure", table, number)}
+        values = {key.attribute: value for key, value in self._values("measure", table, number)}
         if "name" not in values:
             raise self.refusal("[[measure]] without a name", 'Write name = "map".', "measure", number=number)
         measure = self._measure(values.pop("name"), "measure", "name", number=number)

@@ -212,15 +212,14 @@ def _named_first(text: str, names: list[_Found], numbers: list[_Found], between:
         return []
     if (not between.strip() or names[-1].text.islower()) and not _OF_SHARE.match(numbers[0].text):
         return []
-    if len(names) == len(numbers):
-        return [
-            Linked(names[0].begin, numbers[-1].end, name.text, number.text, between)
-            for name, number in zip(names, numbers, strict=True)
-        ]
-    if len(names) > 1 and not (signed or aside):
-        return []
-    name, number = names[-1], numbers[0]
-    return [Linked(name.begin, number.end, name.text, number.text, between)]
+    if len(names) != len(numbers):
+        if len(names) > 1 and not (signed or aside):
+            return []
+        names, numbers = names[-1:], numbers[:1]
+    return [
+        Linked(names[0].begin, numbers[-1].end, name.text, number.text, between)
+        for name, number in zip(names, numbers, strict=True)
+    ]
 
 
 def _numbered_first(
@@ -237,14 +236,11 @@ def _numbered_first(
         after = text[names[-1].end : following[0][0].begin]
         if _SIGN_LINK.search(after) or re.fullmatch(rf"(?i)\s{_VERB}\s", after):
             return []
-    if len(names) == len(numbers):
-        return [
-            Linked(numbers[0].begin, names[-1].end, name.text, number.text, between)
-            for name, number in zip(names, numbers, strict=True)
-        ]
-    if len(names) > 1 and not aside:
-        names = names[:1]
-        if len(numbers) > 1:
+    if len(names) != len(numbers):
+        if min(len(names), len(numbers)) > 1 and not aside:
             return []
-    number, name = numbers[-1], names[0]
-    return [Linked(number.begin, name.end, name.text, number.text, between)]
+        names, numbers = names[:1], numbers[-1:]
+    return [
+        Linked(numbers[0].begin, names[-1].end, name.text, number.text, between)
+        for name, number in zip(names, numbers, strict=True)
+    ]

@@ -180,6 +180,9 @@ def _groups(above: Sequence[Sequence[str]], columns: Sequence[int], header: Sequ
     return found
 
 
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
 def _by_columns(cells: Sequence[Sequence[str]], places: Sequence[str]) -> list[_Series]:
     """Read a row for each measure, and a column for each run."""
     width = len(cells[0]) if cells else 0
@@ -192,9 +195,9 @@ def _by_columns(cells: Sequence[Sequence[str]], places: Sequence[str]) -> list[_
     if not rows:
         return []
     header = cells[rows[0] - 1] if rows[0] else [""] * width
-    if any(whole_number(cell) and not _is_year(cell) for cell in header[first + 1 :]) and not _is_index(
-        header[first + 1 :]
-    ):
+    titles = header[first + 1 :]
+    # Years and numbers from 0 on may call columns.
+    if any(whole_number(each) and not _YEAR.fullmatch(each) for each in titles) and not all(map(str.isdigit, titles)):
         header = [""] * width
     found = []
     for column in range(first + 1, width):
@@ -207,14 +210,6 @@ def _by_columns(cells: Sequence[Sequence[str]], places: Sequence[str]) -> list[_
             label = "" if key_of(header[column], ("value",)) and not is_of_own(header[column]) else header[column]
             found.append(_Series(label, False, said))
     return found
-
-
-def _is_year(cell: str) -> bool:
-    return re.fullmatch(r"(?:19|20)\d\d", cell) is not None
-
-
-def _is_index(cells: Sequence[str]) -> bool:
-    return all(cell.isdigit() for cell in cells)
 
 
 # --- whose rows they are ---

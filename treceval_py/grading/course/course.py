@@ -117,16 +117,11 @@ def course_of(
 def _standing(
     student: str, person: Person | None, entries: Sequence[Entry | None], weights: Sequence[float], taken: set[str]
 ) -> Standing:
-    counted = [
-        (each.marks, Fraction(repr(weight)))
-        for each, weight in zip(entries, weights, strict=True)
-        if each is not None and not each.marks.excused
-    ]
-    total, most = (
-        round(float(sum((Fraction(repr(points)) * weight for points, weight in pairs), Fraction(0))), 2)
-        for pairs in (
-            [(marks.total, weight) for marks, weight in counted],
-            [(marks.most, weight) for marks, weight in counted],
-        )
+    total = most = Fraction(0)
+    for each, weight in zip(entries, weights, strict=True):
+        if each is not None and not each.marks.excused:
+            total += Fraction(repr(each.marks.total)) * Fraction(repr(weight))
+            most += Fraction(repr(each.marks.most)) * Fraction(repr(weight))
+    return Standing(
+        student, person, safe_name(student, taken), tuple(entries), round(float(total), 2), round(float(most), 2)
     )
-    return Standing(student, person, safe_name(student, taken), tuple(entries), total, most)

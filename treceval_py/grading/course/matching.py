@@ -199,7 +199,8 @@ def _taken_apart(identity: Identity) -> _Parts:
     small = [unicodedata.normalize("NFKC", name[:LONGEST]).casefold() for name in identity.names]
     forms = {form for name in small for form in (name.translate(_SPELLED_OUT), name.translate(_OTHER_LETTERS))}
     spelled = {tuple(sorted(_words(_without_accents(form)))) for form in forms}
-    numbers = {word for words in spelled for word in words if _is_number(word)}
+    long = {word for words in spelled for word in words if len(word) >= SHORTEST_NUMBER}
+    numbers = {word for word in long if any(map(str.isdigit, word))}
     numbers |= {number.strip().casefold() for number in identity.numbers if number.strip()}
     words = {
         tuple(word for word in words if word not in _PLATFORMS and not any(map(str.isdigit, word))) for words in spelled
@@ -237,10 +238,6 @@ def _without_accents(text: str) -> str:
         if not (unicodedata.combining(letter) and letters and _ACCENTED.match(letters[-1])):
             letters.append(letter)
     return unicodedata.normalize("NFC", "".join(letters))
-
-
-def _is_number(word: str) -> bool:
-    return len(word) >= SHORTEST_NUMBER and any(map(str.isdigit, word))
 
 
 def _numbered_alike(mine: _Parts, theirs: _Parts) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import NamedTuple
 
 from treceval_py.grading.claims.claims import shown
@@ -182,15 +183,11 @@ def _plain(name: str) -> str:
 
 def _merged(parts: Sequence[Submission]) -> Submission:
     """Put together what a person handed in under several names, of which the last one names it."""
-    last = parts[-1]
-    return last._replace(
-        source=f"{last.source} and {len(parts) - 1} more",
-        items=tuple(
-            each._replace(name=f"{part.student}/{each.name}") for part in reversed(parts) for each in part.items
-        ),
-        refused=tuple(
-            each._replace(name=f"{part.student}/{each.name}") for part in reversed(parts) for each in part.refused
-        ),
+    named = [part.renamed(partial("{}/{}".format, part.student)) for part in reversed(parts)]
+    return parts[-1]._replace(
+        source=f"{parts[-1].source} and {len(parts) - 1} more",
+        items=tuple(each for part in named for each in part.items),
+        refused=tuple(each for part in named for each in part.refused),
     )
 
 

@@ -109,11 +109,7 @@ def _is_of(name: str, pattern: str) -> bool:
 
 def _of_task(submission: Submission, pattern: str) -> Submission:
     """Return what of a submission is of a task: the files of a folder, without its name, or files."""
-    items = [each._replace(name=_name_in(each.name, pattern)) for each in submission.items]
-    refused = [each._replace(name=_name_in(each.name, pattern)) for each in submission.refused]
-    return submission._replace(
-        items=tuple(each for each in items if each.name), refused=tuple(each for each in refused if each.name)
-    )
+    return submission.renamed(lambda name: _name_in(name, pattern))
 
 
 def _name_in(name: str, pattern: str) -> str:

@@ -26,11 +26,11 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import IO, Any, BinaryIO, NamedTuple, Protocol, cast
+from typing import IO, Any, BinaryIO, NamedTuple, TypeAlias, cast
 
 from treceval_py.grading.intake.found import IntakeError, Limits, amount, path_of
 
-__all__ = ["BROKEN", "Archive", "Member", "close_kept", "kept_archive", "packed_as", "reason"]
+__all__ = ["BROKEN", "KINDS", "Archive", "Member", "close_kept", "kept_archive", "packed_as", "reason"]
 
 LARGEST_DIRECTORY = 64 << 20
 """Bytes of the list of members, which zipfile reads whole; 100,000 members with long names have less."""
@@ -113,16 +113,6 @@ class Member(NamedTuple):
     time: str = ""
 
 
-class Archive(Protocol):
-    """An archive whose list of files was read."""
-
-    def members(self, limits: Limits) -> list[Member]:
-        """Return its files in the order of its list, each with why it is refused, if it is."""
-
-    def opened(self, number: int, name: str) -> IO[bytes]:
-        """Open a file for reading; an `IntakeError` where that cannot be."""
-
-
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _OF_A_DOCUMENT = (".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".jar", ".npz", ".epub", ".pages", ".numbers")
 _TAR = (".tar", ".tgz", ".tar.gz")
@@ -192,13 +182,14 @@ def archive_in(stream: BinaryIO, name: str, limits: Limits) -> Archive:
 
 def _fault_of(kind: int, size: int, limits: Limits) -> str:
     """Return what is wrong with a file by its kind and size."""
-    if kind in _KINDS:
-        return f"it is {_KINDS[kind]}, not a file" + (": links are not followed" if kind == stat.S_IFLNK else "")
+    if kind in KINDS:
+        return f"it is {KINDS[kind]}, not a file" + (": links are not followed" if kind == stat.S_IFLNK else "")
     return f"it has {amount(size)}, more than {amount(limits.file_bytes)}" if size > limits.file_bytes else ""
 
 
-_KINDS = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
-_KINDS[stat.S_IFSOCK] = "a socket"
+KINDS = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+KINDS[stat.S_IFSOCK] = "a socket"
+"""What is no file, by the bits of its mode."""
 
 
 def _unlike(members: list[Member]) -> list[Member]:
@@ -252,6 +243,7 @@ class _Zip:
         guarded.ready()
 
     def members(self, limits: Limits) -> list[Member]:
+        """Return its files in the order of its list, each with why it is refused, if it is."""
         # Only the list is looked at: what a member really holds is seen, and bounded, when it is read.
         infos = self._archive.infolist()
         sharing = _sharing(infos, self._archive.start_dir)
@@ -295,7 +287,7 @@ def _time_of(info: zipfile.ZipInfo) -> str:
 def _fault(info: zipfile.ZipInfo, limits: Limits) -> str:
     """Return what is wrong with a member by what the list says of it."""
     kind = stat.S_IFMT(info.external_attr >> 16)
-    if kind in _KINDS:
+    if kind in KINDS:
         return _fault_of(kind, 0, limits)
     if info.flag_bits & 0x2041:
         return "it is encrypted: hand it in without a password"
@@ -489,6 +481,10 @@ class _Part(io.RawIOBase):
         buffer[: len(data)] = data
         self._at += len(data)
         return len(data)
+
+
+Archive: TypeAlias = _Zip | _Tar
+"""An archive whose list of files was read."""
 
 
 # --- archives that stay open ---

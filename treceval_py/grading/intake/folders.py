@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from typing import BinaryIO
 
-from treceval_py.grading.intake.archives import reason
+from treceval_py.grading.intake.archives import KINDS, reason
 from treceval_py.grading.intake.found import DEEPEST, OURS, Found, IntakeError, Limits, Place, State, left_out
 from treceval_py.grading.outputs.folder import KEPT, MANIFEST
 
@@ -20,14 +20,6 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _FOLDER = getattr(os, "O_DIRECTORY", 0)
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-
-_KINDS = {
-    stat.S_IFLNK: "a link: links are not followed",
-    stat.S_IFIFO: "a pipe, not a file",
-    stat.S_IFCHR: "a device, not a file",
-    stat.S_IFBLK: "a device, not a file",
-    stat.S_IFSOCK: "a socket, not a file",
-}
 
 
 def state_of(found: os.stat_result) -> State:
@@ -68,7 +60,8 @@ def _entry(root: str, parts: tuple[str, ...]) -> Found:
     why = left_out(parts[-1]) or (OURS if folder and _has_grades(path) else "")
     system = bool(why)
     if not why and kind not in {stat.S_IFREG, stat.S_IFDIR}:
-        why = f"it is {_KINDS.get(kind, 'neither a file nor a folder')}"
+        why = f"it is {KINDS[kind]}, not a file" if kind in KINDS else "it is neither a file nor a folder"
+        why = "it is a link: links are not followed" if kind == stat.S_IFLNK else why
     size = found.st_size if kind == stat.S_IFREG else 0
     return Found(parts, size, Place(root, parts, (), state_of(found)), why, system, folder)
 

@@ -21,7 +21,7 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 from treceval_py.errors import visible
 from treceval_py.grading.intake.archives import BEGINNING, packed_as, reason
@@ -153,18 +153,8 @@ def _looked_at(path: str) -> os.stat_result:
 # --- where a class lies ---
 
 
-class _Source(Protocol):
-    """A folder or an archive with the submissions of a class."""
-
-    def listed(self, below: tuple[str, ...]) -> list[Found]:
-        """Return the files and folders that lie in a folder, without those that were excluded."""
-
-    def files(self, entry: Found) -> list[Found]:
-        """Return a file itself, or all files below a folder."""
-
-
 class _Folder:
-    """A class in a folder."""
+    """A class in a folder; `listed` returns what lies in one folder, `files` a file itself or all below a folder."""
 
     def __init__(self, path: str, limits: Limits, without: Collection[str]) -> None:
         self._path, self._limits, self._names = path, limits, frozenset(without)
@@ -220,6 +210,9 @@ class _Archive:
             for each in self.listed(waiting.pop().parts):
                 (waiting if each.folder else found).append(each)
         return found
+
+
+_Source: TypeAlias = _Folder | _Archive
 
 
 def _without_packing(found: Sequence[Found]) -> Sequence[Found]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import tempfile
+from collections.abc import Callable
 from typing import IO, Any, BinaryIO, NamedTuple, cast
 
 from treceval_py.grading.intake.archives import BROKEN, Archive, kept_archive, reason
@@ -112,20 +113,17 @@ class Submission(NamedTuple):
     late: bool | None = None
     attempt: str = ""
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of its owners, as the platform writes them: Canvas leaves no spaces (``lovelaceada``)."""
-        return tuple(each.name for each in self.owners if each.name)
+    def renamed(self, name: Callable[[str], str]) -> Submission:
+        """Return it with other names of its files; those that become empty are left out."""
+        return self._replace(
+            items=tuple(each._replace(name=new) for each in self.items if (new := name(each.name))),
+            refused=tuple(each._replace(name=new) for each in self.refused if (new := name(each.name))),
+        )
 
     @property
     def numbers(self) -> tuple[str, ...]:
         """The numbers of its owners, or their names of login, whichever the platform gives."""
         return tuple(each.number for each in self.owners if each.number)
-
-    @property
-    def emails(self) -> tuple[str, ...]:
-        """The e-mail addresses of its owners."""
-        return tuple(each.email for each in self.owners if each.email)
 
 
 class _Bounded(io.RawIOBase):

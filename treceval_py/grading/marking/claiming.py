@@ -145,7 +145,8 @@ def checked_claims(
         missing += found[len(mine) :]
         told |= {at: each if run == counts else _of_another(each) for at, each in zip(mine, found, strict=False)}
         if run != counts:
-            searches = max(searches - _searched(found), 0)
+            searched = {each.measure for each in found if each.verdict in (CONVENTION, MISTAKE, NOT_REPRODUCED)}
+            searches = max(searches - len(searched), 0)
     for at, each in enumerate(claims):
         if each.run in unknown and each.run not in of_row and told[at].verdict not in RIGHT:
             told[at] = _of_one_of_several(told[at])
@@ -200,10 +201,6 @@ def _explained_by_others(tried: Sequence[Tried], counts: int, claim: Claimed) ->
 def _is_explained(checked: Checked) -> bool:
     """Tell whether a number is explained, and by enough digits."""
     return checked.verdict in (CONVENTION, MISTAKE) and not checked.why.startswith("perhaps")
-
-
-def _searched(told: Sequence[Checked]) -> int:
-    return len({each.measure for each in told if each.verdict in (CONVENTION, MISTAKE, NOT_REPRODUCED)})
 
 
 def _of_another(checked: Checked) -> Checked:

@@ -6,7 +6,6 @@ import contextlib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from treceval_py.data.qrels import Qrels
 from treceval_py.errors import InputError, visible
 from treceval_py.grading.claims.claims import Claimed, claims_of
 from treceval_py.grading.claims.documents.document import Document, Grid, Line
@@ -24,7 +23,7 @@ from treceval_py.grading.marking.claiming import (
     right_for,
 )
 from treceval_py.grading.marking.runs import chosen, of_which, rows_of, runs_of_rows, says_something
-from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, Scored, against, values_by_query
+from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, against, values_by_query
 from treceval_py.grading.marking.similarity import hash_of_ranking, tops_of
 from treceval_py.grading.marking.trying import Tried, Trier, bytes_of, most_bytes
 from treceval_py.grading.records import JUDGED, MISSING, SCORED, Checked, FileRead, Graded, RunRead
@@ -32,7 +31,7 @@ from treceval_py.grading.rules import Rules
 from treceval_py.io.named import DATASET
 from treceval_py.io.source import peek
 
-__all__ = ["Grader", "baseline_record", "limits_of"]
+__all__ = ["Grader", "baseline_record", "limits_of", "record_of"]
 
 CLAIMED = "it has numbers that are claimed for measures"
 """Why a file is one of claims."""
@@ -70,35 +69,17 @@ class Grader:
 
     Attributes
     ----------
+    scoring : AssignmentScorer
+        What scores runs; it has the judgments and the baseline.
     head : bytes
         The beginning of the judgments, by which they are known when a student hands them in.
     """
 
     def __init__(self, assignment: Assignment) -> None:
-        self.rules = assignment.rules
-        self._scoring = AssignmentScorer(assignment)
-        self._trier = Trier(self._scoring)
+        self.assignment, self.rules = assignment, assignment.rules
+        self.scoring = AssignmentScorer(assignment)
+        self._trier = Trier(self.scoring)
         self.head = b"" if assignment.qrels.startswith(DATASET) else head_of(assignment.qrels)
-
-    @property
-    def qrels(self) -> Qrels:
-        """The judgments."""
-        return self._scoring.qrels
-
-    @property
-    def baseline(self) -> Scored | None:
-        """The baseline with its numbers, where there is one."""
-        return self._scoring.baseline
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What is likely a mistake in the baseline."""
-        return self._scoring.notes
-
-    @property
-    def baseline_hash(self) -> str:
-        """SHA-256 of the bytes of the baseline's file; empty without one."""
-        return self._scoring.baseline_hash
 
     def grade(self, submission: Submission, claimed: Sequence[Claimed] = (), wanted: str = "") -> Graded:
         """Grade a submission; what is wrong with it is part of the record.
@@ -123,14 +104,7 @@ class Grader:
         runs = {name for each in handed.runs for name in _names_of(each)}
         inside = {item.name: _searched(item, files, runs) for item in handed.texts}
         claims = first_claims([*claimed, *(each for found in inside.values() for each in found)])
-        graded = Graded(
-            submission.student,
-            submission.source,
-            MISSING,
-            handed_in=submission.handed_in,
-            late=submission.late,
-            attempt=submission.attempt,
-        )
+        graded = record_of(submission, MISSING)
         tried = self._tried(handed.runs, graded, files, claims, {name for name, found in inside.items() if found})
         if not tried:
             listed = tuple(sorted(files.values()))
@@ -212,13 +186,13 @@ class Grader:
     ) -> Graded:
         """Return the record of the run that counts, with what is known of the others."""
         counts = tried[number]
-        graded, scored, baseline = counts.graded, counts.scored, self._scoring.baseline
+        graded, scored, baseline = counts.graded, counts.scored, self.scoring.baseline
         others = [each for at, each in enumerate(tried) if at != number]
         for each in others:
             why = f"{each.file.why}; it was tried as a run, and {graded.run} counts"
             files[each.file.item.name] = files[each.file.item.name]._replace(role="not used", why=why)
         if scored is not None:
-            qids, first = self._scoring.qrels.qids, self.rules.measures[0].name
+            qids, first = self.scoring.qrels.qids, self.rules.measures[0].name
             graded = graded._replace(
                 against=None if baseline is None else against(scored, baseline, first, self.rules.feedback),
                 tops=tops_of(scored.run, qids, scored.profile, self.rules.similarity_depth),
@@ -231,18 +205,24 @@ class Grader:
         )
 
 
+def record_of(submission: Submission, status: str, reason: str = "") -> Graded:
+    """Return a record with what is known of a submission before it is graded."""
+    made = Graded(submission.student, submission.source, status, reason)
+    return made._replace(handed_in=submission.handed_in, late=submission.late, attempt=submission.attempt)
+
+
 def baseline_record(grader: Grader) -> Graded | None:
     """Return the baseline as if it were a submission, to see which runs are like it; None without one."""
-    scored = grader.baseline
+    scoring, scored = grader.scoring, grader.scoring.baseline
     if scored is None:
         return None
-    tops = tops_of(scored.run, grader.qrels.qids, scored.profile, grader.rules.similarity_depth)
+    tops = tops_of(scored.run, scoring.qrels.qids, scored.profile, grader.rules.similarity_depth)
     return Graded(
         "",
         scored.name,
         SCORED,
         kind=scored.kind,
-        hash_of_run=grader.baseline_hash,
+        hash_of_run=scoring.baseline_hash,
         measures={each.name: scored.results.mean[each.name] for each in grader.rules.measures},
         hash_of_ranking=hash_of_ranking(scored.run, scored.profile),
         tops=tops,

@@ -8,10 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from treceval_py.data.ids import encode
-from treceval_py.grading.outputs.gradebook import shown
-from treceval_py.rendering import render
-from treceval_py.rendering.envelope import Made
-from treceval_py.rendering.tables import Column, Document, Style, Table
+from treceval_py.grading.outputs.gradebook import csv_of, sheet_of, shown
 
 __all__ = ["Changed", "changed", "changes_csv", "changes_txt", "read_before"]
 
@@ -83,11 +80,8 @@ def changes_txt(changes: Sequence[Changed], students: int) -> bytes:
 
 def changes_csv(changes: Sequence[Changed]) -> bytes:
     """Return changes as CSV, a line for each."""
-    columns = [
-        Column(name, [shown(cell) for cell in cells], text=True)
-        for name, cells in zip(Changed._fields, zip(*changes, strict=True), strict=True)
-    ]
-    return encode(render(Document("changes", [Table(tuple(columns))], lambda _: Made()), "csv", Style()))
+    rows = [tuple(map(shown, each)) for each in changes]
+    return encode(csv_of(sheet_of("", Changed._fields, rows)))
 
 
 def _told(change: Changed) -> str:

@@ -13,13 +13,11 @@ from treceval_py.data.ids import encode
 from treceval_py.grading.course.course import Course, Standing
 from treceval_py.grading.grades import Entry
 from treceval_py.grading.outputs.feedback import score_of
-from treceval_py.grading.outputs.gradebook import POINTS, shown
+from treceval_py.grading.outputs.gradebook import POINTS, about_people, csv_of, sheet_of, shown, text_column
 from treceval_py.grading.outputs.overview import page
 from treceval_py.grading.outputs.workbook import workbook
 from treceval_py.grading.records import REPAIRED, SCORED
-from treceval_py.rendering import render
-from treceval_py.rendering.envelope import Made
-from treceval_py.rendering.tables import Cell, Column, Document, Style, Table
+from treceval_py.rendering.tables import Column, Table
 
 __all__ = ["course_outputs"]
 
@@ -43,7 +41,7 @@ def course_outputs(course: Course, target: str) -> dict[str, bytes]:
         The contents by the names of the files.
     """
     table = _gradebook(course)
-    made = {"gradebook.csv": encode(render(Document("gradebook", [table], lambda _: Made()), "csv", Style()))}
+    made = {"gradebook.csv": encode(csv_of(table))}
     if find_spec("xlsxwriter") is not None:
         made["gradebook.xlsx"] = workbook([table, *_sheets(course)])
     if find_spec("jinja2") is not None:
@@ -56,9 +54,7 @@ def course_outputs(course: Course, target: str) -> dict[str, bytes]:
 
 def _gradebook(course: Course) -> Table:
     members = course.members
-    columns = [Column("student", tuple(shown(each.student) for each in members), text=True)]
-    for title, cells in _about(course):
-        columns.append(Column(title, tuple(cells), text=True))
+    columns = [text_column("student", [shown(each.student) for each in members]), *_about(course)]
     columns.append(_points("points", [each.total for each in members]))
     columns.append(_points("out of", [each.most for each in members]))
     for number, task in enumerate(course.names):
@@ -67,23 +63,19 @@ def _gradebook(course: Course) -> Table:
         columns.append(
             _points(f"{shown(task)}: out of", [None if entry is None else entry.marks.most for entry in own])
         )
-        columns.append(Column(f"{shown(task)}: status", tuple(map(_status, own)), text=True))
+        columns.append(text_column(f"{shown(task)}: status", tuple(map(_status, own))))
         notes = ["" if entry is None else "; ".join(each.why for each in entry.marks.changes) for entry in own]
         if any(notes):
-            columns.append(Column(f"{shown(task)}: changes", tuple(map(shown, notes)), text=True))
+            columns.append(text_column(f"{shown(task)}: changes", tuple(map(shown, notes))))
         looks = ["" if entry is None else "; ".join(each.what for each in entry.questions) for entry in own]
         if any(looks):
-            columns.append(Column(f"{shown(task)}: needs a human", tuple(map(shown, looks)), text=True))
-    columns.append(Column("feedback", tuple(f"feedback/{each.name}.txt" for each in members), text=True))
+            columns.append(text_column(f"{shown(task)}: needs a human", tuple(map(shown, looks))))
+    columns.append(text_column("feedback", [f"feedback/{each.name}.txt" for each in members]))
     return Table(tuple(columns), "Course")
 
 
-def _about(course: Course) -> Iterator[tuple[str, list[str]]]:
-    """Yield what the roster says of the students, of which anything is known."""
-    for title, field in (("number", "number"), ("e-mail", "email"), ("group", "group")):
-        cells = ["" if each.person is None else shown(getattr(each.person, field)) for each in course.members]
-        if any(cells):
-            yield title, cells
+def _about(course: Course) -> Iterator[Column]:
+    return about_people([each.person for each in course.members])
 
 
 def _points(title: str, points: Sequence[float | None]) -> Column:
@@ -106,9 +98,9 @@ def _sheets(course: Course) -> Iterator[Table]:
         for entry in book.entries
         for question in entry.questions
     ]
-    yield _sheet("Needs a human", ("task", "kind", "student", "what to look at"), rows)
+    yield sheet_of("Needs a human", ("task", "kind", "student", "what to look at"), rows)
     tasks = zip(course.names, course.folders, course.tasks, course.weights, strict=True)
-    yield _sheet(
+    yield sheet_of(
         "Tasks",
         ("task", "folder", "judgments", "baseline", "profile", "counts"),
         [
@@ -116,11 +108,6 @@ def _sheets(course: Course) -> Iterator[Table]:
             for name, folder, book, weight in tasks
         ],
     )
-
-
-def _sheet(name: str, titles: tuple[str, ...], rows: Sequence[tuple[Cell, ...]]) -> Table:
-    cells = zip(*rows, strict=True) if rows else ((),) * len(titles)
-    return Table(tuple(Column(title, tuple(each), text=True) for title, each in zip(titles, cells, strict=True)), name)
 
 
 # The feedback of a student ------------------------------------------------------------------------
@@ -174,7 +161,7 @@ def _page(course: Course) -> str:
         {
             "student": shown(member.student, NAME),
             "feedback": f"feedback/{quote(member.name)}.txt",
-            "about": [cells[place] for _, cells in about],
+            "about": [column.cells[place] for column in about],
             "cells": [_cell(entry, folder) for entry, folder in zip(member.entries, course.folders, strict=True)],
             "total": member.total,
             "most": member.most,
@@ -186,7 +173,7 @@ def _page(course: Course) -> str:
         course=course,
         title=shown(course.title, NAME) or "Overview of the course",
         tasks=tasks,
-        about=[title for title, _ in about],
+        about=[column.key for column in about],
         rows=rows,
         marked=any(cell["mark"] for row in rows for cell in row["cells"]),
     )

@@ -18,7 +18,19 @@ from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.tables import Cell, Column, Document, Style, Table
 
-__all__ = ["QUESTION", "by_severity", "convention", "graded_json", "gradebook_csv", "sheets_of", "shown"]
+__all__ = [
+    "QUESTION",
+    "about_people",
+    "by_severity",
+    "convention",
+    "csv_of",
+    "graded_json",
+    "gradebook_csv",
+    "sheet_of",
+    "sheets_of",
+    "shown",
+    "text_column",
+]
 
 COUNT, POINTS, VALUE = 0, 2, 4
 """Decimals of whole numbers, of points and of values of measures."""
@@ -58,7 +70,12 @@ def gradebook_csv(grades: Grades) -> str:
 
     OWASP. CSV Injection. https://owasp.org/www-community/attacks/CSV_Injection
     """
-    return render(Document("gradebook", [_grades_sheet(grades)], lambda _: Made()), "csv", Style())
+    return csv_of(_grades_sheet(grades))
+
+
+def csv_of(table: Table) -> str:
+    """Return a table as `gradebook_csv` returns the gradebook."""
+    return render(Document("", [table], lambda _: Made()), "csv", Style())
 
 
 def sheets_of(grades: Grades) -> tuple[Table, ...]:
@@ -93,8 +110,9 @@ def shown(text: str, most: int = LONGEST) -> str:
 # The sheets ---------------------------------------------------------------------------------------
 
 
-def _text(title: str) -> Column:
-    return Column(title, (), text=True)
+def text_column(title: str, cells: Sequence[Cell] = ()) -> Column:
+    """Return a column of texts."""
+    return Column(title, cells, text=True)
 
 
 def _number(title: str, digits: int) -> Column:
@@ -102,9 +120,11 @@ def _number(title: str, digits: int) -> Column:
     return Column(title, (), digits=digits, fixed=digits == POINTS)
 
 
-def _sheet(name: str, columns: Sequence[Column], rows: Rows) -> Table:
+def sheet_of(name: str, columns: Sequence[Column | str], rows: Sequence[Sequence[Cell]]) -> Table:
+    """Return a table of rows below columns that are empty yet; where only a title is given, they are of text."""
     cells = zip(*rows, strict=True) if rows else ((),) * len(columns)
-    return Table(tuple(column._replace(cells=each) for column, each in zip(columns, cells, strict=True)), name)
+    empty = (text_column(each) if isinstance(each, str) else each for each in columns)
+    return Table(tuple(column._replace(cells=each) for column, each in zip(empty, cells, strict=True)), name)
 
 
 def _grades_sheet(grades: Grades) -> Table:
@@ -112,38 +132,44 @@ def _grades_sheet(grades: Grades) -> Table:
     of_parts = [_points_of_parts(entry.marks) for entry in entries]
     parts = [part for part in PARTS if any(part in points for points in of_parts)]
     names = list(grades.measures)
-    columns = [_number("points", POINTS), _number("out of", POINTS), _text("passed")]
+    columns: list[Column | str] = [_number("points", POINTS), _number("out of", POINTS), "passed"]
     columns += [_number(f"points: {part}", POINTS) for part in parts]
-    columns += [_text("status"), _text("reason"), _text("needs a human"), _text("profile")]
+    columns += ["status", "reason", "needs a human", "profile"]
     columns += [_number(name, VALUE) for name in names]
     if grades.baseline and names:
         columns += [_number(f"{names[0]} less baseline", VALUE), _number("queries above", COUNT)]
         columns += [_number("queries below", COUNT)]
     columns += [_number(f"claims: {verdict}", COUNT) for verdict in VERDICTS]
-    columns += [_text("run"), _number("lines", COUNT), _number("queries", COUNT), _number("queries missing", COUNT)]
-    columns += [_number("errors", COUNT), _number("warnings", COUNT), _number("repairs", COUNT), _text("feedback")]
+    columns += ["run", _number("lines", COUNT), _number("queries", COUNT), _number("queries missing", COUNT)]
+    columns += [_number("errors", COUNT), _number("warnings", COUNT), _number("repairs", COUNT), "feedback"]
     rows = [
         _grades_row(entry, grades, [points.get(part) for part in parts])
         for entry, points in zip(entries, of_parts, strict=True)
     ]
-    made = _sheet("Grades", columns, rows)
+    made = sheet_of("Grades", columns, rows)
     return made._replace(columns=(*_about_students(entries), *made.columns))
 
 
 def _about_students(entries: Sequence[Entry]) -> Iterator[Column]:
     """Yield the columns that say who each entry is from and when it came: those of which anything is known."""
+    yield text_column("student", [shown(entry.student) for entry in entries])
+    yield from about_people([entry.person for entry in entries])
     for title, cells in (
-        ("student", [entry.student for entry in entries]),
-        ("number", [entry.person.number if entry.person else "" for entry in entries]),
-        ("e-mail", [entry.person.email if entry.person else "" for entry in entries]),
-        ("group", [entry.person.group if entry.person else "" for entry in entries]),
         ("pseudonym", [entry.pseudonym for entry in entries]),
         ("handed in", [entry.graded.handed_in for entry in entries]),
         ("attempt", [entry.graded.attempt for entry in entries]),
-        ("late", [{None: "", True: "yes", False: "no"}[entry.graded.late] for entry in entries]),
+        ("late", ["" if entry.graded.late is None else _yes(entry.graded.late) for entry in entries]),
     ):
-        if title == "student" or any(cells):
-            yield _text(title)._replace(cells=tuple(map(shown, cells)))
+        if any(cells):
+            yield text_column(title, tuple(map(shown, cells)))
+
+
+def about_people(people: Sequence[Person | None]) -> Iterator[Column]:
+    """Yield what the roster says of students, of which anything is known."""
+    for title, field in (("number", "number"), ("e-mail", "email"), ("group", "group")):
+        cells = ["" if person is None else shown(getattr(person, field)) for person in people]
+        if any(cells):
+            yield text_column(title, cells)
 
 
 def _grades_row(entry: Entry, grades: Grades, parts: list[float | None]) -> tuple[Cell, ...]:
@@ -199,18 +225,17 @@ def _name_of(grades: Grades, place: int) -> str:
 
 
 def _questions_sheet(grades: Grades) -> Table:
-    columns = (_text("kind"), _text("student"), _text("what to look at"), _text("feedback"))
     rows: Rows = []
     for entry, question in needing(grades):
         student, feedback = ("", "") if entry is None else (shown(entry.student), f"feedback/{entry.name}.txt")
         rows.append((question.kind, student, shown(question.what), feedback))
-    return _sheet("Needs a human", columns, rows)
+    return sheet_of("Needs a human", ("kind", "student", "what to look at", "feedback"), rows)
 
 
 def _claims_sheet(grades: Grades) -> Table:
     columns = (
-        *(_text("student"), _text("measure"), _text("claimed"), _number("value", VALUE), _text("verdict")),
-        *(_text("why"), _text("profile"), _text("place"), _text("run"), _text("counts")),
+        *("student", "measure", "claimed", _number("value", VALUE), "verdict"),
+        *("why", "profile", "place", "run", "counts"),
     )
     rows: Rows = []
     for entry in grades.entries:
@@ -218,7 +243,7 @@ def _claims_sheet(grades: Grades) -> Table:
             said = (shown(claim.why), shown(claim.profile), shown(claim.place), shown(claim.run), _yes(claim.counts))
             claimed = (shown(claim.measure), shown(claim.text), claim.value, claim.verdict)
             rows.append((shown(entry.student), *claimed, *said))
-    return _sheet("Claims", columns, rows)
+    return sheet_of("Claims", columns, rows)
 
 
 def _yes(here: bool) -> str:
@@ -227,8 +252,7 @@ def _yes(here: bool) -> str:
 
 def _runs_sheet(grades: Grades) -> Table:
     """Lay out all runs, of which one of each student counts."""
-    columns = [_text("student"), _text("run"), _text("counts"), _text("why"), _text("status"), _text("handed in")]
-    columns += [_number("right claims", COUNT), *(_number(name, VALUE) for name in grades.measures)]
+    columns = [_number("right claims", COUNT), *(_number(name, VALUE) for name in grades.measures)]
     rows: Rows = []
     for entry in grades.entries:
         for run in entry.graded.runs:
@@ -236,23 +260,23 @@ def _runs_sheet(grades: Grades) -> Table:
             why = run.reason or (entry.graded.chosen if counts else "")
             said = (shown(run.name), _yes(counts), shown(why), run.status, run.handed_in, run.right)
             rows.append((shown(entry.student), *said, *(run.measures.get(name) for name in grades.measures)))
-    return _sheet("Runs", columns, rows)
+    return sheet_of("Runs", ("student", "run", "counts", "why", "status", "handed in", *columns), rows)
 
 
 def _files_sheet(grades: Grades) -> Table:
-    columns = (_text("student"), _text("file"), _number("bytes", COUNT), _text("what it was read as"), _text("why"))
+    columns = ("student", "file", _number("bytes", COUNT), "what it was read as", "why")
     rows: Rows = [
         (shown(entry.student), shown(file.name), file.bytes, file.role, shown(file.why))
         for entry in grades.entries
         for file in entry.graded.files
     ]
-    return _sheet("Files", columns, rows)
+    return sheet_of("Files", columns, rows)
 
 
 def _findings_sheet(grades: Grades) -> Table:
     columns = (
-        *(_text("student"), _text("severity"), _text("code"), _text("file"), _number("line", COUNT)),
-        *(_number("column", COUNT), _text("what was found"), _text("what to do")),
+        *("student", "severity", "code", "file", _number("line", COUNT)),
+        *(_number("column", COUNT), "what was found", "what to do"),
     )
     rows: Rows = []
     for entry in grades.entries:
@@ -265,19 +289,19 @@ def _findings_sheet(grades: Grades) -> Table:
             if number > kept[code]:
                 more = f"{number - kept[code]:,} more of this code"
                 rows.append((student, CODES[code].severity if code in CODES else "", code, "", None, None, more, ""))
-    return _sheet("Findings", columns, rows)
+    return sheet_of("Findings", columns, rows)
 
 
 def _alike_sheet(grades: Grades) -> Table:
     columns = (
-        *(_text("student"), _text("and"), _text("what is alike"), _number("mean overlap", VALUE)),
-        *(_number("queries", COUNT), _text("what this is")),
+        *("student", "and", "what is alike", _number("mean overlap", VALUE)),
+        *(_number("queries", COUNT), "what this is"),
     )
     rows: Rows = [
         (_name_of(grades, pair.first), _name_of(grades, pair.second), pair.kind, pair.overlap, pair.queries, QUESTION)
         for pair in grades.pairs
     ]
-    return _sheet("Alike", columns, rows)
+    return sheet_of("Alike", columns, rows)
 
 
 def _about_sheet(grades: Grades) -> Table:
@@ -292,7 +316,7 @@ def _about_sheet(grades: Grades) -> Table:
     rows += [(f"baseline's {name}", value) for name, value in grades.baseline_measures.items()]
     rows += [("claim without submission", shown(stray)) for stray in grades.strays]
     rows += [("note", shown(note)) for note in grades.notes]
-    return _sheet("About", (_text("what"), _number("is", VALUE)), rows)
+    return sheet_of("About", ("what", _number("is", VALUE)), rows)
 
 
 # One submission for programs ----------------------------------------------------------------------
@@ -316,41 +340,25 @@ def graded_json(entry: Entry, grades: Grades) -> dict[str, Any]:
     graded, marks, person = entry.graded, entry.marks, entry.person or Person(entry.student)
     missing, judged = graded.missing_queries
     found = by_severity(graded)
+
+    def of(record: object, *names: str) -> dict[str, Any]:
+        return {name: getattr(record, name) for name in names}
+
     document = {
         "student": entry.student,
-        "number": person.number,
-        "email": person.email,
-        "group": person.group,
+        **of(person, "number", "email", "group"),
         "pseudonym": entry.pseudonym,
-        "handed_in": graded.handed_in,
-        "late": graded.late,
-        "attempt": graded.attempt,
-        "status": graded.status,
-        "reason": graded.reason,
+        **of(graded, "handed_in", "late", "attempt", "status", "reason"),
         "points": marks.total,
-        "most": marks.most,
-        "passed": marks.passed,
-        "excused": marks.excused,
+        **of(marks, "most", "passed", "excused"),
         "marks": marks.items,
         "changes": marks.changes,
         "needs_a_human": entry.questions,
-        "run": graded.run,
-        "runs": graded.runs,
-        "chosen": graded.chosen,
-        "kind": graded.kind,
-        "profile": graded.profile,
-        "lines": graded.lines,
-        "queries": graded.queries,
-        "documents": graded.documents,
+        **of(graded, "run", "runs", "chosen", "kind", "profile", "lines", "queries", "documents"),
         "missing_queries": {"missing": missing, "judged": judged},
-        "measures": graded.measures,
-        "signatures": graded.signatures,
+        **of(graded, "measures", "signatures"),
         "baseline": grades.baseline_measures,
-        "against": graded.against,
-        "claims": graded.claims,
-        "files": graded.files,
-        "findings": graded.findings,
-        "counts": graded.counts,
+        **of(graded, "against", "claims", "files", "findings", "counts"),
         "severities": {severity: found[severity] for severity in SEVERITIES},
         "repairs": graded.repairs,
         "sha256": graded.hash_of_run,

@@ -13,10 +13,7 @@ from typing import Any, NamedTuple
 from treceval_py.data.ids import encode, quoted
 from treceval_py.errors import EvaluationError
 from treceval_py.grading.grades import Entry, Grades
-from treceval_py.grading.outputs.gradebook import shown
-from treceval_py.rendering import render
-from treceval_py.rendering.envelope import Made
-from treceval_py.rendering.tables import Column, Document, Style, Table
+from treceval_py.grading.outputs.gradebook import csv_of, sheet_of, shown
 
 __all__ = ["PLATFORMS", "Platform", "check_platforms", "gradescope_results"]
 
@@ -46,9 +43,7 @@ class Platform(NamedTuple):
 
 
 def _csv(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> bytes:
-    cells = zip(*rows, strict=True) if rows else ((),) * len(titles)
-    columns = tuple(Column(title, each, text=True) for title, each in zip(titles, cells, strict=True))
-    return encode(render(Document("import", [Table(columns)], lambda _: Made()), "csv", Style()))
+    return encode(csv_of(sheet_of("", titles, rows)))
 
 
 def _points(entry: Entry) -> str:

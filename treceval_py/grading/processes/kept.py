@@ -27,24 +27,19 @@ VERSION = 2
 
 def plain(graded: Graded) -> dict[str, Any]:
     """Return a record as JSON takes it."""
-    against = graded.against
-    return {
-        **graded._asdict(),
-        "files": [each._asdict() for each in graded.files],
-        "findings": [each._asdict() for each in graded.findings],
-        "claims": [each._asdict() for each in graded.claims],
-        "against": None if against is None else _plain_against(against),
-        "tops": None if graded.tops is None else [list(graded.tops.shape), _packed(graded.tops)],
-        "values": None if graded.values is None else graded.values.tolist(),
-        "runs": [each._asdict() for each in graded.runs],
-    }
+    made: dict[str, Any] = _plain(graded._replace(tops=None))
+    if graded.tops is not None:
+        packed = np.ascontiguousarray(graded.tops, dtype="<i8").tobytes()
+        made["tops"] = [list(graded.tops.shape), base64.b64encode(packed).decode("ascii")]
+    return made
 
 
-def _plain_against(against: AgainstBaseline) -> dict[str, Any]:
-    losses = [
-        {**loss._asdict(), "documents": [document._asdict() for document in loss.documents]} for loss in against.losses
-    ]
-    return {**against._asdict(), "losses": losses}
+def _plain(value: Any) -> Any:
+    if hasattr(value, "_asdict"):
+        return {name: _plain(each) for name, each in value._asdict().items()}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value
 
 
 def from_plain(record: Mapping[str, Any]) -> Graded:
@@ -77,10 +72,6 @@ def _against(record: Mapping[str, Any]) -> AgainstBaseline:
         for loss in record["losses"]
     )
     return AgainstBaseline(**{**record, "losses": losses})
-
-
-def _packed(numbers: Any) -> str:
-    return base64.b64encode(np.ascontiguousarray(numbers, dtype="<i8").tobytes()).decode("ascii")
 
 
 def _unpacked(shape: list[int], text: str) -> Any:

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, NamedTuple
 from treceval_py.errors import TrecevalError
 from treceval_py.grading.claims.claims import Claimed
 from treceval_py.grading.intake.intake import IntakeError, Submission
-from treceval_py.grading.marking.marking import Grader
+from treceval_py.grading.marking.marking import Grader, record_of
 from treceval_py.grading.marking.scoring import Assignment
 from treceval_py.grading.processes.kept import SUFFIX, read_record, write_record
 from treceval_py.grading.records import FAILED, Graded
@@ -116,18 +116,7 @@ def reply_to(job: Job, grader: Grader, setup: Setup) -> Reply:
 
 def failed(job: Job, reason: str) -> Reply:
     """Return the record of a submission whose grading was stopped."""
-    handed = job.submission
-    return Reply(
-        Graded(
-            handed.student,
-            handed.source,
-            FAILED,
-            reason,
-            handed_in=handed.handed_in,
-            late=handed.late,
-            attempt=handed.attempt,
-        )
-    )
+    return Reply(record_of(job.submission, FAILED, reason))
 
 
 def _bound(memory: int) -> None:

@@ -73,20 +73,18 @@ class _Source:
         # What is opened and never closed is text.
         self._read_text(begin if open_name else at, end)
 
-    def _place(self, at: int) -> str:
-        return f":{bisect_right(self._ends, at - 1) + 1}"
+    def _line(self, at: int) -> int:
+        return bisect_right(self._ends, at - 1) + 1
 
     def _read_text(self, begin: int, end: int) -> None:
-        first = bisect_right(self._ends, begin - 1) + 1
-        for number, line in enumerate(self._text[begin:end].split("\n"), first):
+        for number, line in enumerate(self._text[begin:end].split("\n"), self._line(begin)):
             plain = _plain(line)
             if plain or not line.strip():
                 self._blocks.line(f":{number}", plain)
 
     def _read_environment(self, name: str, begin: int, end: int) -> None:
         if name in _PRINTED:
-            first = bisect_right(self._ends, begin - 1) + 1
-            lines = enumerate(self._text[begin:end].split("\n"), first)
+            lines = enumerate(self._text[begin:end].split("\n"), self._line(begin))
             read_lines(((f":{number}", line) for number, line in lines), self._blocks)
         elif name in _TABLES:
             self._read_table(_after_arguments(self._text, begin, end, _TABLES[name]), end)
@@ -95,14 +93,15 @@ class _Source:
         rows: list[Row] = []
         caption, self._caption = self._caption, ""
         spans: dict[int, tuple[int, str]] = {}
-        for at, row in _rows(_unstacked(self._text[begin:end])):
+        # The lines within a cell are one, without a change of places.
+        for at, row in _rows(_STACKED.sub(lambda found: found[0].replace("\\\\", "  "), self._text[begin:end])):
             own = _caption(row)
             if own:
                 caption = own
                 continue
             cells = _cells(row, spans)
             if any(cells):
-                rows.append(Row(self._place(begin + at), tuple(cells)))
+                rows.append(Row(f":{self._line(begin + at)}", tuple(cells)))
         self._blocks.grid(rows, caption)
 
 
@@ -146,11 +145,6 @@ _CAPTION = re.compile(
 def _caption(text: str) -> str:
     found = _CAPTION.search(text)
     return _plain(found[1].replace("\n", " ")) if found else ""
-
-
-def _unstacked(text: str) -> str:
-    """Make one line of the lines within a cell, without a change of places."""
-    return _STACKED.sub(lambda found: found[0].replace("\\\\", "  "), text)
 
 
 def _rows(text: str) -> Iterator[tuple[int, str]]:

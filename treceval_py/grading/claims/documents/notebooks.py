@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from treceval_py.grading.claims.documents.document import Blocks, Unread
@@ -61,10 +60,4 @@ def _read(text: str, place: str, blocks: Blocks) -> None:
 
 def _joined(text: Any) -> str:
     """Return a text, which notebooks may have as a list of lines."""
-    return "".join(_texts(text))
-
-
-def _texts(text: Any) -> Iterator[str]:
-    for part in text if isinstance(text, list) else [text]:
-        if isinstance(part, str):
-            yield part
+    return "".join(part for part in (text if isinstance(text, list) else [text]) if isinstance(part, str))
