@@ -54,11 +54,11 @@ REFUSALS = {
     '["Ada"]\npoint = 3\n': "OUT/adjustments.toml:2: unknown key 'point'. Did you mean points?",
     '["Ada"]\ncolour = 3\n': "OUT/adjustments.toml:2: unknown key 'colour'. "
     "There are points, comment, run, excused, claims.",
-    '["Ada"]\n\npoints = -3\n': "OUT/adjustments.toml:3: points must be a number from 0 on, "
+    '["Ada"]\n\npoints = -3\n': "OUT/adjustments.toml:3: points must be a number, 0 or more, "
     'or a change in quotes, such as "+2"',
-    '["Ada"]\npoints = "2"\n': "OUT/adjustments.toml:2: points must be a number from 0 on, "
+    '["Ada"]\npoints = "2"\n': "OUT/adjustments.toml:2: points must be a number, 0 or more, "
     'or a change in quotes, such as "+2"',
-    '["Ada"]\npoints = nan\n': "OUT/adjustments.toml:2: points must be a number from 0 on, "
+    '["Ada"]\npoints = nan\n': "OUT/adjustments.toml:2: points must be a number, 0 or more, "
     'or a change in quotes, such as "+2"',
     '["Ada"]\nexcused = "yes"\n': "OUT/adjustments.toml:2: excused must be true or false",
     '["Ada"]\nrun = ""\n': "OUT/adjustments.toml:2: run must be the name of a file in quotes",
@@ -91,7 +91,7 @@ def test_of_several_tasks_each_has_its_own_table(tmp_path: Path) -> None:
 
 OF_TASKS = {
     '["Ada"]\npoints = 3\n': "OUT/adjustments.toml:2: points belongs to a task, and there are several. "
-    'Write it below ["Ada".tasks.bm25].',
+    'Write it below ["Ada".tasks."bm25"].',
     '["Ada".tasks.sparse]\npoints = 3\n': "OUT/adjustments.toml:1: unknown task 'sparse'. The tasks are bm25, dense.",
     '["Ada"]\ncomment = "x"\n["Ada".tasks.dense]\npoint = 3\n': "OUT/adjustments.toml:4: unknown key 'point'. "
     "Did you mean points?",
@@ -171,6 +171,8 @@ def test_a_rejected_claim_gives_nothing() -> None:
     claims = decided(GRADED, Adjustment("Ada", "a.toml", 1, claims={"RR": False})).claims
     assert [claim.verdict for claim in claims] == ["not reproduced", "not reproduced"]
     assert claims[1].why == "rejected by the teacher; the check found that the number is right"
+    marks = marks_of(GRADED._replace(claims=tuple(claims)), RULES, {})
+    assert [mark.why for mark in marks.items if mark.part == "claim MRR"] == ["0.5: rejected by the teacher"]
 
 
 def test_a_claim_that_was_not_found_in_the_files_can_be_accepted() -> None:

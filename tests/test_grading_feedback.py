@@ -164,8 +164,8 @@ def test_changes_of_points_are_told_with_their_reasons_and_add_up() -> None:
 
 def test_who_is_excused_is_told_so_with_the_reason_and_without_points() -> None:
     made = feedback(COURSE.entries[1], COURSE)
-    assert made.split("\n")[5] == ("You are excused; no points are counted. Nothing was handed in.")
-    assert section(made, "Points") == "  ill"
+    assert made.split("\n")[5] == "You are excused (ill); no points are counted. Nothing was handed in."
+    assert "\nPoints\n" not in made
     assert "What to do next" not in made
 
 
@@ -395,6 +395,13 @@ def test_more_documents_of_a_query_than_are_told_are_counted() -> None:
 )
 def test_what_became_of_a_claim_is_a_sentence(claim: Checked, sentence: str) -> None:
     assert stated(claim) == sentence
+
+
+def test_of_a_claim_the_decision_of_the_teacher_is_told_and_not_what_was_found_without_it() -> None:
+    why = "rejected by the teacher; the check found that the number is right"
+    assert stated(Checked("AP", "0.31", "", "not reproduced", 0.31, why)) == (
+        "AP = 0.31 was rejected by the teacher; the check found that the number is right."
+    )
 
 
 def test_a_claim_with_a_million_digits_is_cut() -> None:

@@ -16,6 +16,8 @@ from treceval_py.grading.marking.points import Change, Marks, changed
 from treceval_py.grading.marking.runs import is_named
 from treceval_py.grading.records import CORRECT, NO_CLAIM, NOT_REPRODUCED, VERDICTS, Checked, Graded
 from treceval_py.grading.rule_keys import MOST, TEXT, YES, Form
+from treceval_py.grading.records import BY_TEACHER, CORRECT, NO_CLAIM, NOT_REPRODUCED, VERDICTS, Checked, Graded
+from treceval_py.grading.rule_keys import MOST, Form
 from treceval_py.grading.rules import Rules
 from treceval_py.grading.toml_file import Place, TomlFile
 from treceval_py.io.source import whole
@@ -41,7 +43,7 @@ def _fits_claims(value: Any) -> bool:
 
 
 KEYS = {
-    "points": Form('a number from 0 on, or a change in quotes, such as "+2"', _fits_points, lambda each: each),
+    "points": Form('a number, 0 or more, or a change in quotes, such as "+2"', _fits_points, lambda each: each),
     "comment": TEXT,
     "run": Form("the name of a file in quotes", lambda value: isinstance(value, str) and value != "", str),
     "excused": YES,
@@ -54,7 +56,7 @@ OF_A_TASK = ("points", "run", "claims")
 
 
 class Adjustment(NamedTuple):
-    """What is decided of a student.
+    """The teacher's decisions about a student.
 
     Attributes
     ----------
@@ -67,13 +69,13 @@ class Adjustment(NamedTuple):
     change : float or None
         What is added to the points that the rules give.
     comment : str
-        What the student is told.
+        Shown to the student.
     run : str
         The file whose run counts.
     excused : bool
-        Whether there are no points to get.
+        Whether no points are counted.
     claims : mapping of str to bool
-        For measures whether their claims are accepted or rejected, whatever was found out.
+        By measure, whether its claims are accepted (True) or rejected (False), whatever the check found.
     """
 
     student: str
@@ -94,7 +96,7 @@ class Adjustment(NamedTuple):
 def read_adjustments(
     path: str | os.PathLike[str], task: str = "", tasks: Collection[str] = ()
 ) -> tuple[Adjustment, ...]:
-    """Read what the teacher decided.
+    """Read the decisions of the teacher.
 
     Parameters
     ----------
@@ -132,7 +134,8 @@ def _adjustment(file: TomlFile, student: str, task: str, tasks: Collection[str])
     if tasks:
         for name in (name for name in OF_A_TASK if name in given):
             what = f"{name} belongs to a task, and there are several"
-            raise file.refusal(what, f'Write it below ["{visible(student)}".tasks.{min(tasks)}].', student, name)
+            todo = f'Write it below ["{visible(student)}".tasks."{visible(min(tasks))}"].'
+            raise file.refusal(what, todo, student, name)
         # Each table is checked, also those of the tasks that are not graded now.
         own = {name: _values(file, (student, "tasks", name), _table(file, student, "tasks", name)) for name in of_tasks}
         given = {**given, **own.get(task, {})}
@@ -248,7 +251,7 @@ def _is_of(claim: Checked, measure: str) -> bool:
 
 def _decided(claim: Checked, accepted: bool) -> Checked:
     """Return a claim with the teacher's verdict; the reason keeps what the check had found."""
-    said = f"{ACCEPTED if accepted else REJECTED} by the teacher"
+    said = BY_TEACHER[0 if accepted else 1]
     if claim.verdict != NO_CLAIM:
         said += f"; the check found that {VERDICTS[claim.verdict]}" + (f": {claim.why}" if claim.why else "")
     text = claim.text or "a number that was not found in the files"

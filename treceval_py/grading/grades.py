@@ -13,16 +13,16 @@ __all__ = ["Entry", "Grades", "Pair", "Person", "Question"]
 
 
 class Person(NamedTuple):
-    """A student, as a roster has them.
+    """A student on a roster.
 
     Attributes
     ----------
     name : str
         The name, given name first.
     number, email, login, group : str
-        What a roster says of them; empty where it says nothing.
+        As on the roster; empty if it has none. ``login`` is the account on GitHub or the platform.
     row : tuple of (str, str)
-        The titles and cells of the roster's own row, for files that are imported where it came from.
+        Titles and cells of the student's row, which import files for the same platform repeat.
     """
 
     name: str

@@ -62,39 +62,44 @@ def grade(
     qrels : path
         The judgments.
     submitted : path
-        A folder with a file or folder for each student, or a zip of it as learning platforms export it.
+        A folder with a file or folder for each student, or the zip, tar or tar.gz that a learning platform exports.
     output : path
         A folder to write to: a new or empty one, or one that was written before; what was graded there is not graded
         again unless it changed.
     claims : path, optional
-        Numbers that students claim: CSV with the columns ``student, measure, value``.
+        Numbers that students claim: CSV with the columns ``student, measure, value``, or ``student`` and a column for
+        each measure. Claims in the submissions are found without it.
     baseline : path, optional
         A run to compare with.
     rules : Rules
         What is computed, and what gives points; see `read_rules`.
     roster : path or Roster, optional
-        Everybody in the class; see `read_roster`. Who handed in nothing has a row, too, and whose submission fits
-        nobody is listed.
+        Everybody in the class; see `read_roster`. Each student on it has an entry, and submissions that fit nobody are
+        listed.
     workers : int, optional
         How many processes grade; by default as many as there are cores for this process.
     without : iterable of paths, optional
-        What else in the folder of submissions is none, such as the file of rules.
+        Files in the folder of submissions that are not submissions, such as the rules. Output, roster, judgments,
+        claims and baseline are always left out.
     to : sequence of str
-        Learning platforms for which files to import are written: ``moodle``, ``canvas``, ``gradescope``.
+        Learning platforms for which import files are written: ``moodle``, ``canvas``, ``gradescope``.
     after : callable, optional
-        Is called after each submission.
+        Called after each submission, for progress.
 
     Returns
     -------
     Grades
-        All that was found out. What is wrong with a submission never raises: it stands in its entry.
+        The results, as they are written. A fault of a submission never raises an error; its entry has it.
 
     Raises
     ------
     InputError
-        The judgments, the baseline, the claims, the roster or the submissions as a whole cannot be read.
+        The judgments, the baseline, the claims, the roster, the adjustments or the submissions as a whole cannot be
+        read; the adjustments name an unknown student or run.
     OutputError
-        The folder is one of somebody else, or cannot be written.
+        The output folder has files that grading did not write, or cannot be written.
+    EvaluationError
+        The rules are for a course, a platform is unknown, or an argument is not a path.
     """
     _check_paths(qrels, submitted, output, claims or "", baseline or "")
     check_platforms(to)
@@ -138,29 +143,29 @@ def grade_course(
     Parameters
     ----------
     submitted : path
-        A folder with a folder or archive of submissions for each task; or, if the rules say so, submissions with a
-        folder for each task.
+        A folder with a folder or archive of submissions for each task, named by ``folder`` in the rules; or submissions
+        with a folder for each task (``folder = "*/ex1"``).
     output : path
         A folder to write to, as of `grade`.
     rules : Rules
         Rules with tasks.
     roster : path or Roster, optional
-        Everybody in the course. Without it, those are in the course who handed something in; their names say who is
-        the same student.
+        Everybody in the course; see `read_roster`. Without it, everybody who handed something in, matched by name
+        between tasks.
     workers, without, to, after
         As of `grade`.
 
     Returns
     -------
     Course
-        The tasks of which something was handed in, and everybody's points.
+        The tasks for which something was handed in, and the points of each student.
 
     Raises
     ------
     InputError, OutputError
         As of `grade`.
     EvaluationError
-        The rules have no task, or nothing was handed in.
+        The rules have no task, nothing was handed in, a platform is unknown, or an argument is not a path.
     """
     _check_paths(submitted, output)
     check_platforms(to)
@@ -258,9 +263,9 @@ def grade_one(
     qrels, claims, baseline, rules
         As of `grade`. Of claims of a class, those of the submission's student count.
     submission : path
-        A file, a folder or a zip that is one student's submission.
+        The submission of one student: a file, a folder or an archive.
     student : str, optional
-        Who it is from, to find the claims in a table of a class; by default the name of the file or folder.
+        The student's name, to find the claims in a table of a class; by default the name of the file or folder.
 
     Returns
     -------

@@ -8,6 +8,7 @@ from treceval_py._types import FloatArray, IntArray
 from treceval_py.checking.findings import Finding
 
 __all__ = [
+    "BY_TEACHER",
     "CONVENTION",
     "CORRECT",
     "FAILED",
@@ -59,6 +60,9 @@ VERDICTS = {
     NO_CLAIM: "no number was claimed where one was expected",
 }
 """What is said of a claim."""
+
+BY_TEACHER = ("accepted by the teacher", "rejected by the teacher")
+"""How the reason of a claim begins on which the teacher decided."""
 
 
 class FileRead(NamedTuple):

@@ -53,13 +53,13 @@ class Course(NamedTuple):
     folders : tuple of str
         Where each is written, within the folder of the course.
     weights : tuple of float
-        How often the points of each count.
+        Factor by which the points of each task count.
     tasks : tuple of Grades
-        Each of them.
+        The results of each task.
     members : tuple of Standing
         Everybody, in the order of names; then submissions of nobody on the roster.
     notes : tuple of str
-        What else is to be known; sentences without full stop.
+        Notes on the grading; sentences without full stop.
     """
 
     title: str

@@ -28,9 +28,9 @@ class Roster(NamedTuple):
     platform : str
         ``moodle``, ``canvas``, ``gradescope`` or ``github``; empty for a plain table.
     columns : tuple of str
-        The titles of the file.
+        The column titles, in the order of the file.
     file : str
-        The file, as it was named.
+        The path, as given.
     """
 
     people: tuple[Person, ...] = ()
@@ -95,9 +95,10 @@ SEPARATORS = ",;\t"
 def read_roster(path: str | os.PathLike[str]) -> Roster:
     """Read a roster: a table whose first line names its columns.
 
-    It is what Moodle exports as participants, as grades or as grading worksheet, Canvas as gradebook, Gradescope as
-    roster or grades, GitHub Classroom as roster; or any table with a column ``name``, or ``first name`` and
-    ``last name``, beside ``number``, ``email``, ``login`` and ``group``. Other columns are kept.
+    Accepted are the participants, grades and grading worksheet of Moodle, the gradebook of Canvas, the roster and
+    grades of Gradescope, the roster of GitHub Classroom, and any table with at least one of the columns ``name``
+    (or ``first name`` and ``last name``), ``number``, ``email`` and ``login``; ``group`` is read too. Titles may be in
+    several languages. Other columns are kept.
 
     Parameters
     ----------
@@ -107,12 +108,12 @@ def read_roster(path: str | os.PathLike[str]) -> Roster:
     Returns
     -------
     Roster
-        The students; not those whose role is another one.
+        The students, without teachers, assistants and others whose role is in the table.
 
     Raises
     ------
     InputError
-        The file cannot be read, is no such table, or names somebody twice.
+        The file cannot be read, is not such a table, or lists a student twice.
     """
     file = os.fspath(path)
     rows = _rows(_text_of(file), file)

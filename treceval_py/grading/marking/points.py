@@ -10,7 +10,17 @@ from typing import NamedTuple
 from treceval_py.checking.findings import WARNING
 from treceval_py.errors import EvaluationError, MeasureError, visible
 from treceval_py.grading.claims.naming import measure_named
-from treceval_py.grading.records import NO_CLAIM, REPAIRED, SCORED, STATUSES, UNCHECKED, VERDICTS, Checked, Graded
+from treceval_py.grading.records import (
+    BY_TEACHER,
+    NO_CLAIM,
+    REPAIRED,
+    SCORED,
+    STATUSES,
+    UNCHECKED,
+    VERDICTS,
+    Checked,
+    Graded,
+)
 from treceval_py.grading.rules import MeasureRule, Rules
 from treceval_py.measures import Measure
 from treceval_py.measures.registry import REAL
@@ -297,6 +307,7 @@ def _of_claim(name: str, claims: list[Checked], most: Fraction, rules: Rules) ->
     said = VERDICTS[claim.verdict]
     if claim.verdict == UNCHECKED and claim.why:
         said = f"it could not be checked: {visible(claim.why[:LONGEST_REASON])}"
+    said = next((each for each in BY_TEACHER if claim.why.startswith(each)), said)
     why = f"{visible(claim.text[:LONGEST_SHOWN])}: {said}"
     if len({each.text for each in claims}) > 1:
         why = f"{len(claims)} numbers were claimed, and the worst counts; {why}"

@@ -127,7 +127,9 @@ def _feedback(member: Standing, course: Course, target: str) -> bytes:
             # The file of the task, as edited, without what the student has read above.
             heading = f"{_heading(entry.student)}\n{shown(book.rules.title, NAME)}\n\n"
             texts.append(stream.read().removeprefix(encode(heading)))
-    rows.append((TOTAL, f"{score_of(member.total)} of {score_of(member.most)}", ""))
+    counted = any(entry is not None and not entry.marks.excused for entry in member.entries)
+    together = f"{score_of(member.total)} of {score_of(member.most)}" if counted else "excused"
+    rows.append((TOTAL, together, ""))
     widest, broadest = (max(len(row[column]) for row in rows) for column in (0, 1))
     lines = [_heading(member.student), *([shown(course.title), ""] if course.title else [])]
     lines += [f"  {name:<{widest}}  {said:>{broadest}}{times}" for name, said, times in rows]

@@ -12,6 +12,7 @@ from treceval_py.grading.claims.claims import claimed
 from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.outputs.gradebook import by_severity, convention, shown
 from treceval_py.grading.records import (
+    BY_TEACHER,
     CONVENTION,
     CORRECT,
     FAILED,
@@ -98,6 +99,8 @@ def stated(claim: Checked) -> str:
     why = shown(claim.why, SENTENCE)
     because = f": {why}" if why else ""
     right = "" if claim.value is None else f" Under the rules of this assignment it is {_as_claimed(claim)}."
+    if why.startswith(BY_TEACHER):
+        return f"{claimed} was {why}."
     if claim.verdict == CORRECT:
         return f"{claimed} is right{because}."
     if claim.verdict == ROUNDING:
@@ -126,7 +129,8 @@ def _summary(entry: Entry) -> str:
     graded, marks = entry.graded, entry.marks
     said = f"{score_of(marks.total)} of {score_of(marks.most)} points"
     if marks.excused:
-        said = "You are excused; no points are counted"
+        why = "; ".join(shown(change.why, SENTENCE) for change in marks.changes)
+        said = f"You are excused{f' ({why})' if why else ''}; no points are counted"
     elif marks.passed is not None:
         said += ": passed" if marks.passed else ": not passed"
     why = shown(graded.reason, SENTENCE)
@@ -156,7 +160,6 @@ def _when(moment: str) -> str:
 def _points(entry: Entry) -> Iterator[str]:
     marks = entry.marks
     if marks.excused:
-        yield from (line for change in marks.changes for line in _filled(shown(change.why, SENTENCE), "  "))
         return
     rows = [(mark.part, f"{score_of(mark.points)} of {score_of(mark.most)}", mark.why) for mark in marks.items]
     # Below the points, not below what they are out of.

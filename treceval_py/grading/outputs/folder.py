@@ -264,7 +264,7 @@ def _outputs(
     for name in platforms:
         file = PLATFORMS[name].file
         made[file], left = PLATFORMS[name].make(book, read)
-        notes.append(f"import {file} in {PLATFORMS[name].where}")
+        notes.append(f"{file} is for {PLATFORMS[name].where}")
         notes += _lacking(file, left)
     every = [graded_json(entry, book) for entry in book.entries]
     before = read_before(os.path.join(target, GRADES))
