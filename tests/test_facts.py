@@ -309,7 +309,7 @@ def test_what_is_counted_from_judgments_does_not_change_with_the_run(family: Fam
 CHOICES = {
     "cli/score.py": {"RANGED"},
     "comparing/gathering.py": {"USUAL"},
-    "grading/claims/naming.py": {"_ORDINARY", "_WORDS"},
+    "grading/claims/naming.py": {"_IN_FULL", "_ORDINARY"},
     "grading/rule_keys.py": {"USUAL_MEASURES"},
     "comparing/saved/trec.py": {"TAG"},
 }

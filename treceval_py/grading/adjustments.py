@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from treceval_py.data.ids import encode, quoted
 from treceval_py.errors import InputError, MeasureError, visible
-from treceval_py.grading.claims.naming import measure_named
+from treceval_py.grading.claims.naming import known_measure, measure_named
 from treceval_py.grading.course.matching import Identity, fits, may_be
 from treceval_py.grading.marking.points import Change, Marks, changed
 from treceval_py.grading.marking.runs import is_named
@@ -230,7 +230,7 @@ def decided(graded: Graded, adjustment: Adjustment) -> Graded:
         raise adjustment.refusal(f"no run {quoted(encode(adjustment.run))} was handed in", todo)
     claims = list(graded.claims)
     for name, accepted in adjustment.claims.items():
-        numbers = [number for number, each in enumerate(claims) if _is_of(each, name)]
+        numbers = [number for number, each in enumerate(claims) if known_measure(each.measure) == measure_named(name)]
         if not accepted and not any(claims[number].verdict != NO_CLAIM for number in numbers):
             raise adjustment.refusal(f"no claim of {visible(name)} was found", "Leave it out.")
         for number in numbers:
@@ -238,13 +238,6 @@ def decided(graded: Graded, adjustment: Adjustment) -> Graded:
         if not numbers:
             claims.append(_decided(Checked(name, "", "", NO_CLAIM), accepted))
     return graded._replace(claims=tuple(claims))
-
-
-def _is_of(claim: Checked, measure: str) -> bool:
-    try:
-        return measure_named(claim.measure) == measure_named(measure)
-    except MeasureError:
-        return False
 
 
 def _decided(claim: Checked, accepted: bool) -> Checked:

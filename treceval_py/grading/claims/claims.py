@@ -20,7 +20,7 @@ from treceval_py.grading.claims.documents.reading import read_document
 from treceval_py.grading.claims.documents.text import SEPARATED, content_of, decoded, lines_of, records
 from treceval_py.grading.claims.finding import said_in
 from treceval_py.grading.claims.lines import WHOLE, Said, folded
-from treceval_py.grading.claims.naming import LONGEST_NAME, is_name, measure_named, nearest_name
+from treceval_py.grading.claims.naming import LONGEST_NAME, is_name, known_measure, measure_named, nearest_name
 from treceval_py.grading.claims.tables import key_of
 from treceval_py.grading.claims.wording import is_of_others
 from treceval_py.measures import Measure
@@ -180,10 +180,8 @@ def _certain(said: list[Said]) -> Iterator[Said]:
 
 
 def _key(said: Said) -> tuple[str, str]:
-    try:
-        return measure_named(said.name).name, said.run
-    except MeasureError:
-        return said.name, said.run
+    measure = known_measure(said.name)
+    return said.name if measure is None else measure.name, said.run
 
 
 def _differ(numbers: set[str]) -> bool:

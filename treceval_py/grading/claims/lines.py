@@ -6,8 +6,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from treceval_py.errors import MeasureError
-from treceval_py.grading.claims.naming import is_name, is_ordinary, measure_named, mentions_in
+from treceval_py.grading.claims.naming import is_name, is_ordinary, known_measure, mentions_in
 from treceval_py.grading.claims.wording import Whose, is_only_of_others, told_of
 from treceval_py.measures.registry import FAMILIES, TEXT
 
@@ -176,10 +175,8 @@ def _is_setting(name: str, number: str) -> bool:
     """Tell whether a number is a whole one that a mean from 0 to 1 cannot have, as a depth or a rank is."""
     if not re.fullmatch(r"[2-9]|\d{2,}", number):
         return False
-    try:
-        return measure_named(name).family.kind != "count"
-    except MeasureError:
-        return True
+    measure = known_measure(name)
+    return measure is None or measure.family.kind != "count"
 
 
 def _is_bad(name: str, rest: str) -> bool:

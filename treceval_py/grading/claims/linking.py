@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from treceval_py.errors import MeasureError
 from treceval_py.grading.claims.lines import SPREAD
-from treceval_py.grading.claims.naming import measure_named, mentions_in
+from treceval_py.grading.claims.naming import known_measure, mentions_in
 from treceval_py.grading.claims.wording import either
 
 __all__ = ["Linked", "has_number", "is_no_value", "linked_in"]
@@ -140,10 +139,7 @@ def _tokens(text: str) -> list[_Found]:
 
 @lru_cache(1024)
 def _means_one(name: str) -> bool:
-    try:
-        return bool(measure_named(name))
-    except MeasureError:
-        return False
+    return known_measure(name) is not None
 
 
 def _groups(text: str, tokens: Sequence[_Found]) -> Iterator[list[_Found]]:

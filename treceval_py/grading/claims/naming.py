@@ -10,7 +10,16 @@ from functools import cache, lru_cache
 from treceval_py.errors import MeasureError, UnknownMeasureError
 from treceval_py.measures import FAMILIES, Measure, parse_measures
 
-__all__ = ["LONGEST_NAME", "is_label", "is_name", "is_ordinary", "measure_named", "mentions_in", "nearest_name"]
+__all__ = [
+    "LONGEST_NAME",
+    "is_label",
+    "is_name",
+    "is_ordinary",
+    "known_measure",
+    "measure_named",
+    "mentions_in",
+    "nearest_name",
+]
 
 LONGEST_NAME = 100
 
@@ -133,6 +142,14 @@ def measure_named(text: str) -> Measure:
         with contextlib.suppress(MeasureError):
             return _only(name)
     return _only(meant if said["cutoff"] is None else f"{meant}@{said['cutoff']}")
+
+
+def known_measure(text: str) -> Measure | None:
+    """Return the measure of a name as `measure_named` does; None where there is none."""
+    try:
+        return measure_named(text)
+    except MeasureError:
+        return None
 
 
 def _only(name: str) -> Measure:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
-from treceval_py.errors import MeasureError, TrecevalError, visible
+from treceval_py.errors import TrecevalError, visible
 from treceval_py.explaining.explanation import MOST_ROWS_FOR_PAIRS, Claim
 from treceval_py.explaining.scoring import Scorer
 from treceval_py.explaining.variants import (
@@ -28,7 +28,7 @@ from treceval_py.explaining.variants import (
     variants_of,
 )
 from treceval_py.grading.claims.claims import Claimed
-from treceval_py.grading.claims.naming import measure_named
+from treceval_py.grading.claims.naming import known_measure, measure_named
 from treceval_py.grading.claims.rounding import OF_ROUNDED, Reading, agreement, figure, readings
 from treceval_py.grading.records import (
     CONVENTION,
@@ -98,12 +98,7 @@ def _missing(claimed: Sequence[Claimed], expected: Sequence[str], ways: Ways | N
 
 
 def _measure_of(claimed: Claimed) -> Measure | None:
-    if claimed.claim is not None:
-        return claimed.claim.measure
-    try:
-        return measure_named(claimed.measure)
-    except MeasureError:
-        return None
+    return known_measure(claimed.measure) if claimed.claim is None else claimed.claim.measure
 
 
 def _checked(claimed: Claimed, ways: Ways | None) -> Checked:

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from treceval_py.checking.findings import WARNING
-from treceval_py.errors import EvaluationError, MeasureError, visible
-from treceval_py.grading.claims.naming import measure_named
+from treceval_py.errors import EvaluationError, visible
+from treceval_py.grading.claims.naming import known_measure
 from treceval_py.grading.records import (
     BY_TEACHER,
     NO_CLAIM,
@@ -318,7 +318,5 @@ def _of_claim(name: str, claims: list[Checked], most: Fraction, rules: Rules) ->
 
 def _meant(name: str) -> Measure | str:
     """Return what is the same for all names of a measure; of a name that is none, the name in lower case."""
-    try:
-        return measure_named(name)
-    except MeasureError:
-        return name.strip().casefold()
+    measure = known_measure(name)
+    return name.strip().casefold() if measure is None else measure
