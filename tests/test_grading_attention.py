@@ -54,6 +54,10 @@ def test_no_claim_where_claims_give_points_is_told_with_the_documents_that_were_
     assert asked(class_of(silent._replace(files=(REPORT,)))) == [
         ("no claims", "no claim was found, though report.pdf was read")
     ]
+    screenshot = FileRead("Shot 1.PNG", "not used", "it is neither a run nor a text", 9)
+    assert asked(class_of(silent._replace(files=(screenshot,)))) == [
+        ("no claims", "no claim was found; numbers may be in Shot 1.PNG")
+    ]
     assert asked(class_of(silent, rules=GRADES.rules._replace(points_claims=0.0))) == []
 
 

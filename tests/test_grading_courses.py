@@ -213,6 +213,19 @@ def test_adjustments_are_of_a_task_and_a_comment_is_of_all(folder: Path) -> None
         graded(folder)
 
 
+def test_adjustments_may_be_of_who_is_not_on_the_roster(folder: Path) -> None:
+    (folder / "out").mkdir()
+    (folder / "out" / "adjustments.toml").write_text('["Mallory".tasks."Sheet 1"]\npoints = 4\n')
+    assert [each.total for each in graded(folder).members if each.student == "Mallory"] == [4.0]
+
+
+def test_a_task_with_spaces_is_named_as_toml_takes_it(folder: Path) -> None:
+    (folder / "out").mkdir()
+    (folder / "out" / "adjustments.toml").write_text('["Mallory"]\npoints = 4\n')
+    with pytest.raises(InputError, match=r'\["Mallory"\.tasks\."Sheet 1"\]'):
+        graded(folder)
+
+
 def test_what_a_group_handed_in_counts_for_each_member_and_is_compared_with_others_once(folder: Path) -> None:
     (folder / "rules.toml").write_text('[points]\nrun = 10\nclaims = 0\n[roster]\ngroups = "A"\n')
     rules = te.read_rules(folder / "rules.toml")

@@ -431,6 +431,14 @@ def test_a_file_of_gradescope_is_known_by_its_name(tmp_path: Path) -> None:
     assert listed(path) == {"Ada": ["7.txt"], "Bob": ["8.txt"]}
 
 
+def test_who_handed_something_in_on_gradescope_that_the_export_lacks_is_told(tmp_path: Path) -> None:
+    metadata = "7.txt:\n  :submitters:\n  - :name: Ada\n8.txt:\n  :submitters:\n  - :name: Bob\n    :sid: '3'\n"
+    path = written(tmp_path, "zip", {"7.txt": RUN, "9.txt": RUN, "submission_metadata.yml": metadata})
+    others: list[FileRead] = []
+    submissions(path, others=others)
+    assert [(each.name, each.role, each.why[:6]) for each in others] == [("8.txt", "note", "Bob_3 ")]
+
+
 def test_what_a_student_calls_the_metadata_of_gradescope_says_nothing(tmp_path: Path) -> None:
     metadata = "run.txt:\n  :submitters:\n  - :name: Eve\n"
     path = written(tmp_path, "zip", {"ada/run.txt": RUN, "ada/submission_metadata.yml": metadata, "bob/run.txt": RUN})

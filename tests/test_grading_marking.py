@@ -786,6 +786,25 @@ def test_a_warning_of_the_baseline_names_documents_only_if_judgments_may_be_seen
     tmp_path: Path, feedback: str, named: bool
 ) -> None:
     baseline = "q1 Q0 secret 2 9 t\nq1 Q0 b 1 1 t\nq2 Q0 a 1 2 t\n"
-    notes = "".join(grader(tmp_path, AP._replace(feedback=feedback), baseline=baseline).notes)
+    notes = "".join(grader(tmp_path, AP._replace(feedback=feedback), baseline=baseline).scoring.notes)
     assert "R123" in notes
     assert ("secret" in notes) == named
+
+
+def test_files_with_a_query_each_are_told_and_accuse_nobody(tmp_path: Path) -> None:
+    # Together the mean of AP is 0.75; either file alone gives 0.5 or less.
+    first, second = RUN[: len(RUN) // 2], RUN[len(RUN) // 2 :]
+    found = graded(tmp_path, {"run_q1.txt": first, "run_q2.txt": second, "claims.txt": "MAP = 0.7311\n"})
+    assert found.chosen.endswith(
+        "the runs have no query in common, so they may be parts of one, which belong in one file"
+    )
+    assert [each.verdict for each in found.claims] == ["unchecked"]
+
+
+def test_a_number_is_not_called_wrong_while_runs_were_not_read(tmp_path: Path) -> None:
+    runs = {f"run{number:02}.txt": RUN.replace(" t\n", f" t{number}\n") for number in range(1, 22)}
+    found = graded(tmp_path, {**runs, "claims.txt": "MAP = 0.7311\n"})
+    assert [each.name for each in found.files if each.role == "unread"] == ["run01.txt"]
+    assert [(each.verdict, each.why) for each in found.claims] == [
+        ("unchecked", "it is no number of the runs that were read, and others were not read")
+    ]

@@ -20,7 +20,7 @@ from treceval_py.grading.rules import Rules
 from treceval_py.grading.toml_file import Place, TomlFile
 from treceval_py.io.source import whole
 
-__all__ = ["Adjustment", "adjusted", "decided", "matched", "read_adjustments"]
+__all__ = ["Adjustment", "adjusted", "decided", "matched", "of_this_task", "read_adjustments"]
 
 KIND = "adjusted"
 """That of a `Change` that the teacher decided."""
@@ -203,6 +203,23 @@ def matched(adjustments: Sequence[Adjustment], students: Sequence[Identity]) -> 
             raise each.refusal(what, "Keep one table for each student.")
         found[fit.student] = each
     return found
+
+
+def of_this_task(
+    adjustments: Sequence[Adjustment], students: Sequence[Identity], strangers: Sequence[Identity]
+) -> list[Adjustment]:
+    """Leave out what is decided of those who are in other tasks only, as nobody on the roster is.
+
+    Parameters
+    ----------
+    adjustments : sequence of Adjustment
+        What is decided.
+    students, strangers : sequence of Identity
+        All students of the task, and those of other tasks who are not on the roster.
+    """
+    wanted = [_identity(each.student) for each in adjustments]
+    pairs = zip(adjustments, fits(wanted, students), fits(wanted, strangers), strict=True)
+    return [each for each, here, there in pairs if here.student is not None or here.candidates or there.student is None]
 
 
 def _identity(written: str) -> Identity:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 from treceval_py.errors import visible
@@ -31,6 +32,8 @@ BASELINE = "the baseline"
 
 UNREAD = ("unread", "refused")
 """The roles of files in which there may be something that nobody has seen."""
+
+_PICTURE = re.compile(r"(?i)\.(png|jpe?g|gif|webp|heic|tiff?|bmp)$")
 
 PERFECT, FEWEST_QUERIES = 0.999, 10
 """From this value on, of so many queries, a run is as good as the judgments themselves."""
@@ -93,6 +96,8 @@ def _of_submission(entry: Entry, grades: Grades) -> Iterator[Question]:
     if graded.files and grades.rules.points_claims and all(claim.verdict == NO_CLAIM for claim in graded.claims):
         searched = [file.name for file in graded.files if file.role == "report"]
         where = f", though {_and(searched)} {'was' if len(searched) == 1 else 'were'} read" if searched else ""
+        pictures = [file.name for file in graded.files if _PICTURE.search(file.name)]
+        where += f"; numbers may be in {_and(pictures)}" if pictures else ""
         yield Question("no claims", f"no claim was found{where}")
 
 

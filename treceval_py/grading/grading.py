@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from treceval_py.data.ids import shown
 from treceval_py.errors import EvaluationError, listed
-from treceval_py.grading.adjustments import read_adjustments
+from treceval_py.grading.adjustments import of_this_task, read_adjustments
 from treceval_py.grading.attention import with_questions
 from treceval_py.grading.course.course import Course, course_of
 from treceval_py.grading.course.members import class_of
@@ -189,11 +189,22 @@ def grade_course(
     graders = {name: Grader(assignment) for name, assignment in assignments.items()}
     everybody = everybody or roster_of(list(handed_in.values()))
     adjustments, names = os.path.join(target, ADJUSTMENTS), [task.name for task in rules.tasks]
-    decided = {name: read_adjustments(adjustments, name, names) for name in graders}
+    said = {name: read_adjustments(adjustments, name, names) for name in graders}
     folders = _folders(target, names)
+    people = {name: class_of(handed_in[name], everybody, rules.groups) for name in graders}
+    strangers = [
+        (name, identity)
+        for name, own in people.items()
+        for member, identity in zip(own.members, own.identities(), strict=True)
+        if member.person is None
+    ]
+    decided = {
+        name: of_this_task(each, people[name].identities(), [who for task, who in strangers if task != name])
+        for name, each in said.items()
+    }
     found = {
         name: recorded(
-            *(graders[name], path, class_of(handed_in[name], everybody, rules.groups)),
+            *(graders[name], path, people[name]),
             claims=next(task.claims for task in tasks if task.name == name),
             adjustments=decided[name],
             others=others[name],

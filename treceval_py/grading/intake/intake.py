@@ -51,6 +51,8 @@ ONE_STUDENT = (
 
 BESIDE = "it lies beside the submissions, and is no run"
 
+LACKS = f"handed it in by {METADATA}, but it is not in the export"
+
 _NOBODYS_NAME = re.compile(r"(?i)(read.?me|licen[cs]e|classroom.?roster|grades)(\.[a-z]+)?")
 """What files are called that belong to a whole folder."""
 
@@ -324,6 +326,8 @@ def _students_own(source: _Source, base: tuple[str, ...], others: list[FileRead]
             found = [each._replace(parts=each.parts[len(base) :]) for each in source.files(entry)]
             others += [each.told for each in found if each.why == OURS]
             parts.append((name, entry.folder and not entry.why, [each for each in found if each.why != OURS]))
+    for name in sorted(metadata.keys() - {name for name, *_ in parts}):
+        others.append(FileRead(shown(name), "note", f"{shown(metadata[name].student)} {LACKS}", 0))
     repositories = any(each.parts[1:] in ((".git",), (".github",)) for _, _, found in parts for each in found)
     named = owners_of([(name, folder) for name, folder, _ in parts], metadata, repositories=repositories)
     own = [_Part(each, *part) for each, part in zip(named, parts, strict=True)]

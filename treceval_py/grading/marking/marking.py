@@ -26,7 +26,17 @@ from treceval_py.grading.marking.runs import chosen, of_which, rows_of, runs_of_
 from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, against, values_by_query
 from treceval_py.grading.marking.similarity import hash_of_ranking, tops_of
 from treceval_py.grading.marking.trying import Tried, Trier, bytes_of, most_bytes
-from treceval_py.grading.records import JUDGED, MISSING, SCORED, Checked, FileRead, Graded, RunRead
+from treceval_py.grading.records import (
+    JUDGED,
+    MISSING,
+    NOT_REPRODUCED,
+    SCORED,
+    UNCHECKED,
+    Checked,
+    FileRead,
+    Graded,
+    RunRead,
+)
 from treceval_py.grading.rules import Rules
 from treceval_py.io.named import DATASET
 from treceval_py.io.source import peek
@@ -35,6 +45,11 @@ __all__ = ["Grader", "baseline_record", "limits_of", "record_of"]
 
 CLAIMED = "it has numbers that are claimed for measures"
 """Why a file is one of claims."""
+
+PARTS = "the runs have no query in common, so they may be parts of one, which belong in one file"
+
+LOOKS = "its lines are"
+"""How it is said that a file may be a run."""
 
 LONGEST_LINE, TAGGED = 1000, 6
 """Bytes of the first line of a run that are read for its tag, and how many fields a line with a tag has."""
@@ -121,6 +136,14 @@ class Grader:
             again=self._trier.again,
             expected=self.rules.expected,
         )
+        if parts := _may_be_parts(tried):
+            why = f"{why}; {PARTS}"
+        if parts or any(each.role == "unread" and each.why.startswith(LOOKS) for each in files.values()):
+            doubt = PARTS if parts else "it is no number of the runs that were read, and others were not read"
+            checked = [
+                each._replace(verdict=UNCHECKED, why=doubt) if each.verdict == NOT_REPRODUCED and each.counts else each
+                for each in checked
+            ]
         return self._completed(tried, number, files, checked)._replace(chosen=why)
 
     def _tried(
@@ -227,6 +250,12 @@ def baseline_record(grader: Grader) -> Graded | None:
         hash_of_ranking=hash_of_ranking(scored.run, scored.profile),
         tops=tops,
     )
+
+
+def _may_be_parts(tried: Sequence[Tried]) -> bool:
+    """Tell whether several runs have no query in common, as files with a query each have."""
+    queries = [set(each.scored.run.qids) for each in tried if each.scored is not None]
+    return len(queries) > 1 and sum(map(len, queries)) == len(set().union(*queries))
 
 
 def _names_of(file: RunFile) -> Iterator[str]:
