@@ -160,7 +160,7 @@ def test_the_rules_are_told() -> None:
         "40 points for a run that can be scored, 75 % of them after repairs",
         "AP: none below 0.1, all from 0.3 on; weight 1 of the 20 points for measures",
         (
-            "60 points for claims, in equal parts, of which the verdict gives: correct 100 %, rounding 100 %, "
+            "60 points for claims, in equal parts; share by verdict: correct 100 %, rounding 100 %, "
             "convention 50 %, mistake 25 %, not reproduced 0 %, unchecked 0 %, no claim 0 %"
         ),
         "expected claims: AP, RR",
@@ -175,14 +175,14 @@ def test_a_histogram_counts_parts_of_a_range_and_the_last_has_its_end() -> None:
     made = histogram([0, 5, 10, 99.9, 100], 0, 100, mark=None, unit="points")
     # parts of 10: 0 and 5; 10; 99.9 and 100
     assert [bar.number for bar in made.bars] == [2, 1, 0, 0, 0, 0, 0, 0, 0, 2]
-    assert made.bars[9].title == "90 to 100 points: 2 submissions"
-    assert made.said == "0 to 10 points: 2 submissions; 10 to 20 points: 1 submission; 90 to 100 points: 2 submissions"
+    assert made.bars[9].title == "90 to 100 points: 2 students"
+    assert made.said == "0 to 10 points: 2 students; 10 to 20 points: 1 student; 90 to 100 points: 2 students"
 
 
 def test_a_value_at_the_beginning_of_a_part_belongs_to_it_though_floats_are_below() -> None:
     # 0.3 / 0.1 is 2.9999999999999996
     made = histogram([0.3], 0.0, 1.0, mark=None, unit="AP")
-    assert [bar.title for bar in made.bars if bar.number] == ["0.3 to 0.4 AP: 1 submission"]
+    assert [bar.title for bar in made.bars if bar.number] == ["0.3 to 0.4 AP: 1 student"]
 
 
 @pytest.mark.parametrize(("value", "said"), [(0.25, "0.25 to 0.30 AP"), (0.0, "0.00 to 0.05 AP"), (-1.0, "-1.00 to")])
@@ -370,7 +370,7 @@ def test_values_of_another_convention_are_marked_and_are_in_no_histogram() -> No
     assert "†" not in overview(GRADES)
     # seven values of AP, of which one is left out
     plot = content(page, r'aria-label="AP: ([^"]*)"')
-    assert sum(map(int, re.findall(r"(\d+) submission", plot))) == 6
+    assert sum(map(int, re.findall(r"(\d+) student", plot))) == 6
 
 
 def test_values_by_own_labels_are_marked_as_such() -> None:
@@ -418,7 +418,5 @@ def test_runs_with_the_same_documents_are_a_pair_and_no_group() -> None:
 @pytest.mark.parametrize(("expected", "said"), [((), 1), (("map",), 0)])
 def test_how_measures_count_that_are_not_in_the_rules_is_told(expected: tuple[str, ...], said: int) -> None:
     page = overview(GRADES._replace(rules=GRADES.rules._replace(expected=expected)))
-    words = (
-        "60 points for claims, in equal parts (measures that are not in the rules count together as one more part), of"
-    )
+    words = "60 points for claims, in equal parts (all measures that are not in the rules are one part); share"
     assert page.count(words) == said

@@ -43,13 +43,13 @@ def test_a_run_that_was_scored_has_all_its_points() -> None:
 
 
 def test_a_repaired_run_has_the_share_of_its_points_that_the_rules_leave() -> None:
-    why = "the run was scored after repairs that lose nothing, which gives 75 % of the points"
+    why = "the run was scored after lossless repairs, which gives 75 % of the points"
     assert run_mark(SCORED._replace(status="repaired")) == Mark("run", 30.0, 40.0, why)  # 40 · 0.75
 
 
 def test_a_repaired_run_may_have_all_points() -> None:
     mark = run_mark(SCORED._replace(status="repaired"), DEFAULT_RULES._replace(credit_repaired=1.0))
-    assert mark == Mark("run", 40.0, 40.0, "the run was scored after repairs that lose nothing")
+    assert mark == Mark("run", 40.0, 40.0, "the run was scored after lossless repairs")
 
 
 @pytest.mark.parametrize("status", ["refused", "missing", "failed"])

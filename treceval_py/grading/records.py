@@ -40,8 +40,8 @@ SCORED, REPAIRED, REFUSED, MISSING, FAILED = "scored", "repaired", "refused", "m
 
 STATUSES = {
     SCORED: "the run was read and scored",
-    REPAIRED: "the run was scored after repairs that lose nothing",
-    REFUSED: "a file was found, but it is no run that can be scored",
+    REPAIRED: "the run was scored after lossless repairs",
+    REFUSED: "a file was found, but it is not a run that can be scored",
     MISSING: "no run was found",
     FAILED: "grading was stopped: too much time, memory or data, or a crash",
 }

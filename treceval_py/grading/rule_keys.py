@@ -76,7 +76,7 @@ class Task(NamedTuple):
         Which of the submissions are of this task: a pattern for the names of files and folders, or for paths within
         those of the students where it has a slash; empty for the task's name.
     weight : float
-        How many times its points count in the course.
+        Factor for its points in the course.
     rules : Rules
         By what it is graded.
     """
@@ -273,11 +273,11 @@ def verdict_of(name: str) -> str:
 
 
 RULES = (
-    Key("", "title", TEXT, "What the exercise is called, in feedback and overview"),
+    Key("", "title", TEXT, "Title of the exercise, in feedback and overview"),
     Key("scoring", "profile", TEXT, "The conventions of the assignment; 'treceval profiles' lists them"),
     Key("scoring", "complete", YES, "Whether judged queries that a run lacks count as empty rankings"),
-    Key("scoring", "level", _whole(0, 1000), "Least judgment that is relevant; without it, the profile's", "1"),
-    Key("scoring", "repair", YES, "Whether a broken run is scored after repairs that lose nothing"),
+    Key("scoring", "level", _whole(0, 1000), "Lowest judgment that counts as relevant; without it, the profile's", "1"),
+    Key("scoring", "repair", YES, "Whether a damaged run is scored after lossless repairs"),
     Key(
         "scoring",
         "own_labels",
@@ -305,12 +305,18 @@ RULES = (
     Key("measure", "weight", _number(0.001, MOST), "Its share of the points for measures, beside the others'"),
     Key("measure", "none_below", _VALUE, "No points below this value, or below 0 without it", "0.15"),
     Key("measure", "full_from", _VALUE, "All points from this value on, evenly fewer below it", "0.3"),
-    Key("measure", "above_baseline", YES, "Whether both count from the baseline's value"),
+    Key("measure", "above_baseline", YES, "Whether both limits are added to the baseline's value"),
     Key("points", "run", _POINTS, "Points for a run that can be scored", field="points_run"),
     Key("points", "measures", _POINTS, "Points for values of measures; needs [[measure]]", field="points_measures"),
     Key("points", "claims", _POINTS, "Points for claimed numbers, divided equally among them", field="points_claims"),
-    Key("points", "repaired", _SHARE, "Share of the run's points that is left after repairs", field="credit_repaired"),
-    Key("points", "per_warning", _POINTS, "Taken from them for each kind of warning", field="deduction_per_warning"),
+    Key("points", "repaired", _SHARE, "Share of the run's points that remains after repairs", field="credit_repaired"),
+    Key(
+        "points",
+        "per_warning",
+        _POINTS,
+        "Points taken off the run's for each kind of warning",
+        field="deduction_per_warning",
+    ),
     Key("points", "pass_mark", _POINTS, "Points to pass; without it nobody passes or fails", "50"),
     *(
         Key("credit", verdict.replace(" ", "_"), _SHARE, f"Share of a claim's points where {words}", field="credit")
@@ -320,11 +326,11 @@ RULES = (
         "claims",
         "expected",
         _LIST,
-        "Measures that must be claimed; with none, those of the rules that are claimed count, all others together as "
-        "one more, and counts such as num_q not",
+        "Measures that must be claimed; if empty, each claimed measure of the rules has a share of the points, all "
+        "others together have one more, and counts such as num_q have none",
     ),
     Key("claims", "tolerance", _number(0, MOST), "How far off a number may be, beyond its last digit"),
-    Key("similarity", "threshold", _SHARE, "Overlap from which runs are called alike", field="similarity"),
+    Key("similarity", "threshold", _SHARE, "Overlap from which runs are listed as alike", field="similarity"),
     Key(
         "similarity", "depth", _whole(1, 1000), "How many documents of each query it looks at", field="similarity_depth"
     ),
@@ -332,7 +338,7 @@ RULES = (
         "board",
         "key",
         TEXT,
-        "Secret words from which pseudonyms are made for an anonymous board of the class; without them there is none",
+        "Secret words that make the pseudonyms of an anonymous class board; without them there is no board",
         field="board_key",
     ),
     Key("limits", "seconds", _number(1, 86_400), "Time for one submission"),
@@ -342,7 +348,7 @@ RULES = (
         "late",
         "deadline",
         _TIME,
-        "When to hand in; where this or the time is unknown, what the platform marks as late is one day late",
+        "Deadline; if it or the time is unknown, a submission that the platform marks as late is one day late",
         "2026-11-20T23:59:00+01:00",
     ),
     Key("late", "grace_minutes", _number(0, MOST), "Minutes after the deadline that are still in time"),
@@ -354,7 +360,7 @@ RULES = (
         "Share of all points that each further day costs; begun days count",
         field="late_per_day",
     ),
-    Key("late", "lowest", _SHARE, "Share of all points that lateness leaves at least", field="late_lowest"),
+    Key("late", "lowest", _SHARE, "Least share of all points that lateness leaves", field="late_lowest"),
     Key("late", "most_days", _whole(0, 1000), "Days late after which there are no points", "7"),
     Key("roster", "groups", TEXT, 'Groups of the roster that hand in together, such as "Team *"'),
     Key(
@@ -375,7 +381,7 @@ RULES = (
         " by default the name of the task",
         '"ex1*"',
     ),
-    Key("task", "weight", _number(0, MOST), "How many times its points count in the course"),
+    Key("task", "weight", _number(0, MOST), "Factor for its points in the course"),
 )
 """All keys of a file of rules, in the order in which they are shown."""
 
@@ -384,7 +390,7 @@ SECTIONS = tuple(dict.fromkeys(key.section for key in RULES))
 
 ARRAYS = {
     "measure": "In place of measures in [scoring], one block for each measure.",
-    "task": "For a course, one block for each task; what is said above holds for all that say nothing else.",
+    "task": "For a course, one block for each task; what is set above holds for each task that does not set it itself.",
 }
 """Sections that are arrays of tables, with what they are for."""
 

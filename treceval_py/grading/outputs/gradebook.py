@@ -314,7 +314,7 @@ def _about_sheet(grades: Grades) -> Table:
         ("measures", ", ".join(grades.measures)),
     ]
     rows += [(f"baseline's {name}", value) for name, value in grades.baseline_measures.items()]
-    rows += [("claim without submission", shown(stray)) for stray in grades.strays]
+    rows += [("not matched", shown(stray)) for stray in grades.strays]
     rows += [("note", shown(note)) for note in grades.notes]
     return sheet_of("About", ("what", _number("is", VALUE)), rows)
 

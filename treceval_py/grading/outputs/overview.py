@@ -180,7 +180,7 @@ def histogram(values: Sequence[float], low: float, high: float, *, mark: float |
     for place, number in enumerate(range(first, last)):
         count = parts[number]
         height = round((HIGH - TOP - BOTTOM) * count / tallest, 2)
-        told = f"{ends[place]} to {ends[place + 1]} {unit}: {_submissions(count)}"
+        told = f"{ends[place]} to {ends[place + 1]} {unit}: {_students(count)}"
         bars.append(
             Bar(round(LEFT + place * width + 1.5, 2), HIGH - BOTTOM - height, round(width - 3, 2), height, count, told)
         )
@@ -334,17 +334,15 @@ def _rules(rules: Rules) -> list[str]:
         said.append(f"{rules.deduction_per_warning:g} points less for each kind of warning")
     for measure in rules.measures if rules.points_measures else ():
         if measure.full_from is not None:
-            place = " (both counted from the baseline)" if measure.above_baseline else ""
+            place = " (both above the baseline's value)" if measure.above_baseline else ""
             said.append(
                 f"{shown(measure.name, NAME)}: none below {measure.none_below or 0:g}, all from {measure.full_from:g}"
                 f" on{place}; weight {measure.weight:g} of the {rules.points_measures:g} points for measures"
             )
     if rules.points_claims:
         shares = ", ".join(f"{verdict} {100 * rules.credit.get(verdict, 0):g} %" for verdict in VERDICTS)
-        others = "" if rules.expected else " (measures that are not in the rules count together as one more part)"
-        said.append(
-            f"{rules.points_claims:g} points for claims, in equal parts{others}, of which the verdict gives: {shares}"
-        )
+        others = "" if rules.expected else " (all measures that are not in the rules are one part)"
+        said.append(f"{rules.points_claims:g} points for claims, in equal parts{others}; share by verdict: {shares}")
     if rules.expected:
         said.append(f"expected claims: {shown(', '.join(rules.expected), SENTENCE)}")
     if rules.pass_mark is not None:
@@ -407,5 +405,5 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def _submissions(count: int) -> str:
-    return f"{count} submission" if count == 1 else f"{count} submissions"
+def _students(count: int) -> str:
+    return f"{count} student" if count == 1 else f"{count} students"
