@@ -61,6 +61,21 @@ def test_no_claim_where_claims_give_points_is_told_with_the_documents_that_were_
     assert asked(class_of(silent, rules=GRADES.rules._replace(points_claims=0.0))) == []
 
 
+def test_where_no_claim_was_found_pictures_are_named_that_may_have_some() -> None:
+    picture = FileRead("table.png", "not used", "it is a picture, and numbers in pictures are not read", 9)
+    silent = ADA._replace(claims=(Checked("AP", "", "", "no claim"),), files=(REPORT, picture))
+    assert asked(class_of(silent)) == [
+        ("no claims", "no claim was found, though report.pdf was read; table.png is a picture")
+    ]
+
+
+def test_a_number_of_which_it_is_not_known_of_which_run_it_is_said_is_told_once() -> None:
+    why = "0.75 (a.txt:2) is right, and nothing shows of which run this number is"
+    unclear = Checked("AP", "0.71", "a.txt:1", "unchecked", 0.75, why)
+    said = f"AP = 0.71 (a.txt:1) could not be checked: {why}"
+    assert asked(class_of(ADA._replace(claims=(unclear, unclear)))) == [("unclear", said)]
+
+
 def test_who_handed_nothing_in_is_not_asked_for_claims() -> None:
     assert EVE.files == ()
     assert asked(class_of(EVE)) == []

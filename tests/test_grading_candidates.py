@@ -290,8 +290,17 @@ def test_a_program_an_empty_file_and_an_image_are_neither(tmp_path: Path) -> Non
     assert {name: each.why for name, each in read(found).items() if name != "x.txt"} == {
         "e.txt": "it is empty",
         "main.py": "it is a program, or a part of one",
-        "plot.png": "it is neither a run nor a text",
+        "plot.png": "it is a picture, and numbers in pictures are not read",
     }
+
+
+@pytest.mark.parametrize("name", ["essay.pages", "slides.key", "essay.odt"])
+def test_a_document_that_cannot_be_read_is_neither_an_archive_nor_a_damaged_run(tmp_path: Path, name: str) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("Index/Document.iwa", "MAP 0.5")
+    found = handed(tmp_path, {"x.txt": RUN, name: packed.getvalue()})
+    assert (runs(found), texts(found)) == (["x.txt"], [name])
 
 
 def test_a_large_file_of_data_is_no_text(tmp_path: Path) -> None:

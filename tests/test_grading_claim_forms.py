@@ -250,6 +250,7 @@ NO_CLAIMS = {
     "a system without a word of ours": "The MAP of SuperRank is 0.4009.",
     "folds": "| fold | MAP |\n|--|--|\n| 1 | 0.3512 |\n| 2 | 0.3712 |",
     "settings without stemming": "In the first experiment (no stemming) MAP = 0.3512, in the second 0.3612.",
+    "several runs in a row": "Five seeds: MAP 0.2511, 0.2499, 0.2520, 0.2507 and 0.2515. Seed 3 was handed in.",
     "other measures of machines": "loss: 0.3512 - accuracy: 0.9123 - val_loss: 0.4123",
 }  # fmt: skip
 
@@ -275,6 +276,7 @@ def test_a_text_with_numbers_that_claims_nothing_has_no_claims(text: str) -> Non
         ("MAP = 0.31", [""]),
         ("$ trec_eval qrels.txt a.run\nmap all 0.31\n$ trec_eval qrels.txt b.run\nmap all 0.32", ["a.run", "b.run"]),
         ("me@host:~$ trec_eval q a.run\nmap all 0.31\n\nOur MAP is 0.31 on all queries.", ["a.run", ""]),
+        ("python eval.py --run a.txt\nMAP: 0.31\npython eval.py --run b.txt\nMAP: 0.32", ["a.txt", "b.txt"]),
         ("Evaluating a.txt ...\nMAP: 0.31\nEvaluating b.txt ...\nMAP: 0.32", ["a.txt", "b.txt"]),
         ("a.txt MAP=0.31 P@10=0.4\nb.txt MAP=0.32 P@10=0.5", ["a.txt", "a.txt", "b.txt", "b.txt"]),
         ("## Run A\n\n{'map': 0.31}\n\n## Run B\n\n{'map': 0.32}", ["A", "B"]),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterator, Sequence
 
 from treceval_py.errors import visible
@@ -11,7 +10,18 @@ from treceval_py.grading.claims.claims import claimed
 from treceval_py.grading.claims.rounding import readings
 from treceval_py.grading.grades import Entry, Grades, Question
 from treceval_py.grading.marking.similarity import SAME_FILE, SAME_RANKING
-from treceval_py.grading.records import NO_CLAIM, NOT_REPRODUCED, REPAIRED, SCORED, Checked, FileRead, Graded
+from treceval_py.grading.records import (
+    NO_CLAIM,
+    NOT_REPRODUCED,
+    OF_WHICH,
+    PICTURE,
+    REPAIRED,
+    SCORED,
+    UNCHECKED,
+    Checked,
+    FileRead,
+    Graded,
+)
 from treceval_py.measures import Measure, parse_measures
 
 __all__ = ["BASELINE", "KINDS", "UNREAD", "equal_runs", "needing", "not_read", "perfect", "with_questions"]
@@ -20,6 +30,7 @@ KINDS = {
     "unread": "a document was not read",
     "several runs": "there are several runs, one of which was chosen",
     "no claims": "claims were expected, and none was found",
+    "unclear": "it is not known of which run a claimed number is",
     "alike": "the run is like another one",
     "too good": "the scores are nearly perfect",
     "another's claim": "a claimed number is right for another student's run",
@@ -33,7 +44,6 @@ BASELINE = "the baseline"
 UNREAD = ("unread", "refused")
 """The roles of files in which there may be something that nobody has seen."""
 
-_PICTURE = re.compile(r"(?i)\.(png|jpe?g|gif|webp|heic|tiff?|bmp)$")
 
 PERFECT, FEWEST_QUERIES = 0.999, 10
 """From this value on, of so many queries, a run is as good as the judgments themselves."""
@@ -96,9 +106,15 @@ def _of_submission(entry: Entry, grades: Grades) -> Iterator[Question]:
     if graded.files and grades.rules.points_claims and all(claim.verdict == NO_CLAIM for claim in graded.claims):
         searched = [file.name for file in graded.files if file.role == "report"]
         where = f", though {_and(searched)} {'was' if len(searched) == 1 else 'were'} read" if searched else ""
-        pictures = [file.name for file in graded.files if _PICTURE.search(file.name)]
-        where += f"; numbers may be in {_and(pictures)}" if pictures else ""
+        pictures = [file.name for file in graded.files if file.why == PICTURE]
+        where += f"; {_and(pictures)} {'is a picture' if len(pictures) == 1 else 'are pictures'}" if pictures else ""
         yield Question("no claims", f"no claim was found{where}")
+    for claim in graded.claims:
+        if claim.verdict == UNCHECKED and claim.why.endswith(OF_WHICH):
+            yield Question(
+                "unclear", f"{claim.measure} = {claim.text} ({claim.place}) could not be checked: {claim.why}"
+            )
+            return
 
 
 def not_read(file: FileRead) -> str:

@@ -65,7 +65,7 @@ _TITLE = re.compile(
 )
 _SECTION = re.compile(r"^[1-9]\d?(?:\.\d{1,2})*\.?\s+(?=[^\W\d])")
 _FENCE = re.compile(r"(?:```|~~~)\s*\{?\.?(?!te?xt|output|console|none|plain)([A-Za-z]\w*)?")
-_COMMAND = re.compile(r"^(?:[$!%>]|>>>|In \[|C:\\|\S+@\S+[$%#>]\s|(?:\S*/)?trec_eval\s)")
+_COMMAND = re.compile(r"^(?:[$!%>]|>>>|In \[|C:\\|\S+@\S+[$%#>]\s|(?:\S{0,200}/)?trec_eval\s|python3?\s\S+\.py\s)")
 _RUN_FILE = (
     r"(?!\S{0,200}(?:qrel|judg|topic|quer|claim|result|readme|report))"
     r"(?P<run>[\w+-][\w.+-]{0,100}\.(?:run|trec|txt|res|tsv|out|gz))"

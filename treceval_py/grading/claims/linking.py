@@ -209,7 +209,8 @@ def _named_first(text: str, names: list[_Found], numbers: list[_Found], between:
     if (not between.strip() or names[-1].text.islower()) and not _OF_SHARE.match(numbers[0].text):
         return []
     if len(names) != len(numbers):
-        if len(names) > 1 and not (signed or aside):
+        several = len(names) == 1 and len(numbers) > 2  # of several runs or queries
+        if several or (len(names) > 1 and not (signed or aside)):
             return []
         names, numbers = names[-1:], numbers[:1]
     return [

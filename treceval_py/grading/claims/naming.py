@@ -67,6 +67,8 @@ def _squeezed(text: str) -> str:
     return re.sub(r"[\s_-]+", "", text.lower())
 
 
+_SQUEEZED_WORDS = frozenset(map(_squeezed, _WORDS))
+
 _ABBREVIATION = re.compile(r"\s*[(\[][^()=\[\]]*[)\]]")
 _DECORATION = re.compile(
     r"[↑↓▲▼*†‡]+|\s+(?:in )?%|\s?[(\[](?:in )?%[)\]]"
@@ -135,8 +137,7 @@ def measure_named(text: str) -> Measure:
     if said is None or meant is None:
         return _only(name)
     # What somebody says is not what a program has under that name: hits are a count in ranx.
-    spoken = any(_squeezed(said["name"]) == _squeezed(words) for words in _WORDS)
-    if not spoken and (
+    if _squeezed(said["name"]) not in _SQUEEZED_WORDS and (
         said["name"] in FAMILIES or any(said["name"] in family.notation for family in FAMILIES.values())
     ):
         with contextlib.suppress(MeasureError):

@@ -114,7 +114,10 @@ class Member(NamedTuple):
 
 
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-_OF_A_DOCUMENT = (".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".jar", ".npz", ".epub", ".pages", ".numbers")
+_OF_A_DOCUMENT = (
+    *(".docx", ".docm", ".dotx", ".xlsx", ".xlsm", ".pptx", ".pptm", ".odt", ".ods", ".odp"),
+    *(".jar", ".npz", ".epub", ".pages", ".numbers", ".key"),
+)
 _TAR = (".tar", ".tgz", ".tar.gz")
 _OTHER_ENDINGS = re.compile(r"(?i)\.t(ar\.)?(bz2?|xz|zst)$")
 _OTHER = {b"7z\xbc\xaf\x27\x1c": "a 7z archive", b"Rar!\x1a\x07": "a rar archive"}

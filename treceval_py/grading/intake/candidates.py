@@ -24,7 +24,7 @@ from treceval_py.grading.claims.naming import is_name
 from treceval_py.grading.intake.found import IntakeError, amount
 from treceval_py.grading.intake.items import Item, Submission
 from treceval_py.grading.intake.platforms import stem_of
-from treceval_py.grading.records import JUDGED, FileRead
+from treceval_py.grading.records import JUDGED, PICTURE, FileRead
 from treceval_py.io.named import seen
 from treceval_py.io.source import peek
 
@@ -146,6 +146,7 @@ class _File(NamedTuple):
 
 _NAME_OF_A_RUN = re.compile(r"(?i)(^|[^a-z])(run|result|ranking|submission|trec|output)s?([^a-z]|$)|\.(run|trec|res)$")
 _NAME_OF_JUDGMENTS = re.compile(r"(?i)qrel|judg")
+_PICTURES = re.compile(r"(?i)\.(png|jpe?g|gif|webp|heic|heif|tiff?|bmp|svg)$")
 _CODE = re.compile(r"(?i)\.(py|java|c|h|cc|cpp|cs|js|ts|go|rs|r|jl|m|sh|bat|scala|kt|pl|rb|jar|class|pyc)$")
 
 
@@ -217,6 +218,8 @@ def _looked_at(item: Item, head: bytes, qrels: bytes, *, alone: bool) -> _File:
     if strength in (RUN, RANKING):
         # A page may have a run and text beside it.
         return found._replace(strength=strength, text=text if text == "html" else "")
+    if text == "other":  # such as a zip archive, or what older programs write
+        return found._replace(text=text)
     data = text in _DATA
     claims = (data or (bool(text) and strength is not None)) and bool(claims_in(head, name))
     if claims and (strength == MSMARCO or len(lines) < SHORTEST):
@@ -228,12 +231,19 @@ def _looked_at(item: Item, head: bytes, qrels: bytes, *, alone: bool) -> _File:
     if data and not claims and item.size > LARGEST_TEXT:
         text = ""
     if strength is None and not text:
-        large = f"it has {amount(item.size)}, its lines are not those of a run, and its beginning has no claims"
-        other = "it is neither a run nor a text" if head else "it is empty"
-        if b"\0" in head and _TEXT.search(name):
-            other = _UNREAD
-        return found._replace(why=large if item.size > LARGEST_TEXT else other)
+        return found._replace(why=_neither(item, head, name))
     return found._replace(strength=strength, text=text, claims=claims)
+
+
+def _neither(item: Item, head: bytes, name: str) -> str:
+    """Say why a file is neither a run nor a text."""
+    if _PICTURES.search(name):
+        return PICTURE
+    if item.size > LARGEST_TEXT:
+        return f"it has {amount(item.size)}, its lines are not those of a run, and its beginning has no claims"
+    if b"\0" in head and _TEXT.search(name):
+        return _UNREAD
+    return "it is neither a run nor a text" if head else "it is empty"
 
 
 def like_a_run(head: bytes, name: str) -> bool:

@@ -16,6 +16,7 @@ from treceval_py.grading.records import (
     MISTAKE,
     NO_CLAIM,
     NOT_REPRODUCED,
+    OF_WHICH,
     ROUNDING,
     UNCHECKED,
     Checked,
@@ -162,7 +163,7 @@ def _leave_open(claims: Sequence[Claimed], told: dict[int, Checked]) -> None:
     for at, each in enumerate(claims):
         other = right.get(_told_in(each))
         if other is not None and not each.run and told[at].verdict == NOT_REPRODUCED:
-            why = f"{other.text} ({other.place}) is right, and nothing shows of which run this number is"
+            why = f"{other.text} ({other.place}) is right, and {OF_WHICH}"
             told[at] = told[at]._replace(verdict=UNCHECKED, why=why)
 
 
@@ -215,6 +216,4 @@ def _not_handed_in(claim: Claimed) -> Checked:
 
 
 def _of_one_of_several(checked: Checked) -> Checked:
-    return checked._replace(
-        verdict=UNCHECKED, why="it is a number of one of several runs, and nothing shows which of them was handed in"
-    )
+    return checked._replace(verdict=UNCHECKED, why=f"several runs are named, and {OF_WHICH}")
