@@ -216,7 +216,7 @@ def _right_for_others(grades: Grades) -> Iterator[tuple[int, str]]:
             given = _given(claim)
             if given is None or _gives([baseline], *given):
                 continue
-            if _is_coarse(given[0], entry.graded.missing_queries[1]):
+            if _is_coarse(*given, entry.graded.missing_queries[1]):
                 continue
             others = [
                 other
@@ -256,10 +256,13 @@ def _given(claim: Checked) -> tuple[Measure, list[tuple[float, float]]] | None:
     return (read.measure, numbers) if numbers else None
 
 
-def _is_coarse(measure: Measure, queries: int) -> bool:
-    """Tell whether a mean over queries is a share of so few documents that different runs often have the same."""
-    cutoff = dict(measure.parameters).get("cutoff", 1) if measure.family.name == "P" else 1
-    return measure.family.name in ("P", "success") and queries * cutoff < 10**FEWEST_DECIMALS
+def _is_coarse(measure: Measure, numbers: list[tuple[float, float]], queries: int) -> bool:
+    """Tell whether a mean is one of so few possible ones, as a share of documents is, that other runs often have it."""
+    cutoff = dict(measure.parameters).get("cutoff", 1)
+    steps = queries * (cutoff if isinstance(cutoff, int) else 1)
+    return steps < 10**FEWEST_DECIMALS and all(
+        abs(value * steps - round(value * steps)) <= near * steps for value, near in numbers
+    )
 
 
 def _gives(runs: list[dict[Measure, float]], measure: Measure, numbers: list[tuple[float, float]]) -> bool:
