@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 from treceval_py.errors import visible
@@ -14,7 +15,6 @@ from treceval_py.grading.records import (
     NO_CLAIM,
     NOT_REPRODUCED,
     OF_WHICH,
-    PICTURE,
     REPAIRED,
     SCORED,
     UNCHECKED,
@@ -40,6 +40,8 @@ KINDS = {
 """The reasons, with what they mean."""
 
 BASELINE = "the baseline"
+
+_PICTURE = re.compile(r"(?i)\.(png|jpe?g|gif|webp|heic|tiff?|bmp)$")
 
 UNREAD = ("unread", "refused")
 """The roles of files in which there may be something that nobody has seen."""
@@ -106,8 +108,8 @@ def _of_submission(entry: Entry, grades: Grades) -> Iterator[Question]:
     if graded.files and grades.rules.points_claims and all(claim.verdict == NO_CLAIM for claim in graded.claims):
         searched = [file.name for file in graded.files if file.role == "report"]
         where = f", though {_and(searched)} {'was' if len(searched) == 1 else 'were'} read" if searched else ""
-        pictures = [file.name for file in graded.files if file.why == PICTURE]
-        where += f"; {_and(pictures)} {'is a picture' if len(pictures) == 1 else 'are pictures'}" if pictures else ""
+        pictures = [file.name for file in graded.files if _PICTURE.search(file.name)]
+        where += f"; numbers may be in {_and(pictures)}" if pictures else ""
         yield Question("no claims", f"no claim was found{where}")
     for claim in graded.claims:
         if claim.verdict == UNCHECKED and claim.why.endswith(OF_WHICH):

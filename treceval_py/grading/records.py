@@ -17,7 +17,6 @@ __all__ = [
     "MISTAKE",
     "NOT_REPRODUCED",
     "OF_WHICH",
-    "PICTURE",
     "NO_CLAIM",
     "REFUSED",
     "REPAIRED",
@@ -66,8 +65,6 @@ VERDICTS = {
 OF_WHICH = "nothing shows of which run this number is"
 """Why a number could not be checked where there may be several runs."""
 
-PICTURE = "it is a picture, and numbers in pictures are not read"
-"""Why a file was not used that may have numbers in it."""
 
 BY_TEACHER = ("accepted by the teacher", "rejected by the teacher")
 """How the reason of a claim begins on which the teacher decided."""

@@ -24,7 +24,7 @@ from treceval_py.grading.claims.naming import is_name
 from treceval_py.grading.intake.found import IntakeError, amount
 from treceval_py.grading.intake.items import Item, Submission
 from treceval_py.grading.intake.platforms import stem_of
-from treceval_py.grading.records import JUDGED, PICTURE, FileRead
+from treceval_py.grading.records import JUDGED, FileRead
 from treceval_py.io.named import seen
 from treceval_py.io.source import peek
 
@@ -238,7 +238,7 @@ def _looked_at(item: Item, head: bytes, qrels: bytes, *, alone: bool) -> _File:
 def _neither(item: Item, head: bytes, name: str) -> str:
     """Say why a file is neither a run nor a text."""
     if _PICTURES.search(name):
-        return PICTURE
+        return "it is a picture, and numbers in pictures are not read"
     if item.size > LARGEST_TEXT:
         return f"it has {amount(item.size)}, its lines are not those of a run, and its beginning has no claims"
     if b"\0" in head and _TEXT.search(name):

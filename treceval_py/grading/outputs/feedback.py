@@ -39,7 +39,7 @@ __all__ = ["feedback", "score_of", "stated"]
 
 WIDTH = 100
 # How many of a list are told before "and 12 more".
-FILES, RUNS, LINES, LOSSES, CLAIMS, REPAIRS = 10, 20, 5, 5, 50, 20
+FILES, NOT_READ, RUNS, LINES, LOSSES, CLAIMS, REPAIRS = 10, 50, 20, 5, 5, 50, 20
 NAME, SENTENCE = 80, 600
 
 EXPLAINED = (CONVENTION, MISTAKE, NOT_REPRODUCED)
@@ -180,9 +180,9 @@ def _points(entry: Entry) -> Iterator[str]:
 
 def _unread(graded: Graded) -> Iterator[str]:
     unread = [file for file in graded.files if file.role in UNREAD]
-    for file in unread[:FILES]:
+    for file in unread[:NOT_READ]:
         yield from _filled(f"- {shown(not_read(file), SENTENCE)}", "  ", "    ")
-    yield from _more(len(unread) - FILES, "file", "files")
+    yield from _more(len(unread) - NOT_READ, "file", "files")
     if unread:
         yield from _filled("Their content gave no points; your grader is told that they were not read.", "  ")
 
