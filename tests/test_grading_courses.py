@@ -11,6 +11,7 @@ from command import treceval
 import treceval_py as te
 from treceval_py.errors import EvaluationError, InputError
 from treceval_py.grading import Course
+from treceval_py.grading.outputs.feedback import feedback
 
 pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
 
@@ -236,6 +237,8 @@ def test_what_a_group_handed_in_counts_for_each_member_and_is_compared_with_othe
     assert [(each.student, each.marks.total) for each in grades.entries] == [
         *(("Ada Lovelace", 10.0), ("Grace Hopper", 10.0), ("李明", 10.0), ("Mallory", 10.0)),
     ]
+    said = {each.name: "Your group handed it in" in feedback(each, grades) for each in grades.entries}
+    assert list(said.values()) == [True, True, False, False]
     # Three handed in equal runs, each of which is named beside its neighbour.
     assert sorted((pair.first, pair.second) for pair in grades.pairs) == [(0, 2), (2, 3)]
 

@@ -370,3 +370,9 @@ def test_the_pass_mark_is_reached_by_the_total(mark: float | None, passed: bool 
 
 def test_parts_that_give_no_points_are_left_out() -> None:
     assert marks_of(SCORED, NOTHING, {}) == Marks((), 0.0, 0.0, None)
+
+
+def test_a_claim_that_the_teacher_accepted_counts_though_nobody_found_its_number() -> None:
+    accepted = Checked("ERR@20", "", "", "correct", why="accepted by the teacher")
+    assert claim_marks(accepted).items[-1].points == 60.0
+    assert claim_marks(accepted._replace(why="")).items[-1].points == 0.0

@@ -72,7 +72,7 @@ def feedback(entry: Entry, grades: Grades) -> str:
     lines = [*_filled(title, ""), "=" * min(len(title), WIDTH), ""]
     if grades.rules.title:
         lines += [*_filled(shown(grades.rules.title, SENTENCE), ""), ""]
-    lines += _filled(_summary(entry), "")
+    lines += _filled(_summary(entry, grades), "")
     sections: tuple[tuple[str, Iterable[str]], ...] = (
         ("Points", _points(entry)),
         ("What was not read", _unread(graded)),
@@ -125,7 +125,7 @@ def _change(points: float) -> str:
     return f"{points:+.2f}" if round(points, 2) else "0.00"
 
 
-def _summary(entry: Entry) -> str:
+def _summary(entry: Entry, grades: Grades) -> str:
     graded, marks = entry.graded, entry.marks
     said = f"{score_of(marks.total)} of {score_of(marks.most)} points"
     if marks.excused:
@@ -145,6 +145,9 @@ def _summary(entry: Entry) -> str:
     if graded.handed_in:
         attempt = f", attempt {shown(graded.attempt, NAME)}" if graded.attempt not in ("", "1") else ""
         said += f" It was handed in on {_when(graded.handed_in)}{attempt}{': late' * bool(graded.late)}."
+    sharing = sum(each.graded.source == graded.source for each in grades.entries) if graded.source else 0
+    if sharing > 1:
+        said += f" Your group handed it in together: it counts for each of its {sharing} members."
     if entry.pseudonym and graded.measures:
         said += f" On the board of the class you are listed as {shown(entry.pseudonym, NAME)}."
     return said
