@@ -112,6 +112,15 @@ def test_runs_scored_by_judgments_of_their_own_are_left_out_and_that_is_said() -
     assert b"1 run is left out: scored by the judgments in the file itself." in class_board(book)["board.html"]
 
 
+def test_runs_scored_under_other_conventions_than_most_are_left_out_and_have_no_pseudonym() -> None:
+    ada, bob, eve = entry("Ada", 0.5), entry("Bob", 0.7), entry("Eve", 0.9)
+    judged = eve._replace(graded=eve.graded._replace(kind="judged-ranking", profile="coursework"))
+    book = of(ada, bob, judged)
+    assert [row["AP"] for row in rows(book)] == ["0.7", "0.5"]
+    assert [bool(each.pseudonym) for each in book.entries] == [True, True, False]
+    assert b"1 run is left out: scored under other conventions." in class_board(book)["board.html"]
+
+
 @pytest.mark.parametrize("file", ["board.html", "board.csv"])
 def test_nobody_is_named_on_the_board(file: str) -> None:
     book = of(entry("Ada Lovelace", 0.5, person=Person("Ada Lovelace", number="4711", email="ada@uni.org")))

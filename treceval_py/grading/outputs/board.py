@@ -17,6 +17,7 @@ from treceval_py.boards.intervals import ranges_of, rounded, shared_ranks
 from treceval_py.data.ids import encode
 from treceval_py.errors import visible
 from treceval_py.grading.grades import Entry, Grades
+from treceval_py.grading.outputs.gradebook import set_apart
 from treceval_py.grading.records import JUDGED, REPAIRED, SCORED
 from treceval_py.measures import parse_measures
 from treceval_py.measures.registry import MEAN, SUM
@@ -33,8 +34,8 @@ CONSONANTS, VOWELS = "bdfghjklmnprstvz", "aiou"
 def with_pseudonyms(book: Grades) -> Grades:
     """Return a class whose students have pseudonyms, if the rules have a key for them.
 
-    Members of a group share one. A pseudonym depends on the key and the student alone, so it is the same for all tasks
-    of a course, and nobody can make it without the key.
+    Members of a group share one; a run whose values cannot be compared with the others' has none. A pseudonym depends
+    on the key and the student alone, so all tasks of a course have the same, and nobody can make it without the key.
 
     Parameters
     ----------
@@ -69,7 +70,13 @@ def with_pseudonyms(book: Grades) -> Grades:
                 shared[entry.graded.source] = name
         entries.append(entry._replace(pseudonym=name))
     order = {entry.name: place for place, entry in enumerate(book.entries)}
-    return book._replace(entries=tuple(sorted(entries, key=lambda entry: order[entry.name])))
+    apart = set_apart(book)
+    return book._replace(
+        entries=tuple(
+            entry._replace(pseudonym="") if _is_own(entry, book) or entry.name in apart else entry
+            for entry in sorted(entries, key=lambda entry: order[entry.name])
+        )
+    )
 
 
 def class_board(book: Grades) -> Mapping[str, bytes]:
@@ -98,6 +105,11 @@ def class_board(book: Grades) -> Mapping[str, bytes]:
     return {"board.html": encode(page), "board.csv": encode(render(document, "csv", Style()))}
 
 
+def _is_own(entry: Entry, book: Grades) -> bool:
+    """Tell whether a run is scored by judgments that no other one has."""
+    return book.rules.own_labels and entry.graded.kind == JUDGED
+
+
 def _identity(entry: Entry) -> str:
     """Return by what a student is known at every task: the number or address of the roster, else the name."""
     person = entry.person
@@ -120,12 +132,13 @@ def _word(bits: int) -> str:
 def _table(book: Grades) -> Table:
     """Lay out the runs that can be compared, best first."""
     first = book.measures[0]
-    scored = [entry for entry in book.entries if entry.graded.status in (SCORED, REPAIRED) and entry.pseudonym]
-    own = [entry for entry in scored if book.rules.own_labels and entry.graded.kind == JUDGED]
+    scored = [entry for entry in book.entries if entry.graded.status in (SCORED, REPAIRED)]
+    own = [entry for entry in scored if _is_own(entry, book)]
+    others = [entry for entry in scored if not entry.pseudonym and entry not in own]
     by_name = {  # a group is one row
         entry.pseudonym: entry.graded
         for entry in scored
-        if entry not in own and math.isfinite(entry.graded.measures.get(first, math.nan))
+        if entry.pseudonym and math.isfinite(entry.graded.measures.get(first, math.nan))
     }
     order = sorted(by_name, key=lambda name: (-rounded(by_name[name].measures[first]), name))
     rows = [by_name[name] for name in order]
@@ -142,9 +155,10 @@ def _table(book: Grades) -> Table:
         )
     if book.baseline_measures.get(first) is not None:
         notes.append(f"The baseline's {visible(first)} is {book.baseline_measures[first]:.4f}.")
-    if own:
-        count = "1 run is" if len(own) == 1 else f"{len(own)} runs are"
-        notes.append(f"{count} left out: scored by the judgments in the file itself.")
+    for left, why in ((own, "scored by the judgments in the file itself"), (others, "scored under other conventions")):
+        if left:
+            count = "1 run is" if len(left) == 1 else f"{len(left)} runs are"
+            notes.append(f"{count} left out: {why}.")
     columns = (
         Column("rank", shared_ranks(means[0])),
         rank_interval(ranges, "95 %"),

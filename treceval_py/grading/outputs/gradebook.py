@@ -28,6 +28,7 @@ __all__ = [
     "gradebook_csv",
     "sheet_of",
     "sheets_of",
+    "set_apart",
     "shown",
     "text_column",
 ]
@@ -198,6 +199,13 @@ def convention(graded: Graded, rules: Rules) -> str:
     """Return under which conventions the values of a submission were computed; empty without values."""
     own = graded.kind == JUDGED and rules.own_labels and graded.measures
     return graded.profile + (", by its own labels" if own else "")
+
+
+def set_apart(grades: Grades) -> dict[str, str]:
+    """Return, by the names of entries, the conventions of values that are not those that most submissions have."""
+    scored = {entry.name: convention(entry.graded, grades.rules) for entry in grades.entries if entry.graded.measures}
+    usual = Counter(scored.values()).most_common(1)
+    return {name: other for name, other in scored.items() if other != usual[0][0]}
 
 
 def _points_of_parts(marks: Marks) -> dict[str, float]:

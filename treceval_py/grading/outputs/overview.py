@@ -18,7 +18,7 @@ from treceval_py.errors import OutputError
 from treceval_py.grading.attention import BASELINE, KINDS, equal_runs, needing
 from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.outputs.feedback import score_of
-from treceval_py.grading.outputs.gradebook import QUESTION, by_severity, convention, graded_json, shown
+from treceval_py.grading.outputs.gradebook import QUESTION, by_severity, graded_json, set_apart, shown
 from treceval_py.grading.outputs.workbook import INSTALL
 from treceval_py.grading.records import (
     CORRECT,
@@ -101,7 +101,7 @@ def overview(grades: Grades) -> str:
     escapes, and the document has a policy by which only its own script and style, named by their hashes, are used,
     and nothing is fetched.
     """
-    others = _others(grades)
+    others = set_apart(grades)
     return page(
         "overview.html",
         grades=grades,
@@ -251,13 +251,6 @@ def _rows(grades: Grades, others: Mapping[str, str]) -> list[dict[str, Any]]:
         return math.inf if value is None or math.isnan(value) else -value
 
     return sorted(rows, key=order)
-
-
-def _others(grades: Grades) -> dict[str, str]:
-    """Return, by the names of entries, the conventions of values that are not those that most submissions have."""
-    scored = {entry.name: convention(entry.graded, grades.rules) for entry in grades.entries if entry.graded.measures}
-    usual = Counter(scored.values()).most_common(1)
-    return {name: other for name, other in scored.items() if other != usual[0][0]}
 
 
 def _row(entry: Entry, grades: Grades, apart: bool) -> dict[str, Any]:
