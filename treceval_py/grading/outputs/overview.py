@@ -130,7 +130,7 @@ def overview(grades: Grades) -> str:
 
 
 def page(template: str, **given: Any) -> str:
-    """Return a page as of `overview` from the template of this name and what it shows."""
+    """Return a page as of `overview` from the head of all pages, the template of this name and what it shows."""
     try:
         import jinja2  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
@@ -142,7 +142,7 @@ def page(template: str, **given: Any) -> str:
         number=_number, score=score_of, name=lambda text: shown(text, NAME), shown=lambda text: shown(text, SENTENCE)
     )
     script, style = _read(FOLDER / "overview.js"), _style()
-    made: str = environment.from_string(_read(FOLDER / template)).render(
+    made: str = environment.from_string(_read(FOLDER / "head.html") + _read(FOLDER / template)).render(
         policy=_policy(script, style), script=script, style=style, version=__version__, **given
     )
     return made
