@@ -57,7 +57,7 @@ def texts(data: bytes, name: str) -> Iterator[str]:
     """Yield what a file has, with the files in it."""
     if name.endswith(".gz"):
         data = gzip.decompress(data)
-    if name.endswith(".xlsx"):
+    if name.endswith((".xlsx", ".zip")):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for member in archive.namelist():
                 yield archive.read(member).decode("utf-8", "replace")
@@ -83,7 +83,12 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, 
         common = ["--baseline", "baseline.txt", "--rules", "rules.toml"]
         done = treceval(["grade", "qrels.txt", "in", "-o", "out", *common], folder=folder)
         assert done.status == 0
-        made = {"printed": (done.out + done.err).decode()}
+        # Again, so that there is what has changed, and with the files for all platforms.
+        (folder / "out" / "adjustments.toml").write_text('["ada"]\npoints = 1\n')
+        platforms = [f"--to={each}" for each in ("moodle", "canvas", "gradescope")]
+        again = treceval(["grade", "qrels.txt", "in", "-o", "out", *common, *platforms], folder=folder)
+        assert again.status == 0
+        made = {"printed": (done.out + done.err + again.out + again.err).decode()}
         for path in (folder / "out").rglob("*"):
             if path.is_file():
                 made[path.relative_to(folder / "out").as_posix()] = "\n".join(texts(path.read_bytes(), path.name))
@@ -106,6 +111,7 @@ def ranked_by(name: str) -> set[str]:
 def test_no_file_names_a_judged_document_that_was_not_ranked_or_a_label(graded: Graded, feedback: str) -> None:
     made = graded(feedback)
     assert {"printed", "gradebook.csv", "grades.json", "feedback/ada.txt", "board.html", "single ada"} <= set(made)
+    assert {"changes.txt", "import-moodle.csv", "import-canvas.csv", "import-gradescope.zip"} <= set(made)
     assert {name: named(text) - ranked_by(name) for name, text in made.items() if named(text) - ranked_by(name)} == {}
     label = re.compile(rf"(judged|says|label\D{{0,4}}) {LABEL}\b")
     assert [name for name, text in made.items() if label.search(text)] == []
@@ -122,7 +128,7 @@ def test_a_baseline_whose_ids_look_like_judged_ones_gives_none_away(graded: Grad
 def test_with_public_judgments_the_same_class_names_documents_and_labels(graded: Graded) -> None:
     # What the tests above look for is there to be found.
     made = graded("full")
-    for name in ("feedback/ada.txt", "single ada", "grades.json"):
+    for name in ("feedback/ada.txt", "single ada", "grades.json", "import-gradescope.zip"):
         assert named(made[name]) - ranked_by(name)
     assert f"relevant (judged {LABEL})" in made["feedback/ada.txt"]
     assert f"QRELS says {LABEL}" in made["feedback/cid.txt"]
