@@ -86,7 +86,12 @@ def test_words_of_a_command_line_lose_their_folders(folder: Path, monkeypatch: p
         "metric/dcg",
         "--svg",
         "bars=old/b.svg",
+        f"-o{folder}/run.txt",
+        f"datasets:{folder}/set",
+        "datasets:some/set",
+        "-mP@5/x",
     ]
     assert [*map(without_folders, words)] == [
         "report", "qrels.txt", "*.txt", "new", "-m", "nDCG@10", "metric/dcg", "--svg", "bars=b.svg",
+        "-orun.txt", "datasets:set", "datasets:some/set", "-mP@5/x",
     ]  # fmt: skip

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     FloatArray: TypeAlias = npt.NDArray[np.float64]
+    FloatArray32: TypeAlias = npt.NDArray[np.float32]
     IntArray: TypeAlias = npt.NDArray[np.int64]
     BoolArray: TypeAlias = npt.NDArray[np.bool_]
     ByteArray: TypeAlias = npt.NDArray[np.uint8]
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
         @property
         def dtype(self) -> Any: ...
 else:  # each start of the program would pay for numpy.typing
-    FloatArray = IntArray = BoolArray = ByteArray = AnyArray = Array = np.ndarray
+    FloatArray = FloatArray32 = IntArray = BoolArray = ByteArray = AnyArray = Array = np.ndarray
 
 Source: TypeAlias = "str | os.PathLike[str] | BinaryIO"
 """What can be read: a path, ``"-"`` for standard input, or an open binary file."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 
 from treceval_py.errors import RunnerError
 
@@ -44,10 +45,12 @@ def base_name(file: str) -> str:
 
 
 def without_folders(word: str) -> str:
-    """Return a word of a command line with the base names of its paths, also in ``bars=plots/bars.png``."""
-    name, equals, value = word.partition("=")
-    if equals and os.sep not in name:
-        return f"{name}={without_folders(value)}"
+    """Return a word of a command line with the base names of its paths.
+
+    Also of those in ``bars=plots/bars.png``, ``datasets:plots/bars`` and ``-oplots/run.txt``.
+    """
+    if before := re.match(rf"[^{re.escape(os.sep)}=:]*[=:]|-[A-Za-z](?=.*{re.escape(os.sep)})", word):
+        return before[0] + without_folders(word[before.end() :])
     path = word.rstrip(os.sep)
     return base_name(path) if os.sep in word and (path == "" or os.path.isdir(os.path.dirname(path) or ".")) else word
 

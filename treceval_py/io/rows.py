@@ -6,7 +6,7 @@ The compiled scanner reads a block if it is there and takes it, otherwise the Py
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -140,7 +140,13 @@ def read_part(
     return part, error
 
 
-def gathered(source: Source, layout: Layout, name: str | None = None, threads: int | None = 1) -> Rows:
+def gathered(
+    source: Source,
+    layout: Layout,
+    name: str | None = None,
+    threads: int | None = 1,
+    take: Callable[[Part], None] | None = None,
+) -> Rows:
     """Read all rows of a source.
 
     Parameters
@@ -153,13 +159,16 @@ def gathered(source: Source, layout: Layout, name: str | None = None, threads: i
         Where the rows come from, for messages; by default the source's name.
     threads : int or None
         How many threads scan blocks; None for one for each core. The Python reader uses one.
+    take : callable, optional
+        Receives each part in place of the rows that are returned, which then stay empty.
 
     Raises
     ------
     InputError
         It cannot be read, or a line of it is malformed.
     """
-    rows = Rows(name_of(source) if name is None else name)
+    rows, empty = Rows(name_of(source) if name is None else name), True
+    take = rows.add if take is None else take
 
     def scan(block: tuple[int, memoryview]) -> tuple[Part | None, InputError | None]:
         first, text = block
@@ -170,10 +179,11 @@ def gathered(source: Source, layout: Layout, name: str | None = None, threads: i
     with closing(in_order(numbered(source, rows.name), scan, workers)) as parts:
         for part, error in parts:
             if part is not None and part.docids:  # a block of comments has no tag
-                rows.add(part)
+                take(part)
+                empty = False
             if error is not None:
                 raise error
-    if not rows.count:
+    if empty:
         raise no_data(rows.name)
     return rows
 

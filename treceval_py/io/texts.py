@@ -15,6 +15,7 @@ from array import array
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from zlib import crc32
 
 import numpy as np
 
@@ -117,9 +118,11 @@ class Survey(NamedTuple):
     count : int
         The number of texts, D.
     shard_size : int
-        Texts in a chunk; the last one may have fewer.
+        Texts in a chunk at most.
     hashes : tuple of str
         The SHA-256 of each chunk in hexadecimal, as in `Chunk`.
+    sizes : tuple of int
+        How many texts each chunk has.
     characters : int
         Characters of all texts.
     longest : int
@@ -132,6 +135,7 @@ class Survey(NamedTuple):
     count: int  # type: ignore[assignment]  # over that of tuples
     shard_size: int
     hashes: tuple[str, ...]
+    sizes: tuple[int, ...]
     characters: int
     longest: int
     empty: int
@@ -179,7 +183,7 @@ def survey(texts: Texts, shard_size: int, reporter: Reporter = SILENT) -> Survey
     texts : Texts
         The texts.
     shard_size : int
-        Texts in a chunk.
+        Texts in a chunk at most.
     reporter : Reporter
         Progress reporter, advanced with each chunk; the caller begins and ends the stage.
 
@@ -196,11 +200,12 @@ def survey(texts: Texts, shard_size: int, reporter: Reporter = SILENT) -> Survey
     RunnerError
         The size of a chunk is below 1.
     """
-    ids_seen, hashes = array("q"), list[str]()
+    ids_seen, hashes, sizes = array("q"), list[str](), list[int]()
     characters = longest = empty = 0
     for ids, found in _portions(texts, shard_size):
         _check_ids(texts, ids, len(ids_seen))
         hashes.append(_digest(texts, ids, found, len(ids_seen)))
+        sizes.append(len(ids))
         # That of this process: it is compared with none of another one, and str keeps it.
         ids_seen.extend(map(hash, ids))
         lengths = list(map(len, found))
@@ -212,11 +217,14 @@ def survey(texts: Texts, shard_size: int, reporter: Reporter = SILENT) -> Survey
         raise InputError("it has no texts", "Is it the right one?", file=texts.name)
     count = len(ids_seen)
     _check_repeated(texts, ids_seen)
-    return Survey(texts.name, count, shard_size, tuple(hashes), characters, longest, empty)
+    return Survey(texts.name, count, shard_size, tuple(hashes), tuple(sizes), characters, longest, empty)
 
 
 def chunks(texts: Texts, shard_size: int) -> Iterator[Chunk]:
-    """Yield texts in chunks of ``shard_size``; the last one may be shorter.
+    """Yield texts in chunks of at most ``shard_size``, and at least a quarter of it but for the last one.
+
+    Where a chunk ends is decided by the ids around its end, and not by how many texts come before: texts that were
+    added or removed change the chunk that they are in, sometimes the next ones too, and no others.
 
     Ids are not checked again: a chunk whose hash is that of the survey has the same ones.
 
@@ -227,18 +235,29 @@ def chunks(texts: Texts, shard_size: int) -> Iterator[Chunk]:
     RunnerError
         The size of a chunk is below 1.
     """
+    start = 0
     for number, (ids, found) in enumerate(_portions(texts, shard_size)):
-        yield Chunk(number, ids, found, _digest(texts, ids, found, number * shard_size))
+        yield Chunk(number, ids, found, _digest(texts, ids, found, start))
+        start += len(ids)
 
 
 def _portions(texts: Texts, size: int) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield ids and texts, ``size`` at a time."""
+    """Yield the ids and texts of each chunk; of the ids that may end a chunk, the one with the lowest hash does."""
     if size < 1:
         raise RunnerError(f"{size} texts do not make a chunk", "Ask for 1 or more.")
-    rows = iter(texts)
-    while pairs := list(islice(rows, size)):
-        ids, found = zip(*pairs, strict=True)
+    rows, least = iter(texts), -(-size // 4)
+    held: list[Pair] = []
+    while True:
+        held += islice(rows, size + 1 - len(held))
+        if not held:
+            return
+        end = len(held)
+        if end > size:
+            hashes = [crc32(identifier.encode("utf-8", "replace")) for identifier, _ in held[least - 1 : size]]
+            end = least + hashes.index(min(hashes))
+        ids, found = zip(*held[:end], strict=True)
         yield list(ids), list(found)
+        del held[:end]
 
 
 def _digest(texts: Texts, ids: list[str], found: list[str], start: int) -> str:

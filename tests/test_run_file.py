@@ -17,8 +17,8 @@ import itertools
 from treceval_py.data.ids import Ids
 from treceval_py.errors import OutputError, RunnerError
 from treceval_py.io.named import read_run
+from treceval_py.io.run_file import Ranked, Written, write_ranked
 from treceval_py.io.target import written_whole
-from treceval_py.retrieval.run_file import Ranked, Written, write_ranked
 
 IDS = Ids.from_bytes([b"d10", b"d9", b"\xc3\xa4", b"d"])
 
@@ -194,7 +194,7 @@ def test_a_group_that_is_larger_than_a_portion_is_written_whole(
 ) -> None:
     groups, ids = random_groups(np.float32)
     written(tmp_path / "whole", *groups, k=50, ids=ids)
-    monkeypatch.setattr("treceval_py.retrieval.run_file.PORTION", 120)
+    monkeypatch.setattr("treceval_py.io.run_file.PORTION", 120)
     told: list[int] = []
     written(tmp_path / "parts", *groups, k=50, ids=ids, advance=told.append)
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
@@ -210,14 +210,14 @@ REFUSED = {
     "nan": (
         ranked(["1", "q"], [[0, 1], [0, 1]], [[2, 1], [2, np.nan]]),
         (
-            "query 'q' has score nan for the document at position 1, which is no number to rank by. "
+            "query 'q' has score nan for the document at position 1, which is not a number to rank by. "
             "Search again; if embeddings were edited, encode them again."
         ),
     ),
     "infinite": (
         ranked(["q"], [[3]], [[np.inf]]),
         (
-            "query 'q' has score inf for the document at position 3, which is no number to rank by. "
+            "query 'q' has score inf for the document at position 3, which is not a number to rank by. "
             "Search again; if embeddings were edited, encode them again."
         ),
     ),

@@ -1,0 +1,318 @@
+"""Texts by the names that people give: files, folders, data sets of the libraries ``datasets`` and ``ir_datasets``."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from treceval_py.errors import InputError, RunnerError
+from treceval_py.io.source import peek
+from treceval_py.io.texts import ColumnTexts, IrTexts, JsonTexts, Kind, Rows, TabbedTexts
+
+__all__ = [
+    "DATASETS",
+    "IR_DATASETS",
+    "column_named",
+    "columns",
+    "dataset",
+    "dotted",
+    "has_splits",
+    "ir_dataset",
+    "listed",
+    "matching",
+    "no_splits",
+    "only",
+    "open_texts",
+]
+
+DATASETS = "datasets:"
+"""What stands before a name or a folder that the library ``datasets`` reads."""
+
+IR_DATASETS = "ir_datasets:"
+"""What stands before a name of the package ``ir_datasets``."""
+
+DOCUMENT_TEXTS = ("content", "text", "passage")
+DOCUMENT_IDS = ("id", "docid", "_id", "pid", "doc_id")
+QUERY_TEXTS = ("query", "text")
+QUERY_IDS = ("query_id", "id", "_id", "qid")
+"""Columns of data sets; of several that are there, the first counts."""
+
+_PACKED = r"(?:\.(?:gz|bz2|xz|zst|zstd))?"
+
+_IN_FOLDER = {"document": r"collection\.tsv|corpus\.jsonl", "query": r"queries\.(?:tsv|jsonl)"}
+"""The file of texts in a folder that is named as corpus or as queries."""
+
+
+def open_texts(name: str, kind: Kind, split: str | None = None) -> Rows:
+    """Open a file, a folder or a data set of texts.
+
+    Parameters
+    ----------
+    name : str
+        A file of ``id<tab>text`` or of JSON Lines, a folder with one, a table (Parquet, CSV), ``ir_datasets:NAME``, or
+        ``datasets:NAME``.
+    kind : {"document", "query"}
+        What its texts are.
+    split : str, optional
+        The part of a data set.
+
+    Raises
+    ------
+    InputError, RunnerError
+        It cannot be opened, or the package that reads it is not installed.
+    """
+    if name.startswith(IR_DATASETS):
+        return _ir_texts(name, kind)
+    if os.path.isdir(name) and (found := matching(listed(name), _IN_FOLDER[kind])):
+        return open_texts(only(name, found, "texts"), kind)
+    if name.startswith(DATASETS) or os.path.isdir(name):
+        return columns(dataset(name, split if kind == "query" else None, kind), name, kind)
+    if re.search(r"\.(?:parquet|csv)$", name):
+        return columns(dataset(name, None, kind), name, kind)
+    return JsonTexts(name, kind) if _is_json(name) else TabbedTexts(name, kind)
+
+
+def _is_json(path: str) -> bool:
+    """Tell JSON from lines with tabs: by the name, or, where it does not say, by the first byte."""
+    known = re.search(r"\.(?:(tsv|txt)|jsonl?|ndjson)" + _PACKED + "$", path)
+    if known is not None or not os.path.isfile(path):  # a file that is missing is refused by the reader
+        return known is not None and not known[1]
+    head, _ = peek(path, 1 << 12)
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+
+
+def ir_dataset(name: str) -> Any:
+    """Return a data set of ``ir_datasets``, of which nothing is loaded yet.
+
+    Raises
+    ------
+    InputError, RunnerError
+        There is no such data set, it cannot be loaded, or the package is not installed.
+    """
+    try:
+        import ir_datasets  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError:
+        raise _not_installed("ir_datasets", name) from None
+    try:
+        return ir_datasets.load(name.removeprefix(IR_DATASETS))
+    except KeyError:
+        what = "ir_datasets knows no data set of this name"
+        raise InputError(what, "Its names are listed at https://ir-datasets.com.", file=name) from None
+    except Exception as error:  # noqa: BLE001 - anything may go wrong in a download, and each has its own exception
+        raise _unloadable(error, name) from None
+
+
+def _not_installed(package: str, name: str) -> RunnerError:
+    what = f"the data set needs the package {package}, which is not installed"
+    return RunnerError(what, "pip install 'treceval-py[retrieve]'", file=name)
+
+
+def _unloadable(error: Exception, name: str) -> InputError:
+    reason = " ".join(str(error).strip().partition("\n")[0].split())[:200].rstrip(".") or type(error).__name__
+    return InputError(f"the data set cannot be loaded: {reason}", "Check the name and the connection.", file=name)
+
+
+def _ir_texts(name: str, kind: Kind) -> IrTexts:
+    data = ir_dataset(name)
+    if not (data.has_docs() if kind == "document" else data.has_queries()):
+        what = "documents" if kind == "document" else "queries"
+        raise InputError(f"the data set has no {what}", f"Name one that has, for the {what}.", file=name)
+    return IrTexts(data, name, kind)
+
+
+# The library `datasets`.
+
+
+def columns(data: Any, name: str, kind: Kind) -> ColumnTexts:
+    """Return the texts in the columns of a data set, which `dataset` loaded.
+
+    Raises
+    ------
+    InputError
+        It has no column of texts.
+    """
+    texts, ids = (DOCUMENT_TEXTS, DOCUMENT_IDS) if kind == "document" else (QUERY_TEXTS, QUERY_IDS)
+    text = column_named(data, name, texts)
+    identifier = next((column for column in ids if column in data.column_names), None)
+    title = "title" if kind == "document" and text == "text" and "title" in data.column_names else None
+    return ColumnTexts(data, name, kind, text=text, id=identifier, title=title)
+
+
+def column_named(data: Any, name: str, wanted: Sequence[str]) -> str:
+    """Return the first of some columns that a data set has.
+
+    Raises
+    ------
+    InputError
+        It has none of them.
+    """
+    for column in wanted:
+        if column in data.column_names:
+            return column
+    missing = " or ".join(f"'{column}'" for column in wanted)
+    has = ", ".join(data.column_names)
+    raise InputError(f"the data set has no column {missing} (it has {has})", "Rename the column.", file=name)
+
+
+BUILDERS = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet", ".csv": "csv"}
+"""Which builder of the library reads a file, by how its name ends."""
+
+
+def dataset(name: str, split: str | None, kind: Kind) -> Any:
+    """Load a split of a data set: of a folder or a file that is there, otherwise of the hub.
+
+    Parameters
+    ----------
+    name : str
+        Its name or path, with or without the prefix.
+    split : str or None
+        The split; by default ``dev`` for queries and ``train`` for documents, or the only one of a folder.
+    kind : {"document", "query"}
+        What its texts are.
+
+    Returns
+    -------
+    datasets.Dataset
+        The rows, at least one.
+
+    Raises
+    ------
+    InputError, RunnerError
+        It cannot be loaded, has no such split or no rows, or the package is not installed.
+    """
+    try:
+        import datasets  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    except ImportError:
+        raise _not_installed("datasets", name) from None
+    place, default = name.removeprefix(DATASETS), "dev" if kind == "query" else "train"
+    if not os.path.exists(place) and (not place or place.startswith((".", "~")) or os.path.isabs(place)):
+        raise InputError("no such folder", "Check the name.", file=name)
+    drawn = not datasets.are_progress_bars_disabled()
+    datasets.disable_progress_bars()
+    try:
+        if os.path.exists(place):
+            data = _local_dataset(datasets, place, name, split, default)
+        else:
+            data = datasets.load_dataset(place, split=split or default)
+    except InputError:
+        raise
+    except Exception as error:  # noqa: BLE001 - of the hub, of Arrow, of the file system
+        # What the library raises for a table without rows, as it was saved, or in a file.
+        if isinstance(error, (IndexError, StopIteration)) or "corresponds to no data" in str(error):
+            raise _no_rows(name) from None
+        raise _unloadable(error, name) from None
+    finally:
+        if drawn:
+            datasets.enable_progress_bars()
+    if not len(data):
+        raise _no_rows(name)
+    return data
+
+
+def _no_rows(name: str) -> InputError:
+    return InputError("the data set has no rows", "Name one that has, or another split.", file=name)
+
+
+def _local_dataset(datasets: Any, place: str, name: str, split: str | None, default: str) -> Any:
+    saved = any(os.path.exists(os.path.join(place, file)) for file in ("dataset_dict.json", "state.json"))
+    if saved:
+        there = datasets.load_from_disk(place)
+        splits = there if isinstance(there, datasets.DatasetDict) else {"": there}
+    else:
+        splits = _data_files(place, name)
+    if "" in splits and split is not None:
+        raise no_splits(name)
+    wanted = split or default
+    if split is None and len(splits) == 1:
+        (wanted,) = splits
+    if wanted not in splits:
+        has = ", ".join(splits)
+        raise InputError(f"the data set has no split {wanted!r} (it has {has})", "Name another split.", file=name)
+    if saved:
+        return splits[wanted]
+    builder = BUILDERS[_stem(splits[wanted][0])[1]]
+    return datasets.load_dataset(builder, data_files=splits[wanted], split="train")
+
+
+def _stem(file: str) -> tuple[str, str]:
+    """Return the path of a file without its ending, and the ending, both without that of a compressed file."""
+    stem, ending = os.path.splitext(re.sub(_PACKED + "$", "", file))
+    return stem, ending.lower()
+
+
+def _data_files(place: str, name: str) -> dict[str, list[str]]:
+    """Return files of data by split: one file, or those in a folder or in its folder ``data``, by the first words."""
+    found: dict[str, list[str]] = {}
+    if not os.path.isdir(place):
+        found = {"": [place]} if _stem(place)[1] in BUILDERS else {}
+    for within in (place, os.path.join(place, "data")):
+        for file in listed(within) if os.path.isdir(within) and not found else []:
+            stem, ending = _stem(file)
+            if ending in BUILDERS:
+                split = re.sub(r"-\d+-of-\d+(?:-[0-9a-f]+)?$", "", stem)
+                found.setdefault(split, []).append(os.path.join(within, file))
+    if not found:
+        what = f"there is no data set that was saved, and no file of data ({', '.join(BUILDERS)})"
+        raise InputError(what, "Check the name.", file=name)
+    return found
+
+
+def no_splits(name: str) -> InputError:
+    """Return the refusal of a split of what has none."""
+    return InputError("there are no splits to choose from", "Leave the split out.", file=name)
+
+
+def has_splits(name: str) -> bool:
+    """Tell whether queries are read by the library ``datasets``, which refuses the splits that it lacks."""
+    if name.startswith(DATASETS):
+        return True
+    return os.path.isdir(name) and not matching(listed(name), _IN_FOLDER["query"])
+
+
+# Folders.
+
+
+def listed(folder: str) -> list[str]:
+    """Return the names in a folder, in order.
+
+    Raises
+    ------
+    InputError
+        It is not there, or cannot be read.
+    """
+    try:
+        return sorted(os.listdir(folder))
+    except FileNotFoundError:
+        todo = "Give a folder, or datasets:NAME or ir_datasets:NAME."
+        raise InputError("no such folder", todo, file=folder) from None
+    except OSError as error:
+        what = f"cannot be read as a folder: {error.strerror}"
+        raise InputError(what, "Give a folder that can be read.", file=folder) from None
+
+
+def matching(files: Sequence[str], pattern: str) -> dict[str, str]:
+    """Return the files whose names match a pattern, compressed or not, with their splits: the group of the pattern."""
+    found = {file: re.fullmatch(pattern + _PACKED, file) for file in files}
+    return {file: dotted(match[1]) if match.re.groups else "" for file, match in found.items() if match}
+
+
+def dotted(part: str) -> str:
+    """Return a split as MS MARCO's files write it: ``dev.small`` for ``.dev.small``, ``dev/small``, ``-dev-small``."""
+    return re.sub(r"[-._/]+", ".", part).strip(".")
+
+
+def only(folder: str, files: Iterable[str], what: str) -> str:
+    """Return the path of the only file of some in a folder.
+
+    Raises
+    ------
+    InputError
+        There are several.
+    """
+    there = list(files)
+    if len(there) > 1:
+        several = f"there are several files of {what}: {', '.join(there)}"
+        raise InputError(several, "Choose one with the split, as in dev.small, or name the file.", file=folder)
+    return os.path.join(folder, there[0])

@@ -1,0 +1,398 @@
+"""From positions and scores to a run file: ranked as trec_eval ranks it, with scores that lose nothing.
+
+A line is ``qid Q0 docid rank score tag``. Scores are written in the fewest digits that give the same value again in
+their own width, so that no two documents become equal or cease to be. What is written of a float32 gives it again in a
+reader of 32 bits and in one of 64 whose value is rounded afterwards. Negative zero is the same score as zero, and is
+written as zero.
+
+Lines are put together by `pyarrow`, some hundred thousand at a time, as millions of Python strings would take longer
+than the search.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treceval_py._types import AnyArray, BoolArray, IntArray
+from treceval_py.data.ids import Ids, encode, quoted
+from treceval_py.errors import OutputError, RunnerError
+from treceval_py.io.digests import digest_of_file
+from treceval_py.io.reporting import Reporter
+from treceval_py.io.sidecar import check_sidecar, remove_sidecar, sidecar_of
+from treceval_py.io.source import BYTE_ORDER_MARK, open_zstd
+from treceval_py.io.target import written_whole
+
+__all__ = ["Ranked", "Written", "check_output", "check_tag", "part_of", "write_ranked", "write_run"]
+
+PORTION = 1 << 18
+"""Lines that are put together at a time; they take some 100 bytes each meanwhile."""
+
+_FORBIDDEN = re.compile(rb"[\s\0]")
+
+
+class Ranked(NamedTuple):
+    """What a search found for a group of queries.
+
+    Attributes
+    ----------
+    qids : list of str, length Q
+        The queries.
+    positions : (Q, k) int array
+        Places of documents in the corpus, from 0, in any order; -1 where there is none.
+    scores : (Q, k) float32 or float64 array
+        Their scores, larger is better; any value where the position is -1.
+    """
+
+    qids: list[str]
+    positions: IntArray
+    scores: AnyArray
+
+
+class Written(NamedTuple):
+    """What went into a run file.
+
+    Attributes
+    ----------
+    lines : int
+        Lines of the file.
+    queries : int
+        Queries that were searched, whether or not they have lines.
+    short : int
+        Queries with fewer than k lines, those without any included.
+    missing : int
+        Places for which the search found nothing (position -1).
+    without_hits : int
+        Queries without any line.
+    tied : int
+        Lines whose score another line of the query has as well.
+    """
+
+    lines: int
+    queries: int
+    short: int
+    missing: int
+    without_hits: int
+    tied: int
+
+
+def write_ranked(
+    path: str | os.PathLike[str],
+    groups: Iterable[Ranked],
+    ids: Ids,
+    tag: str,
+    *,
+    k: int,
+    advance: Callable[[int], None] | None = None,
+    part: str | None = None,
+) -> Written:
+    """Write what a search found as a TREC run.
+
+    Documents of a query stand by descending score, those with equal scores by descending id (by bytes), which is the
+    order in which trec_eval takes them: the rank column never contradicts. The same groups give the same bytes.
+
+    Parameters
+    ----------
+    path : path
+        The file; written whole or not at all, compressed when it ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
+    groups : iterable of Ranked
+        Queries with their documents; one group is in memory at a time.
+    ids : Ids, length D
+        The ids of all documents of the corpus.
+    tag : str
+        The name of the run.
+    k : int
+        How many documents were asked for.
+    advance : callable, optional
+        Is told how many queries have been written.
+    part : str, optional
+        As of `treceval_py.io.target.written_whole`.
+
+    Raises
+    ------
+    RunnerError
+        A score is NaN or infinite, a position is beyond the corpus, a document comes twice in a query or a query twice,
+        arrays do not fit together, an id or the tag cannot stand in such a file, or pyarrow is not installed.
+    OutputError
+        The file cannot be written.
+    """
+    writer = _Writer(ids, tag, k)
+    with written_whole(path, part=part) as stream:
+        for group in groups:
+            _check_form(group, k)
+            for piece in _pieces(group):
+                stream.write(writer.lines(piece))
+                if advance is not None:
+                    advance(len(piece.qids))
+    return writer.written
+
+
+def write_run(
+    path: str, groups: Iterable[Ranked], ids: Ids, tag: str, *, k: int, queries: int, reporter: Reporter
+) -> tuple[Written, dict[str, Any]]:
+    """Write a run by `write_ranked`, as a stage of long work; an older record goes before, as it is of another run.
+
+    Returns
+    -------
+    written : Written
+        The counts of its lines.
+    about : dict
+        What a record says of the run.
+    """
+    remove_sidecar(path)
+    reporter.begin("write", queries, "queries")
+    written = write_ranked(path, groups, ids, tag, k=k, advance=reporter.advance, part=part_of(path))
+    reporter.end()
+    return written, {"file": path, "sha256": digest_of_file(path), "tag": tag, **written._asdict()}
+
+
+class _Hits(NamedTuple):
+    """The documents of some queries, one after the other, best first; N of them."""
+
+    counts: IntArray  # (Q,) documents of each query
+    rows: IntArray  # (N,) the query of each
+    ranks: IntArray  # (N,) from 0
+    positions: IntArray  # (N,)
+    scores: AnyArray  # (N,)
+
+
+class _Writer:
+    """Makes lines, and counts them."""
+
+    def __init__(self, ids: Ids, tag: str, k: int) -> None:
+        self.documents = _documents(ids)
+        self.tail = _field("tag", tag) + b"\n"
+        self.k = k
+        self.ranks = _column([str(rank).encode() for rank in range(1, k + 1)])
+        self.seen: set[str] = set()
+        self.written = Written(0, 0, 0, 0, 0, 0)
+
+    def lines(self, piece: Ranked) -> memoryview:
+        """Return the lines of some queries as bytes."""
+        prefixes = _column([self._prefix(qid) for qid in piece.qids])
+        hits = _hits(piece, len(self.documents))
+        positions, tied = _ordered_ties(hits, self.documents)
+        short, none = int((hits.counts < self.k).sum()), int((hits.counts == 0).sum())
+        missing = piece.positions.size - len(positions)
+        now = (len(positions), len(piece.qids), short, missing, none, tied)
+        self.written = Written(*(before + more for before, more in zip(self.written, now, strict=True)))
+        return self._joined(prefixes, hits, positions)
+
+    def _prefix(self, qid: str) -> bytes:
+        raw = _field("query id", qid)
+        if raw.startswith((b"#", BYTE_ORDER_MARK)):
+            what = "comments" if raw.startswith(b"#") else "begin with a byte-order mark, which is skipped"
+            raise RunnerError(
+                f"query id {quoted(raw)} would make its lines {what}", "Let it begin with another character."
+            )
+        if qid in self.seen:
+            raise RunnerError(f"query {quoted(raw)} comes twice", "Give each query once.")
+        self.seen.add(qid)
+        return raw + b" Q0"
+
+    def _joined(self, prefixes: Any, hits: _Hits, positions: IntArray) -> memoryview:
+        import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
+        import pyarrow.compute as pc  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+        binary = pa.large_binary()
+        lines = pc.binary_join_element_wise(
+            prefixes.take(pa.array(hits.rows)),
+            self.documents.take(pa.array(positions)),
+            self.ranks.take(pa.array(hits.ranks)),
+            pc.cast(_written_scores(hits.scores), binary),
+            pa.scalar(self.tail, binary),
+            pa.scalar(b" ", binary),
+        )
+        _, offsets, text = lines.buffers()
+        size = int(np.frombuffer(offsets, dtype=np.int64, count=len(lines) + 1)[-1])
+        return memoryview(text)[:size] if size else memoryview(b"")
+
+
+def _written_scores(scores: AnyArray) -> Any:
+    """Return scores as a column of text that gives them again, whatever the width of who reads it."""
+    import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    import pyarrow.compute as pc  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    column = pa.array(scores)
+    text = pc.cast(column, pa.large_string())
+    if scores.dtype == np.float32:
+        # The float64 next to the fewest digits may lie half-way between two float32 and be rounded to the other one;
+        # of all float32 it does for 7.038531e-26. Such a score gets all digits of its own float64.
+        again = pc.cast(text, pa.float64()).to_numpy().astype(np.float32)
+        if (again != scores).any():
+            exact = pc.cast(pc.cast(column, pa.float64()), pa.large_string())
+            text = pc.if_else(pa.array(again == scores), text, exact)
+    return text
+
+
+def _documents(ids: Ids) -> Any:
+    """Return the ids as a column of pyarrow, without a copy, after a look at each."""
+    try:
+        import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    except ImportError:
+        what = "writing a run needs the package pyarrow, which is not installed"
+        raise RunnerError(what, "pip install 'treceval-py[retrieve]'") from None
+    raw = np.frombuffer(ids.buffer, dtype=np.uint8)
+    # One quick look at all bytes: what must not be there is a space or less.
+    if not np.diff(ids.offsets).all() or (raw.size and raw.min() <= ord(" ")):
+        for docid in ids.raw():
+            _checked("document id", docid)
+    offsets = np.ascontiguousarray(ids.offsets, dtype=np.int64)
+    parts = [None, pa.py_buffer(offsets), pa.py_buffer(ids.buffer)]
+    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(ids), parts)
+
+
+def _column(texts: list[bytes]) -> Any:
+    import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    return pa.array(texts, pa.large_binary())
+
+
+def check_tag(tag: str) -> None:
+    """Refuse a tag that cannot stand in a run: it is empty or has white space in it.
+
+    Raises
+    ------
+    RunnerError
+        It is such a tag.
+    """
+    _field("tag", tag)
+
+
+def part_of(path: str) -> str:
+    """Return the name that a run has until it is whole."""
+    return f".{os.path.basename(path)}.treceval.part"
+
+
+def check_output(output: str, sources: Iterable[str]) -> None:
+    """Refuse a run file that could not be written, before there is anything to write.
+
+    Parameters
+    ----------
+    output : str
+        The run file; its record (``.json``) and judgments (``.qrels``) are written beside it.
+    sources : iterable of str
+        Files that are read, and must not be written over; other names are ignored.
+
+    Raises
+    ------
+    OutputError
+        It is not a file, would replace a source, or its folder cannot be written.
+    """
+    folder = os.path.dirname(os.path.realpath(output))
+    there = [source for source in sources if os.path.exists(source)]
+    for path in (output, sidecar_of(output), f"{output}.qrels", os.path.join(folder, part_of(output))):
+        if path in {"", "-"} or path.endswith(os.sep) or (_exists(path) and not os.path.isfile(path)):
+            raise OutputError("a run is a file, with its record beside it", "Name a file.", file=path or "''")
+        if os.path.exists(path) and any(os.path.samefile(path, each) for each in there):
+            raise OutputError("the run would replace a file that it is made from", "Name another.", file=path)
+    check_sidecar(output)
+    if not os.path.isdir(folder):
+        raise OutputError("the folder of the run file is not there", "Make it, or name another.", file=output)
+    if not os.access(folder, os.W_OK):
+        raise OutputError("the folder of the run file cannot be written", "Name another.", file=output)
+    if output.endswith((".zst", ".zstd")):
+        open_zstd(io.BytesIO(), output, "wb").close()  # which says so when its package is missing
+
+
+def _exists(path: str) -> bool:
+    """Say whether there is something of a name, and refuse a name that no file can have."""
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise OutputError(f"cannot be written: {error.strerror or error}", "Name another file.", file=path) from None
+    return True
+
+
+def _field(kind: str, text: str) -> bytes:
+    return _checked(kind, encode(text))
+
+
+def _checked(kind: str, raw: bytes) -> bytes:
+    if raw and not _FORBIDDEN.search(raw):
+        return raw
+    what = f"{kind} {quoted(raw)} is empty or has white space in it, so it cannot stand in a TREC file"
+    raise RunnerError(what, "Use another one.")
+
+
+def _check_form(group: Ranked, k: int) -> None:
+    shape, scores = group.positions.shape, group.scores
+    if len(shape) != 2 or shape != scores.shape or shape[0] != len(group.qids):
+        what = f"{len(group.qids)} queries have positions of shape {shape} and scores of shape {scores.shape}"
+        raise RunnerError(what, "Give both as (queries, k).")
+    if shape[1] > k:
+        raise RunnerError(f"queries have {shape[1]} documents where {k} were asked for", "Ask for as many.")
+    if group.positions.dtype.kind not in "iu":
+        raise RunnerError(f"positions are {group.positions.dtype}", "Give integers.")
+    if scores.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise RunnerError(f"scores are {scores.dtype}", "Give float32 or float64.")
+
+
+def _pieces(group: Ranked) -> Iterator[Ranked]:
+    rows = max(1, PORTION // max(1, group.positions.shape[1]))
+    for start in range(0, len(group.qids), rows):
+        some = slice(start, start + rows)
+        yield Ranked(group.qids[some], group.positions[some].astype(np.int64, copy=False), group.scores[some])
+
+
+def _hits(piece: Ranked, documents: int) -> _Hits:
+    """Check what was found, and put the documents of each query in the order of their scores."""
+    there = piece.positions >= 0
+    _check_values(piece, there, documents)
+    lowest = piece.scores.dtype.type(-np.inf)
+    # Adding zero makes negative zero zero.
+    scores = np.where(there, piece.scores, lowest) + piece.scores.dtype.type(0)
+    positions = piece.positions
+    if (scores[:, 1:] > scores[:, :-1]).any():
+        order = np.argsort(-scores, axis=1, kind="stable")
+        scores = np.take_along_axis(scores, order, axis=1)
+        positions = np.take_along_axis(positions, order, axis=1)
+    counts = there.sum(axis=1)
+    rows, ranks = np.nonzero(np.arange(positions.shape[1]) < counts[:, None])
+    return _Hits(counts, rows, ranks, positions[rows, ranks], scores[rows, ranks])
+
+
+def _check_values(piece: Ranked, there: BoolArray, documents: int) -> None:
+    positions, scores = piece.positions, piece.scores
+    for wrong, what in (
+        (there & ~np.isfinite(scores), "score {1} for the document at position {0}, which is not a number to rank by"),
+        ((positions < -1) | (positions >= documents), "position {0} among its documents, and the corpus has {2}"),
+    ):
+        if wrong.any():
+            row, column = (int(each[0]) for each in np.nonzero(wrong))
+            found = what.format(positions[row, column], scores[row, column], documents)
+            raise RunnerError(f"query {quoted(encode(piece.qids[row]))} has {found}", _TODO)
+    ordered = np.sort(positions, axis=1)
+    twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    if twice.any():
+        row, column = (int(each[0]) for each in np.nonzero(twice))
+        found = f"the document at position {ordered[row, column]} twice"
+        raise RunnerError(f"query {quoted(encode(piece.qids[row]))} has {found}", _TODO)
+
+
+_TODO = "Search again; if embeddings were edited, encode them again."
+
+
+def _ordered_ties(hits: _Hits, documents: Any) -> tuple[IntArray, int]:
+    """Put documents with equal scores in descending order of their ids; also return how many there are."""
+    equal = (hits.scores[1:] == hits.scores[:-1]) & (hits.rows[1:] == hits.rows[:-1])
+    if not equal.any():
+        return hits.positions, 0
+    import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    import pyarrow.compute as pc  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    tied = np.concatenate([[False], equal]) | np.concatenate([equal, [False]])
+    places = np.flatnonzero(tied)
+    stretch = np.cumsum(np.concatenate([[True], ~equal]))[places]
+    positions = hits.positions.copy()
+    table = pa.table({"stretch": stretch, "docid": documents.take(pa.array(positions[places]))})
+    order = pc.sort_indices(table, sort_keys=[("stretch", "ascending"), ("docid", "descending")])
+    positions[places] = positions[places][order.to_numpy()]
+    return positions, len(places)

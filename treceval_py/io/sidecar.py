@@ -1,0 +1,217 @@
+"""The record beside a run, ``RUN.json``: what the run was made of, how, when and with what."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import Any
+
+from treceval_py.data.ids import encode
+from treceval_py.errors import OutputError
+from treceval_py.io.digests import digest_of_file, without_folders
+from treceval_py.io.target import written_whole
+from treceval_py.version import __version__
+
+__all__ = [
+    "check_sidecar",
+    "names_only",
+    "provenance",
+    "read_json",
+    "read_sidecar",
+    "remove_sidecar",
+    "sidecar_of",
+    "version_of",
+    "write_json",
+    "write_sidecar",
+]
+
+
+PATHS = frozenset({"chosen_in", "command", "file", "folder", "name", "qrels"})
+"""Keys of a record whose values may be paths."""
+
+
+def sidecar_of(run: str) -> str:
+    """Return where the record of a run is."""
+    return f"{run}.json"
+
+
+def write_sidecar(run: str, record: dict[str, Any], *, paths: bool = True) -> dict[str, Any]:
+    """Write the record of a run, which has the run's SHA-256 as ``record["run"]["sha256"]``.
+
+    Parameters
+    ----------
+    run : str
+        The run file.
+    record : dict
+        The record.
+    paths : bool
+        Whether it has the folders of files. Otherwise it has their names alone; texts stay as they are.
+
+    Returns
+    -------
+    dict
+        The record as it was written.
+
+    Raises
+    ------
+    OutputError
+        It cannot be written.
+    """
+    record = record if paths else names_only(record)
+    write_json(sidecar_of(run), record)
+    return record
+
+
+def check_sidecar(run: str) -> None:
+    """Refuse to write a run whose record would replace a file that is something else.
+
+    Raises
+    ------
+    OutputError
+        There is such a file.
+    """
+    path = sidecar_of(run)
+    said = read_json(path)
+    if os.path.exists(path) and not (isinstance(said, dict) and "run" in said):
+        raise OutputError("this is not the record of a run, and would be overwritten", "Name another run.", file=path)
+
+
+def remove_sidecar(run: str) -> None:
+    """Remove the record that a run has, before another run takes its place."""
+    with suppress(FileNotFoundError):
+        os.unlink(sidecar_of(run))
+
+
+def read_sidecar(run: str, digest: str | None = None) -> dict[str, Any] | None:
+    """Return the record of a run, or None if it has none, none that can be read, or that of another run.
+
+    Parameters
+    ----------
+    run : str
+        The run file.
+    digest : str, optional
+        Its SHA-256, where the caller has it already.
+    """
+    record = read_json(sidecar_of(run))
+    told = record.get("run") if isinstance(record, dict) else None
+    if not isinstance(told, dict) or not isinstance(record, dict) or not os.path.isfile(run):
+        return None
+    return record if told.get("sha256") == (digest or digest_of_file(run)) else None
+
+
+def read_json(path: str) -> Any:
+    """Return what a JSON file says; None if it cannot be read."""
+    try:
+        with open(path, "rb") as stream:
+            return json.loads(stream.read())
+    except (OSError, ValueError):
+        return None
+
+
+def write_json(path: str, value: object) -> None:
+    """Write readable JSON, whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        It cannot be written.
+    """
+    with written_whole(path, part=f"{os.path.basename(path)}.part") as stream:
+        # Bytes of a file name that are no UTF-8 stand as the escapes of JSON that Python reads back.
+        stream.write(json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+
+
+def provenance(
+    command: Sequence[str], begun: datetime, packages: Sequence[str], *, paths: bool = True
+) -> dict[str, Any]:
+    """Return the part of a record that every command writes alike.
+
+    Parameters
+    ----------
+    command : sequence of str
+        The command line.
+    begun : datetime
+        When the work began, with its time zone; it ends now.
+    packages : sequence of str
+        The packages whose versions matter, as pip calls them, beside this one.
+    paths : bool
+        Whether to say in which folder the command was given, which its relative paths begin at. Otherwise the
+        command line has the base names of its files alone.
+
+    Returns
+    -------
+    dict
+        ``command``, ``directory``, ``versions``, ``machine``, ``begun`` and ``ended``.
+    """
+    return {
+        "command": list(command) if paths else [without_folders(word) for word in command],
+        **({"directory": os.getcwd()} if paths else {}),
+        "versions": {"treceval_py": __version__, **{name: version_of(name) for name in packages}},
+        "machine": {
+            "system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count(),
+            "python": platform.python_version(),
+        },
+        "begun": begun.isoformat(timespec="seconds"),
+        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
+    }  # fmt: skip
+
+
+def names_only(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record with the names of files alone, without the folders that they are in.
+
+    Texts, such as instructions, stay as they are; notes, which name files, have the names of these files, too.
+    """
+    files = {file for file in _files(record) if os.sep in file}
+    names = {file: without_folders(file) for file in sorted(files, key=len, reverse=True)}
+    return {key: _name_only(key, value, names) for key, value in record.items() if key != "directory"}
+
+
+def _name_only(key: str, value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, Mapping):
+        return {each: _name_only(each, value[each], names) for each in value if each != "directory"}
+    if isinstance(value, (list, tuple)):
+        return [_name_only(key, each, names) for each in value]
+    if key == "notes" and isinstance(value, str):
+        for file, name in names.items():
+            value = value.replace(file, name)
+    return without_folders(value) if key in PATHS and isinstance(value, str) else value
+
+
+def _files(value: Any, key: str = "") -> Iterator[str]:
+    """Yield the files that a record names."""
+    if isinstance(value, Mapping):
+        for each in value:
+            yield from _files(value[each], each)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _files(each, key)
+    elif key in PATHS and key not in {"command", "name"} and isinstance(value, str):
+        yield value
+
+
+def hash_of_query(qid: str) -> str:
+    """Return what stands for a query in a record, where ids could be recognised."""
+    return hashlib.sha256(encode(qid)).hexdigest()[:16]
+
+
+def version_of(package: str) -> str:
+    """Return the version of a package, as pip calls it."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return _version_of_faiss() if package == "faiss-cpu" else "not installed"
+
+
+def _version_of_faiss() -> str:
+    """Return the version of a Faiss that came under another name, such as one for GPUs."""
+    try:
+        import faiss  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    except ImportError:
+        return "not installed"
+    return str(faiss.__version__)
