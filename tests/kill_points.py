@@ -120,42 +120,35 @@ class Points:
 
     def install(self) -> None:
         """Be told of everything that is a point."""
-        import faiss  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
         from treceval_py.retrieval import pipeline
 
-        clock: Any = pipeline._Clock
-        begin, advance, end = clock.begin, clock.advance, clock.end
+        watched: Any = pipeline._Watch
+        make, begin, end = watched.__init__, watched.begin, watched.end
+
+        def made(watch: Any, reporter: Any) -> None:
+            make(watch, reporter)
+            advance = watch.advance
+
+            def advanced(count: int) -> None:
+                advance(count)
+                self.reach("advance")
+
+            watch.advance = advanced
 
         def begun(watch: Any, stage: str, *rest: Any) -> None:
             begin(watch, stage, *rest)
             self.enter(stage)
 
-        def advanced(watch: Any, count: int) -> None:
-            advance(watch, count)
-            self.reach("advance")
-
         def ended(watch: Any) -> None:
             self.reach("end")
             end(watch)
 
-        clock.begin, clock.advance, clock.end = begun, advanced, ended
+        watched.__init__, watched.begin, watched.end = made, begun, ended
         opened = os.fdopen
         replaced: Any = os
         replaced.fdopen = lambda descriptor, mode="r", *rest: (
             Halves(descriptor, self._half) if mode == "wb" else opened(descriptor, mode, *rest)
         )
-        write_index = faiss.write_index
-
-        def write_index_in_halves(index: Any, path: str) -> None:
-            write_index(index, path)
-            os.truncate(path, os.path.getsize(path) // 2)
-            self._opened = self._name(path)
-            self._half()
-            write_index(index, path)
-
-        swig: Any = faiss
-        swig.write_index = write_index_in_halves
         sys.addaudithook(self.audit)
 
     def _half(self) -> None:

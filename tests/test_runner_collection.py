@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import treceval_py as te
 from treceval_py.errors import InputError, RunnerError
 from treceval_py.io.texts import survey
 from treceval_py.retrieval import collection as module
@@ -100,8 +102,8 @@ def test_the_split_chooses_queries_and_judgments(tmp_path: Path, split: str) -> 
 def test_several_splits_without_a_choice_are_refused(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, {**MSMARCO, "queries.train.tsv": TOPICS})
     assert refusal(folder) == (
-        "F: there are queries of several splits: queries.dev.tsv, queries.train.tsv. "
-        "Choose one with the split, as in dev.small."
+        "F: there are several files of queries: queries.dev.tsv, queries.train.tsv. "
+        "Choose one with the split, as in dev.small, or name the file."
     )
 
 
@@ -123,18 +125,19 @@ def test_judgments_of_the_split_come_before_those_of_any(tmp_path: Path) -> None
 def test_judgments_of_several_splits_for_queries_of_none_are_refused(tmp_path: Path) -> None:
     qrels = {"qrels.a.tsv": JUDGED, "qrels.b.tsv": JUDGED}
     assert refusal(folder_of(tmp_path, {"collection.tsv": PASSAGES, "queries.tsv": TOPICS, **qrels})) == (
-        "F: there are judgments of several splits: qrels.a.tsv, qrels.b.tsv. Choose one with the split, or name the file."
+        "F: there are several files of judgments: qrels.a.tsv, qrels.b.tsv. "
+        "Choose one with the split, as in dev.small, or name the file."
     )
 
 
 def test_a_plain_and_a_compressed_corpus_are_two(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, {**MSMARCO, "collection.tsv.gz": PASSAGES})
-    assert refusal(folder) == "F: there are several: collection.tsv, collection.tsv.gz. Name the file."
+    assert refusal(folder).startswith("F: there are several files of the corpus: collection.tsv, collection.tsv.gz. ")
 
 
 def test_a_folder_without_queries_is_refused(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, {"collection.tsv": PASSAGES})
-    assert refusal(folder) == "F: there is no file of queries in the folder. Name the file."
+    assert refusal(folder).startswith("F: the folder has neither MS MARCO's layout (collection.tsv, queries*.tsv) nor ")
 
 
 def test_a_folder_without_judgments_has_none(tmp_path: Path) -> None:
@@ -224,8 +227,8 @@ def test_the_split_chooses_among_the_queries_of_flagembedding(tmp_path: Path) ->
     folder = folder_of(tmp_path, {**FLAGEMBEDDING, "test_queries.jsonl": '{"id": "t1", "text": "x"}\n'})
     assert ids(open_collection(folder, split="test").queries) == ["t1"]
     assert refusal(folder) == (
-        "F: there are queries of several splits: dev_queries.jsonl, test_queries.jsonl. "
-        "Choose one with the split, as in dev."
+        "F: there are several files of queries: dev_queries.jsonl, test_queries.jsonl. "
+        "Choose one with the split, as in dev.small, or name the file."
     )
 
 
@@ -243,7 +246,7 @@ def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     folder_of(tmp_path, {"x": ""})
-    message = "F: cannot be read as a folder: Not a directory. Give a folder, or datasets:NAME or ir_datasets:NAME."
+    message = "F: cannot be read as a folder: Not a directory. Give a folder that can be read."
     assert refusal(str(tmp_path / "x")) == message
 
 
@@ -299,7 +302,7 @@ def test_a_missing_folder_is_refused_though_every_part_is_named(tmp_path: Path) 
 @pytest.mark.parametrize(("there", "missing"), [("corpus", "queries"), ("queries", "corpus")])
 def test_without_a_folder_the_part_that_is_not_named_is_told(there: str, missing: str) -> None:
     assert refusal("", **{there: "x"}) == (
-        f"without a folder the corpus and the queries are named each, and only the {there} is. Name the {missing} too."
+        f"without a folder both the corpus and the queries must be named. Name the {missing} too."
     )
 
 
@@ -327,7 +330,7 @@ def test_a_folder_that_cannot_be_listed_is_refused(tmp_path: Path, monkeypatch: 
     folder = folder_of(tmp_path, {"a/x": "", "q": TOPICS})
     monkeypatch.setattr("os.listdir", listed)
     assert refusal("", corpus=f"{folder}/a", queries=f"{folder}/q") == (
-        f"{folder}/a: cannot be read as a folder: Permission denied. Check its permissions."
+        f"{folder}/a: cannot be read as a folder: Permission denied. Give a folder that can be read."
     )
 
 
@@ -413,7 +416,10 @@ def test_positives_are_looked_up_in_the_corpus_by_their_text(datasets: Any, tmp_
     assert list(found.corpus)[:2] == [("0", "three"), ("1", "none")]
     # "one" is row 2 and row 4 of the corpus, "two" is row 3, "three" is row 0; "four" is not there.
     assert judged(found) == {"0": {"2": 1, "4": 1}, "1": {"0": 1, "3": 1}, "2": {"2": 1, "4": 1}}
-    assert found.notes == ("1 of 4 positives are not in the corpus.",)
+    assert found.notes == (
+        "1 of 4 positives are not in the corpus.",
+        "1 of 4 positives occur again in the corpus (copies: 1).",
+    )
     assert found.qrels_name == f"positives of datasets:{folder}/q"
 
 
@@ -427,9 +433,28 @@ def test_the_truncated_protocol_of_positives_keeps_those_that_come_again(
     assert list(found.corpus) == [("0", "one"), ("1", "two"), ("2", "three"), ("3", "one")]
     assert list(found.queries) == [("0", "first"), ("1", "second")]
     assert judged(found) == {"0": {"0": 1, "3": 1}, "1": {"1": 1, "2": 1}}
+    assert found.copies == {"3": "0"}
     assert found.notes == (
         "Truncated protocol: the first 2 queries, and as corpus the 4 passages that are relevant for the first 3.",
+        "1 of 3 positives occur again in the corpus (copies: 1).",
     )
+
+
+def test_recall_counts_a_text_once_and_ndcg_counts_each_copy(datasets: Any, tmp_path: Path) -> None:
+    rows = [
+        {"query": "q", "positive": ["a", "b"]},
+        {"query": "r", "positive": ["a"]},
+        {"query": "s", "positive": ["c"]},
+    ]
+    found = open_collection(f"datasets:{folder_of(tmp_path, {'dev.jsonl': in_lines(rows)})}", protocol="truncated")
+    # The corpus is 0 "a", 1 "b", 2 "a", 3 "c". The first query finds "c", the second "a", the first "a", and not "b".
+    run = {"0": {"3": 4.0, "2": 3.0, "0": 2.0}, "1": {"3": 1.0}}
+    qrels = module.judge_texts(found, run)
+    assert qrels.to_dict() == {"0": {"0": 1, "1": 2, "2": 2}, "1": {"0": 2, "2": 1}, "2": {"3": 2}}
+    scored = te.evaluate(qrels, run, ["R@10", "MRR@10", "nDCG@10"], profile="flagembedding-tutorial", level=2)
+    # One of the two texts, first at rank 2; two hits at ranks 2 and 3, where the ideal has them at 1 and 2.
+    ndcg = (1 / math.log2(3) + 1 / math.log2(4)) / (1 + 1 / math.log2(3))
+    assert list(scored["0"].values()) == pytest.approx([1 / 2, 1 / 2, ndcg], rel=1e-14)
 
 
 def test_a_data_set_that_was_saved_is_opened_with_its_ids(datasets: Any, tmp_path: Path) -> None:
@@ -534,7 +559,9 @@ def test_a_missing_column_is_refused(datasets: Any, tmp_path: Path) -> None:
 
 def test_positives_that_are_no_list_are_refused(datasets: Any, tmp_path: Path) -> None:
     folder = folder_of(tmp_path, {"dev.jsonl": in_lines([{"query": "x", "positive": "y"}])})
-    message = "F: the value of column 'positive' is no list of texts (row 1). Give each query its passages in a list."
+    message = (
+        "F: the value of column 'positive' is not a list of texts (row 1). Give each query its passages in a list."
+    )
     assert refusal(f"datasets:{folder}", protocol="truncated") == message
 
 
@@ -559,7 +586,7 @@ def test_an_id_that_is_no_whole_number_is_refused(datasets: Any, tmp_path: Path)
 def test_a_folder_without_data_is_refused(datasets: Any, tmp_path: Path) -> None:
     folder = folder_of(tmp_path, {"x.txt": ""})
     assert refusal(f"datasets:{folder}") == (
-        "F: the folder has no data set that was saved, and no files of data (.json, .jsonl, .ndjson, .parquet, .csv). "
+        "F: there is no data set that was saved, and no file of data (.json, .jsonl, .ndjson, .parquet, .csv). "
         "Check the name."
     )
 

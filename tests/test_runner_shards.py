@@ -8,15 +8,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 
-from treceval_py.errors import RunnerError
+from treceval_py.errors import OutputError, RunnerError
 from treceval_py.io.texts import Chunk, Listed, Survey, chunks, survey
-from treceval_py.retrieval.shards import Store, find_store, locked, open_store
+from treceval_py.retrieval.shards import Store, locked
 
+CHANGED = "the file was cut short or changed since it was written: its SHA-256 is not that of the manifest"
 ALONE = "Remove it to encode that shard again."
 
 
@@ -31,14 +32,16 @@ MADE: dict[str, Any] = {
     "dimensions": 4,
 }
 
+Pairs: TypeAlias = "list[tuple[str, str]]"
+
 PAIRS = [(f"d{number}", f"text {number}") for number in range(7)]
 
 
-def texts(pairs: list[tuple[str, str]] = PAIRS) -> Listed:
+def texts(pairs: Pairs = PAIRS) -> Listed:
     return Listed("corpus.tsv", "document", pairs)
 
 
-def seen(pairs: list[tuple[str, str]] = PAIRS, size: int = 3) -> Survey:
+def seen(pairs: Pairs = PAIRS, size: int = 3) -> Survey:
     return survey(texts(pairs), size)
 
 
@@ -47,22 +50,33 @@ def vectors_of(chunk: Chunk) -> Any:
     return np.array([[int(docid[1:]), 1, 2, 3] for docid in chunk.ids], dtype=np.float32)
 
 
+def name_of(number: int) -> str:
+    """Return what the files of a chunk are called, without their ends."""
+    return list(chunks(texts(), 3))[number].sha256[:16]
+
+
 def filled(folder: Path, count: int = 3, made: dict[str, Any] = MADE, storage: str = "float32") -> Store:
-    store = open_store(str(folder), made, seen(), storage)
+    store = Store(str(folder), made, seen(), texts(), storage).open()
     for chunk in list(chunks(texts(), 3))[:count]:
         store.add(chunk, vectors_of(chunk), {"device": "cpu"})
     return store
 
 
-def refusal(folder: Path, made: dict[str, Any] = MADE, looked: Survey | None = None, storage: str = "float32") -> str:
+def opened(folder: Path, pairs: Pairs = PAIRS, made: dict[str, Any] = MADE, storage: str = "float32") -> Store:
+    return Store(str(folder), made, seen(pairs), texts(pairs), storage).open()
+
+
+def refusal(
+    folder: Path, made: dict[str, Any] = MADE, pairs: Pairs = PAIRS, size: int = 3, storage: str = "float32"
+) -> str:
     with pytest.raises(RunnerError) as caught:
-        open_store(str(folder), made, looked or seen(), storage).check_files()
+        Store(str(folder), made, seen(pairs, size), texts(pairs), storage).open().check_files()
     return str(caught.value)
 
 
 def test_what_was_added_is_read_again(tmp_path: Path) -> None:
     filled(tmp_path / "w")
-    store = open_store(str(tmp_path / "w"), MADE, seen())
+    store = opened(tmp_path / "w")
     store.check_files()
     (first, block), = store.vectors().blocks(100)  # fmt: skip
     assert first == 0
@@ -71,17 +85,35 @@ def test_what_was_added_is_read_again(tmp_path: Path) -> None:
     assert store.missing() == []
 
 
+def test_what_somebody_else_wrote_is_entered_where_it_is_seen(tmp_path: Path) -> None:
+    for folder in ("here", "elsewhere"):
+        os.mkdir(tmp_path / folder)
+    elsewhere = Store(str(tmp_path / "elsewhere"), MADE, seen(), texts(), "float32")
+    here = Store(str(tmp_path / "here"), MADE, seen(), texts(), "float32")
+    for chunk in chunks(texts(), 3):
+        written = elsewhere.writer()(chunk, vectors_of(chunk), by={"host": "far"})
+        with pytest.raises(OutputError) as caught:
+            here.add(chunk, written, {})
+        assert str(caught.value) == (
+            f"{tmp_path}/here/{written.texts[:16]}.npy: was written on far, and is not here. "
+            "Leave --shared-work out, or put the work folder where all nodes see the same."
+        )
+        elsewhere.add(chunk, written, {})
+    assert elsewhere.missing() == []
+    assert opened(tmp_path / "elsewhere").content() == filled(tmp_path / "third").content()
+
+
 def test_a_store_goes_on_where_it_was(tmp_path: Path) -> None:
     filled(tmp_path / "w", count=2)
-    store = open_store(str(tmp_path / "w"), MADE, seen())
-    assert (store.missing(), store.done()) == ([2], 6)
+    store = opened(tmp_path / "w")
+    assert (store.missing(), store.done()) == ([2], 5)
 
 
 def test_files_without_an_entry_in_the_manifest_do_not_count(tmp_path: Path) -> None:
     filled(tmp_path / "w", count=1)
-    (tmp_path / "w" / "00001.npy").write_bytes(b"what a kill left")
-    (tmp_path / "w" / "00002.npy.part").write_bytes(b"this too")
-    store = open_store(str(tmp_path / "w"), MADE, seen())
+    (tmp_path / "w" / f"{name_of(1)}.npy").write_bytes(b"what a kill left")
+    (tmp_path / "w" / f"{name_of(2)}.npy.part").write_bytes(b"this too")
+    store = opened(tmp_path / "w")
     assert store.missing() == [1, 2]
     for chunk in list(chunks(texts(), 3))[1:]:
         store.add(chunk, vectors_of(chunk), {})
@@ -90,7 +122,7 @@ def test_files_without_an_entry_in_the_manifest_do_not_count(tmp_path: Path) -> 
 
 
 def test_the_order_of_adding_does_not_matter(tmp_path: Path) -> None:
-    store = open_store(str(tmp_path / "w"), MADE, seen())
+    store = opened(tmp_path / "w")
     for chunk in reversed(list(chunks(texts(), 3))):
         store.add(chunk, vectors_of(chunk), {"device": "cpu"})
     assert store.content() == filled(tmp_path / "v").content()
@@ -99,13 +131,13 @@ def test_the_order_of_adding_does_not_matter(tmp_path: Path) -> None:
 
 def test_float16_takes_half_the_room(tmp_path: Path) -> None:
     store = filled(tmp_path / "w", storage="float16")
-    assert np.load(tmp_path / "w" / "00000.npy").dtype == np.float16
+    assert np.load(tmp_path / "w" / f"{name_of(0)}.npy").dtype == np.float16
     (_, block), = store.vectors().blocks(100)  # fmt: skip
     assert block.dtype == np.float32
 
 
 def test_vectors_too_large_for_float16_are_refused(tmp_path: Path) -> None:
-    store = open_store(str(tmp_path / "w"), MADE, seen(), "float16")
+    store = opened(tmp_path / "w", storage="float16")
     chunk = next(chunks(texts(), 3))
     with pytest.raises(RunnerError) as caught:
         store.add(chunk, vectors_of(chunk) + 1e6, {})
@@ -129,14 +161,14 @@ def test_other_settings_are_refused_by_name(tmp_path: Path, change: dict[str, An
     filled(tmp_path / "w")
     message = refusal(tmp_path / "w", {**MADE, **change})
     assert message == (
-        f"{tmp_path}/w/manifest.json: these embeddings were made otherwise: {told}. Give the settings of then. {again(tmp_path / 'w')}"
+        f"{tmp_path}/w/manifest.json: these embeddings were made with other settings: {told}. Give those settings. {again(tmp_path / 'w')}"
     )
 
 
 def test_the_same_model_may_have_another_name(tmp_path: Path) -> None:
     filled(tmp_path / "w")
     other = {**MADE, "model": {**MADE["model"], "name": "hub/tiny", "revision": "abc"}}
-    assert open_store(str(tmp_path / "w"), other, seen()).missing() == []
+    assert opened(tmp_path / "w", made=other).missing() == []
 
 
 def test_another_storage_is_refused(tmp_path: Path) -> None:
@@ -146,69 +178,42 @@ def test_another_storage_is_refused(tmp_path: Path) -> None:
 
 def test_another_shard_size_is_refused(tmp_path: Path) -> None:
     filled(tmp_path / "w")
-    assert refusal(tmp_path / "w", looked=seen(size=5)) == (
-        f"{tmp_path}/w/manifest.json: shards have 3 texts, and 5 are asked for. Use --shard-size 3. {again(tmp_path / 'w')}"
+    assert refusal(tmp_path / "w", size=5) == (
+        f"{tmp_path}/w/manifest.json: shards have at most 3 texts, and 5 are asked for. Use --shard-size 3. {again(tmp_path / 'w')}"
     )
 
 
-def test_a_reordered_corpus_is_refused_with_the_place(tmp_path: Path) -> None:
+def test_texts_none_of_which_are_there_are_refused(tmp_path: Path) -> None:
     filled(tmp_path / "w")
-    swapped = [*PAIRS[:3], PAIRS[4], PAIRS[3], *PAIRS[5:]]
-    assert refusal(tmp_path / "w", looked=seen(swapped)) == (
-        f"{tmp_path}/w/manifest.json: the texts of corpus.tsv differ from those of then: the first difference is in 4 "
-        f"to 6. Other texts or another order of them need other embeddings. {again(tmp_path / 'w')}"
-    )
-
-
-def test_a_longer_corpus_is_refused_with_both_counts(tmp_path: Path) -> None:
-    filled(tmp_path / "w")
-    assert "the first difference is in 7 to 7, and there are 8 where there were 7" in refusal(
-        tmp_path / "w", looked=seen([*PAIRS, ("d7", "text 7")])
-    )
-
-
-def test_a_corpus_with_new_chunks_is_refused_with_both_counts(tmp_path: Path) -> None:
-    store = open_store(str(tmp_path / "w"), MADE, seen(PAIRS[:6]))
-    for chunk in chunks(texts(PAIRS[:6]), 3):
-        store.add(chunk, vectors_of(chunk), {})
-    assert "in what is not encoded yet: there are 7 where there were 6." in refusal(tmp_path / "w")
-
-
-def test_a_corpus_that_changed_where_nothing_is_encoded_is_refused(tmp_path: Path) -> None:
-    filled(tmp_path / "w", count=1)
-    changed = [*PAIRS[:6], ("d6", "another text")]
-    assert refusal(tmp_path / "w", looked=seen(changed)) == (
-        f"{tmp_path}/w/manifest.json: the texts of corpus.tsv differ from those of then, in what is not encoded yet. "
-        f"{again(tmp_path / 'w')}"
+    assert refusal(tmp_path / "w", pairs=[(docid, f"{text}!") for docid, text in PAIRS]) == (
+        f"{tmp_path}/w/manifest.json: none of the 7 embeddings here are of corpus.tsv: its texts or their ids "
+        f"differ. {again(tmp_path / 'w')}"
     )
 
 
 def test_a_truncated_shard_is_refused(tmp_path: Path) -> None:
     filled(tmp_path / "w")
-    shard = tmp_path / "w" / "00001.npy"
+    shard = tmp_path / "w" / f"{name_of(1)}.npy"
     os.truncate(shard, 130)
-    # 128 bytes of header and 3 vectors of 4 numbers of 4 bytes
-    assert refusal(tmp_path / "w") == f"{shard}: the shard is truncated: it has 130 of 176 bytes. {ALONE}"
+    assert refusal(tmp_path / "w") == f"{shard}: {CHANGED}. {ALONE}"
 
 
-@pytest.mark.parametrize("name", ["00001.npy", "00001.ids"])
-def test_a_changed_file_is_refused(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("suffix", [".npy", ".ids", ".hashes"])
+def test_a_changed_file_is_refused(tmp_path: Path, suffix: str) -> None:
     filled(tmp_path / "w")
-    file = tmp_path / "w" / name
+    file = tmp_path / "w" / (name_of(1) + suffix)
     content = bytearray(file.read_bytes())
     content[-2] ^= 1
     file.write_bytes(content)
-    assert refusal(tmp_path / "w") == (
-        f"{file}: the file was changed since it was written: its SHA-256 is not that of the manifest. {ALONE}"
-    )
+    assert refusal(tmp_path / "w") == f"{file}: {CHANGED}. {ALONE}"
 
 
-@pytest.mark.parametrize("name", ["00001.npy", "00001.ids"])
-def test_a_shard_that_is_gone_is_encoded_again(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("suffix", [".npy", ".ids", ".hashes"])
+def test_a_shard_that_is_gone_is_encoded_again(tmp_path: Path, suffix: str) -> None:
     filled(tmp_path / "w")
     before = (tmp_path / "w" / "manifest.json").read_bytes()
-    (tmp_path / "w" / name).unlink()
-    store = open_store(str(tmp_path / "w"), MADE, seen())
+    (tmp_path / "w" / (name_of(1) + suffix)).unlink()
+    store = opened(tmp_path / "w")
     assert store.missing() == [1]
     chunk = list(chunks(texts(), 3))[1]
     store.add(chunk, vectors_of(chunk), {"device": "cpu"})
@@ -218,7 +223,7 @@ def test_a_shard_that_is_gone_is_encoded_again(tmp_path: Path, name: str) -> Non
 def test_where_nothing_was_encoded_other_settings_may_begin(tmp_path: Path) -> None:
     filled(tmp_path / "w", count=0)
     store = filled(tmp_path / "w", made={**MADE, "pooling": "cls"})
-    assert open_store(str(tmp_path / "w"), {**MADE, "pooling": "cls"}, seen()).content() == store.content()
+    assert opened(tmp_path / "w", made={**MADE, "pooling": "cls"}).content() == store.content()
 
 
 def test_a_shard_that_cannot_be_written_whole_is_not_counted(tmp_path: Path) -> None:
@@ -227,17 +232,18 @@ def test_a_shard_that_cannot_be_written_whole_is_not_counted(tmp_path: Path) -> 
         "import resource, signal, sys\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "import numpy as np\n"
-        "from treceval_py.retrieval.shards import open_store\n"
+        "from treceval_py.retrieval.shards import Store\n"
         "from treceval_py.io.texts import Listed, chunks, survey\n"
         "texts = Listed('corpus.tsv', 'document', [(f'd{n}', 'x') for n in range(10)])\n"
-        "store = open_store(sys.argv[1], {'dimensions': 1600}, survey(texts, 10))\n"
+        "store = Store(sys.argv[1], {'dimensions': 1600}, survey(texts, 10), texts).open()\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (63_000, 63_000))\n"
         "store.add(next(chunks(texts, 10)), np.ones((10, 1600), np.float32), {})\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path / "w")], capture_output=True, text=True, check=False
     )
-    file = tmp_path / "w" / "00000.npy"
+    (chunk,) = chunks(Listed("corpus.tsv", "document", [(f"d{n}", "x") for n in range(10)]), 10)
+    file = tmp_path / "w" / f"{chunk.sha256[:16]}.npy"
     assert done.stderr.splitlines()[-1].endswith(
         f"{file}: cannot be written: File too large. Check the folder and the space left."
     )
@@ -263,19 +269,20 @@ def test_a_manifest_that_is_none_is_refused(tmp_path: Path, content: str) -> Non
 def test_shards_without_a_manifest_are_refused(tmp_path: Path) -> None:
     filled(tmp_path / "w")
     (tmp_path / "w" / "manifest.json").unlink()
+    first = min(name_of(number) for number in range(3))
     assert refusal(tmp_path / "w") == (
-        f"{tmp_path}/w: there are shards (00000.npy, …) but no manifest.json. {again(tmp_path / 'w')}"
+        f"{tmp_path}/w: there are shards ({first}.npy, …) but no manifest.json. {again(tmp_path / 'w')}"
     )
 
 
 def test_looking_writes_nothing(tmp_path: Path) -> None:
-    store = find_store(str(tmp_path / "w"), MADE, seen())
+    store = Store(str(tmp_path / "w"), MADE, seen(), texts()).find()
     assert store.missing() == [0, 1, 2]
     assert not (tmp_path / "w").exists()
 
 
 def test_texts_that_change_between_two_readings_are_refused(tmp_path: Path) -> None:
-    store = open_store(str(tmp_path / "w"), MADE, seen())
+    store = opened(tmp_path / "w")
     chunk = next(chunks(texts([("d0", "now another"), *PAIRS[1:]]), 3))
     with pytest.raises(RunnerError) as caught:
         store.add(chunk, vectors_of(chunk), {})
@@ -283,19 +290,21 @@ def test_texts_that_change_between_two_readings_are_refused(tmp_path: Path) -> N
 
 
 def test_vectors_must_be_one_for_each_text(tmp_path: Path) -> None:
-    store = open_store(str(tmp_path / "w"), MADE, seen())
+    store = opened(tmp_path / "w")
     chunk = next(chunks(texts(), 3))
     with pytest.raises(RunnerError) as caught:
-        store.add(chunk, vectors_of(chunk)[:2], {})
-    assert str(caught.value) == "chunk 0 has 3 texts and vectors of shape (2, 4). (3, 4) was expected."
+        store.add(chunk, vectors_of(chunk)[:1], {})
+    assert str(caught.value) == "chunk 0 has 2 texts and vectors of shape (1, 4). (2, 4) was expected."
 
 
 def test_the_manifest_says_what_its_files_are(tmp_path: Path) -> None:
     filled(tmp_path / "w")
     told = json.loads((tmp_path / "w" / "manifest.json").read_text("utf-8"))
-    for number in range(3):
-        shard = told["shards"][str(number)]
-        assert shard["vectors"] == hashlib.sha256((tmp_path / "w" / f"{number:05d}.npy").read_bytes()).hexdigest()
+    names = [name_of(number) for number in range(3)]
+    assert (told["texts"]["shards"], list(told["shards"])) == (names, sorted(names))
+    for name, shard in told["shards"].items():
+        files = {file.suffix: file.read_bytes() for file in (tmp_path / "w").glob(f"{name}.*")}
+        assert shard["files"] == {suffix: hashlib.sha256(content).hexdigest() for suffix, content in files.items()}
         assert shard["by"] == {"device": "cpu"}
     assert told["made"] == MADE
 
@@ -318,3 +327,132 @@ def test_a_second_program_in_the_same_folder_is_refused(tmp_path: Path) -> None:
         other.wait()
         with locked(str(tmp_path)):
             pass
+
+
+# A corpus that changed.
+
+
+def encoded(folder: Path, pairs: Pairs) -> tuple[Store, list[str]]:
+    """Make the shards that a store lacks; return it with the ids that were encoded."""
+    store, done = opened(folder, pairs), list[str]()
+    missing = set(store.missing())
+    for chunk in chunks(texts(pairs), 3):
+        if chunk.number in missing:
+            store.add(chunk, vectors_of(chunk), {"device": "cpu"})
+            done += chunk.ids
+    return store, done
+
+
+@pytest.mark.parametrize(
+    ("changed", "anew", "again"),
+    [
+        ([*PAIRS, ("d7", "text 7")], ["d5", "d6", "d7"], 2),
+        (PAIRS[:6], ["d5"], 1),
+        (PAIRS[2:], [], 0),
+        (PAIRS[2:5] + PAIRS[:2] + PAIRS[5:], [], 0),
+        ([*PAIRS[:3], ("d3", "another"), *PAIRS[4:]], ["d2", "d3", "d4"], 2),
+        ([*PAIRS[:1], ("d9", "new"), *PAIRS[1:]], ["d0", "d9", "d1"], 2),
+    ],
+    ids=["at its end", "shorter", "without its first", "moved", "one text", "within"],
+)  # fmt: skip
+def test_of_texts_that_changed_only_shards_with_a_change_are_encoded(
+    tmp_path: Path, changed: Pairs, anew: list[str], again: int
+) -> None:
+    """Chunks end after the lowest CRC-32 of ids that may end them: d0 d1 | d2 d3 d4 | d5 d6."""
+    filled(tmp_path / "w")
+    assert Store(str(tmp_path / "w"), MADE, seen(changed), texts(changed)).find().again() == again
+    store, done = encoded(tmp_path / "w", changed)
+    assert done == anew
+    afresh, _ = encoded(tmp_path / "v", changed)
+    assert (store.content(), list(store.ids())) == (afresh.content(), [docid for docid, _ in changed])
+    (_, block), = store.vectors().blocks(100)  # fmt: skip
+    assert [int(row[0]) for row in block] == [int(docid[1:]) for docid, _ in changed]
+    for file in (tmp_path / "v").glob("*.*"):
+        assert file.name == "manifest.json" or (tmp_path / "w" / file.name).read_bytes() == file.read_bytes()
+
+
+def test_what_is_not_asked_for_any_more_stays_and_is_found_again(tmp_path: Path) -> None:
+    before = filled(tmp_path / "w")
+    shorter, _ = encoded(tmp_path / "w", PAIRS[:6])
+    assert [shard.rows for shard in shorter.spare().values()] == [2]
+    store, done = encoded(tmp_path / "w", PAIRS)
+    assert (store.content(), done) == (before.content(), [])
+
+
+def test_the_manifest_has_the_shards_in_the_order_of_the_texts(tmp_path: Path) -> None:
+    filled(tmp_path / "w")
+    encoded(tmp_path / "w", PAIRS[2:])
+    told = json.loads((tmp_path / "w" / "manifest.json").read_text("utf-8"))
+    assert told["texts"]["shards"] == [name_of(1), name_of(2)]
+
+
+def test_vectors_of_texts_that_stayed_are_taken_from_other_shards(tmp_path: Path) -> None:
+    filled(tmp_path / "w")
+    changed = [("d9", "new"), *reversed(PAIRS), ("d8", "new")]
+    store = Store(str(tmp_path / "w"), MADE, seen(changed), texts(changed), reuse=True).open()
+    assert store.left() == 2
+    assert store.present()  # chunks of which all texts are known have their shards at once
+    for chunk, some in store.wanted():
+        store.add(chunk, vectors_of(some), {"device": "gpu"})
+        assert set(some.ids) < {"d9", "d8"}
+    (_, block), = store.vectors().blocks(100)  # fmt: skip
+    assert block.tolist() == [[int(docid[1:]), 1, 2, 3] for docid, _ in changed]
+    assert sum(shard.taken for shard in store.present()) == 7
+    assert store.makers() == [{"device": "gpu"}, {"device": "cpu"}]
+    opened(tmp_path / "w", changed).check_files()
+
+
+def test_a_damaged_shard_is_not_taken_from(tmp_path: Path) -> None:
+    filled(tmp_path / "w")
+    file = tmp_path / "w" / f"{name_of(2)}.npy"
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    changed = [*PAIRS, ("d7", "text 7")]
+    store = Store(str(tmp_path / "w"), MADE, seen(changed), texts(changed), reuse=True).open()
+    ((chunk, some),) = store.wanted()
+    with pytest.raises(RunnerError) as caught:
+        store.add(chunk, vectors_of(some), {})
+    assert str(caught.value).startswith(f"{file}: {CHANGED}")
+
+
+# Sparse vectors.
+
+
+def weights_of(chunk: Chunk) -> Any:
+    """Return the vectors of `vectors_of` as SciPy has sparse ones, their columns in another order."""
+    scipy = pytest.importorskip("scipy.sparse")
+    made = scipy.csr_matrix(vectors_of(chunk)[:, ::-1])
+    return scipy.csr_matrix((made.data, 3 - made.indices, made.indptr), shape=made.shape)
+
+
+def test_sparse_vectors_are_stored_by_their_weights(tmp_path: Path) -> None:
+    scipy = pytest.importorskip("scipy.sparse")
+    store = opened(tmp_path / "w", storage="sparse")
+    for chunk, _ in store.wanted():
+        store.add(chunk, weights_of(chunk), {})
+    found = opened(tmp_path / "w", storage="sparse").vectors()
+    assert (found.count, found.dimensions) == (7, 4)
+    for rows in (1, 2, 3, 4, 7, 100):
+        blocks = [(first, block.toarray().tolist()) for first, block in found.blocks(rows)]
+        expected = [[number, 1, 2, 3] for number in range(7)]
+        assert blocks == [(first, expected[first : first + rows]) for first in range(0, 7, rows)]
+    name = name_of(1)
+    kept = scipy.load_npz(tmp_path / "w" / f"{name}.npz")
+    assert (kept.dtype, kept.shape, kept.indices.tolist()) == (np.float32, (3, 4), [0, 1, 2, 3] * 3)
+    again = opened(tmp_path / "v", storage="sparse")
+    for chunk, _ in again.wanted():
+        again.add(chunk, scipy.csr_matrix(vectors_of(chunk)), {})
+    assert (tmp_path / "v" / f"{name}.npz").read_bytes() == (tmp_path / "w" / f"{name}.npz").read_bytes()
+    assert again.content() == store.content()
+
+
+def test_sparse_vectors_are_taken_from_other_shards(tmp_path: Path) -> None:
+    store = opened(tmp_path / "w", storage="sparse")
+    for chunk, _ in store.wanted():
+        store.add(chunk, weights_of(chunk), {})
+    changed = [("d9", "new"), *reversed(PAIRS)]
+    store = Store(str(tmp_path / "w"), MADE, seen(changed), texts(changed), "sparse", reuse=True).open()
+    for chunk, some in store.wanted():
+        assert some.ids == ["d9"]
+        store.add(chunk, weights_of(some), {})
+    ((_, block),) = store.vectors().blocks(100)
+    assert block.toarray().tolist() == [[int(docid[1:]), 1, 2, 3] for docid, _ in changed]

@@ -85,10 +85,10 @@ def test_float32_vectors_are_compared_in_float64() -> None:
     ("a", "b", "message"),
     [
         ([1, 2, 3], [1, 2], "vectors of 3 and of 2 dimensions cannot be compared. Give vectors of one model."),
-        (1.5, [1], "an array of shape () is no vector. Give a vector (E,) or rows of vectors (N, E)."),
-        ([1], [[[1]]], "an array of shape (1, 1, 1) is no vector. Give a vector (E,) or rows of vectors (N, E)."),
-        ("a b", [1], "a str that is no array of numbers. Give a vector (E,) or rows of vectors (N, E)."),
-        ([[1], [1, 2]], [1], "a list that is no array of numbers. Give a vector (E,) or rows of vectors (N, E)."),
+        (1.5, [1], "an array of shape () is not a vector. Give a vector (E,) or rows of vectors (N, E)."),
+        ([1], [[[1]]], "an array of shape (1, 1, 1) is not a vector. Give a vector (E,) or rows of vectors (N, E)."),
+        ("a b", [1], "a str that is not an array of numbers. Give a vector (E,) or rows of vectors (N, E)."),
+        ([[1], [1, 2]], [1], "a list that is not an array of numbers. Give a vector (E,) or rows of vectors (N, E)."),
     ],
 )
 def test_what_is_no_pair_of_vectors_is_refused(function: Callable[..., Any], a: Any, b: Any, message: str) -> None:

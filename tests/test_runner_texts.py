@@ -8,6 +8,7 @@ import hashlib
 import lzma
 import os
 import struct
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -334,6 +335,25 @@ def test_a_text_that_is_no_unicode_is_refused_in_a_later_chunk_too(tmp_path: Pat
 
 def test_as_many_texts_as_a_chunk_holds_are_one_chunk() -> None:
     assert [len(chunk.ids) for chunk in chunks(listed(*THREE), 3)] == [3]
+
+
+def test_a_chunk_ends_after_the_lowest_hash_that_may_end_it() -> None:
+    """By the CRC-32 of ids, as zlib computes it: of each four texts, the first to the fourth may be a chunk's last."""
+    ids = [f"d{number}" for number in range(60)]
+    left, expected = ids, list[list[str]]()
+    while len(left) > 4:
+        lowest = min(left[:4], key=lambda docid: zlib.crc32(docid.encode()))
+        expected.append(left[: left.index(lowest) + 1])
+        left = left[left.index(lowest) + 1 :]
+    assert [chunk.ids for chunk in chunks(listed(*((docid, "x") for docid in ids)), 4)] == [*expected, left]
+
+
+def test_a_chunk_has_at_least_a_quarter_of_its_size_and_an_insertion_changes_few() -> None:
+    pairs = [(str(number), "x") for number in range(3000)]
+    before, after = (survey(listed(*each), 100) for each in (pairs, [*pairs[:1000], ("new", "x"), *pairs[1000:]]))
+    assert all(25 <= size <= 100 for size in before.sizes[:-1])
+    assert sum(before.sizes) == 3000
+    assert len(set(after.hashes) - set(before.hashes)) <= 3
 
 
 def test_a_survey_tells_how_far_it_is() -> None:

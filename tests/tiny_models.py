@@ -1,4 +1,4 @@
-"""Makes models on the spot: untrained BERT with a few numbers, in the layout that BGE models have.
+"""Makes models on the spot: untrained ones with a few numbers, BERT in the layout that BGE models have and others.
 
 Averaged over its tokens an untrained model is a usable one: texts that share words are near each other. Its tokenizer
 knows English letters and some words, so that no text is all [UNK].
@@ -98,3 +98,88 @@ def make_tiny_model(
         tokenizer = BertTokenizerFast(vocab={piece: number for number, piece in enumerate(pieces)})
         tokenizer.save_pretrained(os.fspath(folder))
     return os.fspath(folder)
+
+
+def make_decoder(folder: str | os.PathLike[str], kind: str, *, ends: bool = True) -> str:
+    """Make a model that reads from left to right in a folder, as its architecture's configuration has it.
+
+    Parameters
+    ----------
+    folder : path
+        The folder; it is made.
+    kind : {"qwen3", "mistral", "gemma2"}
+        The architecture. Padding is on the left, but for Mistral's.
+    ends : bool
+        Whether the tokenizer puts a token at the end of a text.
+
+    Returns
+    -------
+    str
+        The folder.
+    """
+    import torch
+    import transformers
+
+    config, model = {
+        "qwen3": (transformers.Qwen3Config, transformers.Qwen3Model),
+        "mistral": (transformers.MistralConfig, transformers.MistralModel),
+        "gemma2": (transformers.Gemma2Config, transformers.Gemma2Model),
+    }[kind]
+    tokenizer = byte_tokenizer("" if kind == "qwen3" else "<s>", "</s>" if ends else "", left=kind != "mistral")
+    torch.manual_seed(0)
+    made = config(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=16,
+        max_position_embeddings=1024,
+        initializer_range=0.2,
+        # or what is there by default is outside of this small vocabulary
+        pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=tokenizer.convert_tokens_to_ids("<s>"),
+        eos_token_id=tokenizer.convert_tokens_to_ids("</s>"),
+    )
+    model(made).eval().save_pretrained(os.fspath(folder))
+    tokenizer.save_pretrained(os.fspath(folder))
+    return os.fspath(folder)
+
+
+def byte_tokenizer(begins: str, ends: str, *, left: bool = False):  # type: ignore[no-untyped-def]
+    """Return a tokenizer whose tokens are bytes, with what is put before and after each text."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    special = ("<s>", "</s>", "<pad>", "<mask>")
+    pieces = [*special, *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    made = Tokenizer(models.BPE(vocab={piece: number for number, piece in enumerate(pieces)}, merges=[]))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    made.post_processor = processors.TemplateProcessing(
+        single=[each for each in (begins, "$A", ends) if each],
+        pair=[each for each in (begins, "$A", ends, "$B", ends) if each],
+        special_tokens=[(each, pieces.index(each)) for each in special],
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=made,
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="<pad>",
+        mask_token="<mask>",
+        padding_side="left" if left else "right",
+    )
+
+
+def make_tiny_reranker(folder: str | os.PathLike[str], *, labels: int = 1, positions: int = 512) -> str:
+    """Make an untrained cross-encoder: BERT with a head."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification
+
+    make_tiny_model(folder, positions=positions)
+    config = BertConfig.from_pretrained(folder)
+    config.num_labels, config.initializer_range = labels, 0.3
+    torch.manual_seed(0)
+    BertForSequenceClassification(config).eval().save_pretrained(folder)
+    return str(folder)

@@ -20,8 +20,10 @@ _MODULES = {
     "treceval_py.retrieval.indexing": "IndexSettings",
     "treceval_py.retrieval.lexical": "Bm25",
     "treceval_py.retrieval.models": "Model Settings find_model settings_for",
-    "treceval_py.retrieval.pipeline": "Dense Jaccard Outcome Request retrieve",
+    "treceval_py.retrieval.external": "Embedded Imported read_vectors",
+    "treceval_py.retrieval.pipeline": "Dense Jaccard Request embed retrieve",
     "treceval_py.retrieval.planning": "Forecast forecast",
+    "treceval_py.retrieval.reranking": "Outcome Reranker rerank",
     "treceval_py.io.reporting": "Reporter",
     "treceval_py.retrieval.similarity": "cosine euclidean_distance inner_product jaccard",
 }

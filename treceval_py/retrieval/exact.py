@@ -9,28 +9,22 @@ property of the vectors: by descending score, equal scores by ascending position
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from treceval_py._types import AnyArray, FloatArray, IntArray
+from treceval_py._types import FloatArray, FloatArray32, IntArray
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.hub import INSTALL
-from treceval_py.retrieval.vectors import ArrayVectors, FloatArray32, Vectors, block_rows
+from treceval_py.retrieval.tasks import Advance
+from treceval_py.retrieval.vectors import Vectors, block_rows
 
 __all__ = [
-    "SIMILARITIES",
-    "Found",
-    "fast_batches",
-    "load_faiss",
-    "merge",
-    "normalised",
-    "prepared_blocks",
-    "prepared_queries",
-    "search",
-]
+    "Found", "best_first", "check_similarity", "fast_batches", "load_faiss", "merge", "prepared_blocks",
+    "prepared_queries", "search",
+]  # fmt: skip
 
 SIMILARITIES = ("inner-product", "cosine", "l2")
 """How two vectors can be compared."""
@@ -46,9 +40,6 @@ Since faiss 1.14.2 it waits for 128,000 divided by the dimensions, and takes up 
 
 SPARE = 64
 """How many more than k candidates are asked for, as the last ones are not in their final order."""
-
-IN_PLACE = 16
-"""How many times the rows of a block are searched at a time where nothing has to be read or copied."""
 
 PAIRS = 1 << 20
 """Candidates that are scored again at a time."""
@@ -76,11 +67,7 @@ class Found(NamedTuple):
 
 
 def search(
-    vectors: Vectors,
-    queries: FloatArray32,
-    k: int,
-    similarity: str,
-    advance: Callable[[int], None] | None = None,
+    vectors: Vectors, queries: FloatArray32, k: int, similarity: str, advance: Advance = lambda _: None
 ) -> Found:
     """Find the k best vectors for each query, looking at all of them.
 
@@ -108,27 +95,19 @@ def search(
     Raises
     ------
     RunnerError
-        The similarity is none, k is below 1, the dimensions differ, or a vector or query holds what is no number or
-        is longer than 1e18. Or faiss is not installed.
+        The similarity is unknown, k is below 1, the dimensions differ, or a vector or query holds a value that is not
+        finite, or is longer than 1e18. Or faiss is not installed.
     """
     faiss = load_faiss()
     queries = prepared_queries(queries, vectors.dimensions, k, similarity)
-    batches = [
-        _Batch(faiss, queries[start : start + BATCH], k, similarity == "l2") for start in range(0, len(queries), BATCH)
-    ]
+    starts = range(0, max(len(queries), 1), BATCH)
+    batches = [_Batch(faiss, queries[start : start + BATCH], k, similarity == "l2") for start in starts]
     for first, block, longest in prepared_blocks(vectors, similarity):
         with fast_batches():
             for batch in batches:
                 batch.add(first, block, longest)
-        if advance is not None:
-            advance(len(block))
-    found = Found(
-        np.empty((len(queries), k), dtype=np.float32),
-        np.empty((len(queries), k), dtype=np.int64),
-    )
-    for start in range(0, len(queries), BATCH):
-        found.scores[start : start + BATCH], found.positions[start : start + BATCH] = batches.pop(0).found()
-    return found
+        advance(len(block))
+    return Found(*map(np.concatenate, zip(*(batch.found() for batch in batches), strict=True)))
 
 
 def merge(parts: Sequence[Found], k: int) -> Found:
@@ -137,7 +116,8 @@ def merge(parts: Sequence[Found], k: int) -> Found:
     Parameters
     ----------
     parts : sequence of Found
-        What `search` found for the same queries in each part, with positions among all vectors; in any order.
+        What `search` found for the same queries in each part, with positions among all vectors; in any order, and with
+        at least k columns together.
     k : int
         How many to keep.
 
@@ -146,12 +126,27 @@ def merge(parts: Sequence[Found], k: int) -> Found:
     Found
         What one search over all parts finds.
     """
-    scores = np.concatenate([part.scores for part in parts], axis=1)
-    positions = np.concatenate([part.positions for part in parts], axis=1)
-    missing = max(k - scores.shape[1], 0)
-    scores = np.pad(scores, ((0, 0), (0, missing)), constant_values=-np.inf)
-    positions = np.pad(positions, ((0, 0), (0, missing)), constant_values=-1)
-    # Position -1, which is nothing, comes with the lowest score and so stays behind.
+    scores, positions = (np.concatenate(column, axis=1) for column in zip(*parts, strict=True))
+    return best_first(scores, positions, k)
+
+
+def best_first(scores: FloatArray32, positions: IntArray, k: int) -> Found:
+    """Return the first k columns of hits (Q, n) in order: best first, equal scores by ascending position.
+
+    Parameters
+    ----------
+    scores : (Q, n) float32 array
+        Scores of hits in any order; ``-inf`` where there is nothing.
+    positions : (Q, n) int array
+        Their positions; -1 where there is nothing.
+    k : int
+        How many to keep.
+
+    Returns
+    -------
+    Found
+        The best.
+    """
     order = np.lexsort((positions, -scores), axis=1)[:, :k]
     return Found(np.take_along_axis(scores, order, axis=1), np.take_along_axis(positions, order, axis=1))
 
@@ -169,6 +164,18 @@ def load_faiss() -> Any:
     except ImportError:
         raise RunnerError("searching needs the package faiss, which is not installed", INSTALL) from None
     return faiss
+
+
+def check_similarity(similarity: str) -> None:
+    """Refuse a similarity that is not one of `SIMILARITIES`.
+
+    Raises
+    ------
+    RunnerError
+        It is not.
+    """
+    if similarity not in SIMILARITIES:
+        raise RunnerError(f"{similarity!r} is not a similarity", f"There are {', '.join(SIMILARITIES)}.")
 
 
 @contextmanager
@@ -207,8 +214,7 @@ def prepared_queries(queries: FloatArray32, dimensions: int, k: int, similarity:
     RunnerError
         As of `search`.
     """
-    if similarity not in SIMILARITIES:
-        raise RunnerError(f"{similarity!r} is no similarity", f"There are {', '.join(SIMILARITIES)}.")
+    check_similarity(similarity)
     if k < 1:
         raise RunnerError(f"{k} documents cannot be found", "Ask for 1 or more.")
     if queries.ndim != 2 or queries.shape[1] != dimensions:
@@ -220,27 +226,12 @@ def prepared_queries(queries: FloatArray32, dimensions: int, k: int, similarity:
     faiss = load_faiss()
     prepared = np.ascontiguousarray(queries, dtype=np.float32)
     _lengths(faiss, prepared, "query", 0)
-    return normalised(prepared) if similarity == "cosine" else prepared
+    return _normalised(faiss, prepared) if similarity == "cosine" else prepared
 
 
-def normalised(vectors: FloatArray32, out: FloatArray32 | None = None) -> FloatArray32:
-    """Return vectors divided by their lengths; vectors of zeros stay as they are.
-
-    Parameters
-    ----------
-    vectors : (n, E) float32 array
-        The vectors.
-    out : (m, E) float32 array, C-contiguous, optional
-        Where to write them, with m at least n.
-
-    Returns
-    -------
-    (n, E) float32 array
-        The first n rows of ``out``, or a new array.
-    """
-    faiss = load_faiss()
-    result = np.empty_like(vectors, order="C") if out is None else out[: len(vectors)]
-    np.copyto(result, vectors)
+def _normalised(faiss: Any, vectors: FloatArray32) -> FloatArray32:
+    """Return vectors (n, E) divided by their lengths; vectors of zeros stay as they are."""
+    result = vectors.copy()
     faiss.fvec_renorm_L2(result.shape[1], len(result), faiss.swig_ptr(result))
     return result
 
@@ -267,27 +258,18 @@ def prepared_blocks(vectors: Vectors, similarity: str) -> Iterator[tuple[int, Fl
     Raises
     ------
     RunnerError
-        A vector holds what is no number or is longer than 1e18; or faiss is not installed.
+        A vector holds a value that is not finite, or is longer than 1e18; or faiss is not installed.
     """
     faiss = load_faiss()
-    rows = block_rows(vectors.dimensions)
-    if isinstance(vectors, ArrayVectors) and vectors.in_place and similarity != "cosine":
-        rows *= IN_PLACE
-    scratch: FloatArray32 | None = None
-    for first, block in vectors.blocks(rows):
+    for first, block in vectors.blocks(block_rows(vectors.dimensions)):
         longest = float(_lengths(faiss, block, "vector", first).max(initial=0.0))
-        if similarity != "cosine":
-            yield first, block, longest
-            continue
-        if scratch is None:
-            scratch = np.empty((min(rows, vectors.count), vectors.dimensions), dtype=np.float32)
-        yield first, normalised(block, scratch), 1.001
+        yield (first, _normalised(faiss, block), 1.001) if similarity == "cosine" else (first, block, longest)
 
 
 def _lengths(faiss: Any, vectors: FloatArray32, what: str, first: int) -> FloatArray:
     """Return the lengths (n,) of vectors, and refuse those without a length.
 
-    Faiss would never return a vector that holds what is no number, and would not say so.
+    Faiss would silently never return a vector with a value that is not a number.
     """
     squares = np.empty(len(vectors), dtype=np.float32)
     faiss.fvec_norms_L2sqr(faiss.swig_ptr(squares), faiss.swig_ptr(vectors), vectors.shape[1], len(vectors))
@@ -296,7 +278,7 @@ def _lengths(faiss: Any, vectors: FloatArray32, what: str, first: int) -> FloatA
         name = f"the {what} at position {first + bad[0]} (from 0)"
         if np.isfinite(vectors[bad[0]]).all():
             raise RunnerError(f"{name} is longer than 1e18", "Normalise the vectors.")
-        raise RunnerError(f"{name} holds a value that is infinite or no number", "Encode it again.")
+        raise RunnerError(f"{name} holds a value that is not finite", "Encode it again.")
     return np.sqrt(squares.astype(np.float64))
 
 
@@ -370,7 +352,7 @@ class _Batch:
             self._offer(rows, row, position, first, block)
             return rows[:0]
         rough, columns = self._nearest(self._queries[rows], block, width)
-        row, column = np.nonzero(rough >= _rounded_down(worst - error[rows])[:, None])
+        row, column = np.nonzero(rough >= (worst - error[rows])[:, None])  # compared as float64
         # In the order of positions: of equal scores a heap keeps those that come first.
         row, position = np.divmod(np.sort(row * len(block) + columns[row, column]), len(block))
         self._offer(rows, row, position, first, block)
@@ -413,10 +395,3 @@ class _Batch:
         routine(block.shape[1], len(query), *pointers)
         # From zero, so that equal vectors have the score 0 and not -0.
         return np.float32(0.0) - scores if self._l2 else scores
-
-
-def _rounded_down(values: FloatArray) -> AnyArray:
-    """Return float32 values that are not above the given ones."""
-    with np.errstate(over="ignore"):
-        lower: AnyArray = np.nextafter(values.astype(np.float32), np.float32(-np.inf))
-    return lower

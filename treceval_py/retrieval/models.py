@@ -1,64 +1,122 @@
 """Find a model, look at it without loading it, and settle everything that decides the vectors.
 
-A model is a folder or a name on the Hugging Face hub. What is read here is small (configuration, the heads of the
-weights) but for the hashes; torch is not needed.
+A model is a folder or a name on the Hugging Face hub. It describes itself in the files that sentence-transformers keeps
+(``modules.json``, ``1_Pooling``, ``config_sentence_transformers.json``, ``sentence_bert_config.json``); where it does
+not, its family's model card does (`FAMILIES`). What is read here is small but for the hashes; torch is not needed.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import platform
 import re
-from collections.abc import Sequence
-from contextlib import suppress
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from treceval_py.errors import RunnerError
 from treceval_py.io.digests import digest_of_file
-from treceval_py.retrieval.hub import DECIDING, TOKENIZERS, Sketch, from_cache, from_hub, sketch, weight_files
+from treceval_py.retrieval.hub import TOKENIZER, deciding, from_hub, weight_files
 
-__all__ = [
-    "POOLINGS",
-    "PRECISIONS",
-    "UNLIMITED",
-    "Model",
-    "Settings",
-    "Side",
-    "find_model",
-    "identity",
-    "preview_model",
-    "settings_for",
-]
+__all__ = ["PRECISIONS", "Kind", "Model", "Settings", "Side", "find_model", "identity", "model_here", "settings_for"]
 
 Side = Literal["passages", "queries"]
 
-POOLINGS = ("cls", "mean")
-"""How a text's tokens become one vector: that of the first token, or the mean of all; FlagModel has no other."""
+Kind = Literal["dense", "sparse", "reranker"]
+"""What a model makes: a vector of each text, weights of words, or a score of a query with a passage."""
 
-PRECISIONS = ("fp32", "bf16", "fp16")
-"""The numbers that the model computes with."""
+POOLINGS = ("cls", "mean", "lasttoken")
+"""How a text's tokens become one vector where the model does not say: the first, the mean of all, or the last."""
+
+PRECISIONS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "fp16-weights": "float16"}
+"""The numbers that the model computes with, and torch's name of them; fp16-weights: only rounded to them."""
 
 LONGEST = 512
 """Tokens of a text that count where nothing else is asked for."""
 
+SHORTEST = 3
+"""Tokens of a text that count at the least: the first and the last one are the tokenizer's own."""
+
 UNLIMITED = 2**31 - 1
 """The number of positions of a model whose configuration names no limit."""
 
-# As the model cards of BGE have them; the last character of the English one is a space.
-INSTRUCTIONS = {
-    "bge-en": "Represent this sentence for searching relevant passages: ",
-    "bge-zh": "为这个句子生成表示以用于检索相关文章：",
-    "bge-zh-noinstruct": "",
-    "bge-m3": "",
+PROMPTS: dict[Side, tuple[str, ...]] = {
+    "queries": ("query", "web_search_query", "s2p_query", "search_query", "retrieval.query"),
+    "passages": ("passage", "document", "corpus", "search_document", "retrieval.passage"),
 }
-"""What BGE models want before a query."""
+"""Names of prompts in config_sentence_transformers.json, the first that is there and not empty counts."""
+
+
+class Family(NamedTuple):
+    """What the model card of a family of models says.
+
+    Attributes
+    ----------
+    pattern : str
+        A regular expression that the names of its models begin with.
+    pooling : str or None
+        As in `POOLINGS`.
+    query, passage : str
+        What is written before each text.
+    query_suffix : str
+        What is written after each query, also after one that was cut.
+    normalise : bool
+        Whether vectors are divided by their lengths.
+    """
+
+    pattern: str
+    pooling: str | None
+    query: str = ""
+    passage: str = ""
+    query_suffix: str = ""
+    normalise: bool = True
+
+
+_TASK = "Given a web search query, retrieve relevant passages that answer the query"
+_E5 = f"Instruct: {_TASK}\nQuery: "
+_BGE = f"<instruct>{_TASK}.\n<query>"
+
+# The first pattern that fits counts. Spaces at the end of an instruction belong to it.
+FAMILIES = {
+    "bge-en": Family(
+        r"bge-(small|base|large)-en(?![a-z])", "cls", "Represent this sentence for searching relevant passages: "
+    ),
+    "bge-zh-noinstruct": Family(r"bge-(small|base|large)-zh-noinstruct", "cls"),
+    "bge-zh": Family(r"bge-(small|base|large)-zh(?![a-z])", "cls", "为这个句子生成表示以用于检索相关文章："),
+    "bge-m3": Family(r"bge-m3(?![a-z])", "cls"),
+    "bge-en-icl": Family(r"bge-en-icl", "lasttoken", _BGE, query_suffix="\n<response>"),
+    "bge-multilingual-gemma2": Family(r"bge-multilingual-gemma2", "lasttoken", _BGE),
+    "e5-instruct": Family(r"multilingual-e5-large-instruct", "mean", _E5),
+    "e5": Family(r"(multilingual-)?e5-(small|base|large)(?![a-z])", "mean", "query: ", "passage: "),
+    "e5-mistral": Family(r"e5-mistral|sfr-embedding|linq-embed-mistral|gte-qwen", "lasttoken", _E5),
+    "qwen3-embedding": Family(r"qwen3-embedding", "lasttoken", f"Instruct: {_TASK}\nQuery:"),
+    "gte-cls": Family(r"gte-((base|large)-en-v1\.5|multilingual|modernbert|(small|base|large)-zh)", "cls"),
+    "gte": Family(r"gte-(small|base|large)(?![a-z])", "mean"),
+    "inner-product": Family(r"contriever|.*-dot(?![a-z])|.*tas-b(?![a-z])", None, normalise=False),
+}
+"""Models that do not describe themselves in their files, by what their model cards say."""
 
 # RoBERTa counts positions from the one after the padding token, so that some of the table are never used.
 OFFSET_POSITIONS = frozenset(
     {"camembert", "data2vec-text", "longformer", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta",
      "xlm-roberta-xl", "xmod"}
 )  # fmt: skip
+
+KINDS: dict[Kind, tuple[str, str]] = {
+    "dense": ("a model of one vector for each text", "as --model, with --retriever dense"),
+    "sparse": ("a sparse model, which weighs the words of each text", "as --model, with --retriever sparse"),
+    "reranker": ("a reranker, which scores a query with a passage", "as --rerank, or to treceval rerank"),
+}
+"""What models are called, and how each is given."""
+
+AGAIN = "Copy the model again."
+"""What can be done about a damaged file."""
+
+ON_HUB = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+"""Names that models can have on the hub."""
+
+ASKED = "asked for"
+DEFAULT = "default"
 
 
 class Settings(NamedTuple):
@@ -71,17 +129,23 @@ class Settings(NamedTuple):
     revision : str or None
         The commit of a hub model.
     pooling : str
-        ``cls`` or ``mean``.
+        As in `POOLINGS`, or whatever the model's own files say; ``""`` for models other than dense ones.
     normalise : bool
         Whether vectors are divided by their lengths.
     precision : str
-        ``fp32``, ``bf16`` or ``fp16``.
+        As in `PRECISIONS`.
     dimensions : int or None
         How many of the first numbers of a vector are kept; None keeps all.
     query_instruction, passage_instruction : str
         What is written before each text; ``""`` is nothing.
     query_max_length, passage_max_length : int
         Tokens of a text that count, those of the instruction and the tokenizer's own included.
+    kind : {"dense", "sparse", "reranker"}
+        What the model is used as.
+    query_suffix : str
+        What is written after each query, also after one that was cut.
+    sources : dict of str to str
+        Where each of them comes from: a file of the model, a family's model card, ``asked for``, ``default``.
     """
 
     model: str
@@ -94,6 +158,9 @@ class Settings(NamedTuple):
     passage_instruction: str
     query_max_length: int
     passage_max_length: int
+    kind: Kind = "dense"
+    query_suffix: str = ""
+    sources: dict[str, str] = {}  # noqa: RUF012 - of a NamedTuple, and never changed
 
     def instruction(self, side: Side) -> str:
         """Return what is written before each text of a side."""
@@ -117,46 +184,62 @@ class Model(NamedTuple):
         The commit of a hub model.
     files : dict of str to str
         The SHA-256 of each file that decides the vectors, by its path in the folder.
+    kind : {"dense", "sparse", "reranker"}
+        What it is used as.
+    lexical_weights : bool
+        Whether it can weigh words beside making vectors, as bge-m3 can (``sparse_linear.pt``).
     hidden_size : int
-        The length of its vectors, E.
+        The length of a token's vector.
+    dimensions : int
+        The length of a text's vector, E.
     positions : int
         How many tokens a text can have; `UNLIMITED` where the configuration names no limit.
+    max_length : int or None
+        How many it was made for (``sentence_bert_config.json``).
     pooling : str or None
         What ``1_Pooling/config.json`` says, such as ``mean``.
+    layers : tuple of str
+        The layers in ``modules.json``, such as ``("Transformer", "Pooling", "Normalize")``.
+    similarity : str or None
+        What its vectors are compared by (``config_sentence_transformers.json``), such as ``cosine``.
+    prompts : dict of str to str
+        What it says is written before texts, by name; ``""`` names the one for all other texts.
     family : str or None
-        Which kind of BGE model it is (``bge-en``, ``bge-zh``, ``bge-zh-noinstruct``, ``bge-m3``).
-    parameters : int or None
-        How many numbers the weights are; None where the format of the weights does not say.
-    model_type : str
-        The architecture, such as ``bert``.
+        The family that its name tells, of `FAMILIES`.
+    architecture : str
+        The class that was saved, such as ``BertModel``.
+    own_code : str
+        The architecture by which a model is computed that brings code of its own, which is not run; ``""`` for others.
     bytes : int
         The size of the weights.
+    host : str
+        The machine that it was found on.
     """
 
     name: str
     folder: str
     revision: str | None
     files: dict[str, str]
+    kind: Kind
+    lexical_weights: bool
     hidden_size: int
+    dimensions: int
     positions: int
+    max_length: int | None
     pooling: str | None
+    layers: tuple[str, ...]
+    similarity: str | None
+    prompts: dict[str, str]
     family: str | None
-    parameters: int | None
-    model_type: str
+    architecture: str
+    own_code: str
     bytes: int
-
-    @property
-    def is_bge(self) -> bool:
-        """Whether it is a model of BGE, by its name."""
-        return self.family is not None
-
-    @property
-    def sha256(self) -> str:
-        """A SHA-256 of the hashes of all its files."""
-        return hashlib.sha256(json.dumps(self.files, sort_keys=True).encode()).hexdigest()
+    host: str
 
 
-def find_model(name: str | os.PathLike[str], revision: str | None = None) -> Model:
+def find_model(
+    name: str | os.PathLike[str], revision: str | None = None, *, wanted: Kind = "dense", weights: bool = True
+) -> Model:
     """Find a model and look at its files.
 
     Parameters
@@ -166,6 +249,11 @@ def find_model(name: str | os.PathLike[str], revision: str | None = None) -> Mod
         hub's cache.
     revision : str, optional
         The branch, tag or commit of a hub model.
+    wanted : {"dense", "sparse", "reranker"}
+        What it is to be used as.
+    weights : bool
+        Whether weights are downloaded; without them, of a hub model that is not in the hub's cache only the
+        configuration is, and ``files`` is empty.
 
     Returns
     -------
@@ -175,77 +263,60 @@ def find_model(name: str | os.PathLike[str], revision: str | None = None) -> Mod
     Raises
     ------
     RunnerError
-        There is no such folder, or something is missing in it; the hub cannot be reached or has no such model.
+        There is no such folder, or something is missing in it; the hub cannot be reached or has no such model; it is
+        a model of another kind.
     """
     name = os.fspath(name)
-    if not name:
-        raise RunnerError("the name of the model is empty", "Give a model's folder, or its name on the hub.")
     if os.path.isdir(name):
         if revision is not None:
             raise RunnerError("a folder has no revisions", "Leave --revision out.", file=name)
-        return _look(name, name, None)
-    if os.path.exists(name):
-        raise RunnerError("is a file, and a model is a folder", "Give the folder that it is in.", file=name)
-    if _is_path(name):
-        raise RunnerError("there is no such folder", "Give a model's folder, or its name on the hub.", file=name)
-    folder = from_hub(name, revision)
-    return _look(name, folder, os.path.basename(folder))
+        return _look(name, os.path.abspath(name), None, wanted, None)
+    # It cannot be a name on the hub, or a folder above it is there.
+    if os.path.exists(name) or os.path.isdir(os.path.dirname(name)) or not ON_HUB.fullmatch(name):
+        todo = "Give a model's folder, or its name on the hub."
+        raise RunnerError("there is no such folder", todo, file=name or None)
+    folder, size = from_hub(name, revision, weights=weights)
+    return _look(name, folder, os.path.basename(folder), wanted, None if weights else size)
 
 
-def preview_model(name: str | os.PathLike[str], revision: str | None = None) -> Model:
-    """Look at a model as `find_model` does, but download no weights.
+def model_here(model: Model) -> Model:
+    """Return a model as it is on this machine.
 
     Parameters
     ----------
-    name : str or path
-        As of `find_model`.
-    revision : str, optional
-        As of `find_model`.
+    model : Model
+        As it was found on this machine or another.
 
     Returns
     -------
     Model
-        Of a hub model that is not in the hub's cache only its configuration is fetched: its ``files`` are then empty.
+        On another machine, the one in the folder of the same path, or of the same name on the hub.
 
     Raises
     ------
     RunnerError
-        As of `find_model`.
+        It is not there, or is another.
     """
-    name = os.fspath(name)
-    if os.path.exists(name) or _is_path(name):
-        return find_model(name, revision)
-    folder = from_cache(name, revision)
-    if folder is not None:
-        with suppress(RunnerError):  # a part of it may be there
-            return _look(name, folder, os.path.basename(folder))
-    return _previewed(name, sketch(name, revision))
-
-
-def _previewed(name: str, found: Sketch) -> Model:
-    """Return what the configuration of a hub model says of it."""
-    path = os.path.join(found.folder, "config.json")
-    config = _read_config(path)
-    return Model(
-        name=name,
-        folder=found.folder,
-        revision=found.revision,
-        files={},
-        hidden_size=_hidden_size(config, path),
-        positions=_positions(config),
-        pooling=_own_pooling(found.folder),
-        family=_family(name, found.folder, config),
-        parameters=None,
-        model_type=str(config.get("model_type", "")),
-        bytes=found.bytes,
-    )
+    here = platform.node()
+    if here == model.host:
+        return model
+    try:
+        name = model.folder if model.revision is None else model.name
+        found = find_model(name, model.revision, wanted=model.kind)
+    except RunnerError as error:
+        todo = "Copy the model to the same path on each node, or give its name on the hub."
+        raise RunnerError(f"on the node {here}: {error.what}", todo, file=error.file) from None
+    if found.files != model.files:
+        what = f"the node {here} has other files of the model than {model.host}"
+        raise RunnerError(what, "Copy the same model to each node.", file=model.name)
+    return found
 
 
 def settings_for(
     model: Model,
     *,
     pooling: str | None = None,
-    normalise: bool = True,
+    normalise: bool | None = None,
     precision: str = "fp32",
     dimensions: int | None = None,
     query_instruction: str | None = None,
@@ -253,26 +324,24 @@ def settings_for(
     query_max_length: int | None = None,
     passage_max_length: int | None = None,
 ) -> Settings:
-    """Settle what decides the vectors: what is asked for, else what is right for the model.
+    """Settle what decides the vectors: what is asked for, else what the model's files say, else its model card.
 
     Parameters
     ----------
     model : Model
         From `find_model`.
     pooling : str, optional
-        By default what the model says, and ``cls`` for BGE models.
-    normalise : bool
-        Whether vectors are divided by their lengths.
+        As in `POOLINGS`.
+    normalise : bool, optional
+        Whether vectors are divided by their lengths; by default they are, but for models made for inner products.
     precision : str
-        ``fp32``, ``bf16`` or ``fp16``.
+        As in `PRECISIONS`.
     dimensions : int, optional
         How many numbers of a vector are kept, from 1 to E.
-    query_instruction : str, optional
-        By default BGE's own for BGE models, and none for others.
-    passage_instruction : str, optional
-        By default none.
+    query_instruction, passage_instruction : str, optional
+        What is written before each text.
     query_max_length, passage_max_length : int, optional
-        From 3 to what the model can take; by default 512 or what it can take, whichever is less.
+        From 3 to what the model can take; by default 512, or what the model was made for if it is less.
 
     Returns
     -------
@@ -284,26 +353,38 @@ def settings_for(
     RunnerError
         A value is unknown or out of range, contradicts the model, or is needed and was not given.
     """
-    if precision not in PRECISIONS:
-        what = f"precision {precision!r} is none of {', '.join(PRECISIONS)}"
-        raise RunnerError(what, "Give one of them.", file=model.name)
-    if dimensions is not None and not 1 <= dimensions <= model.hidden_size:
-        what = f"{dimensions} dimensions cannot be kept of vectors that have {model.hidden_size}"
-        raise RunnerError(what, f"Give 1 to {model.hidden_size}.", file=model.name)
-    if query_instruction is None:
-        query_instruction = INSTRUCTIONS[model.family] if model.family is not None else ""
+    if dimensions is not None and not 1 <= dimensions <= model.dimensions:
+        what = f"{dimensions} dimensions cannot be kept of vectors that have {model.dimensions}"
+        raise RunnerError(what, f"Give 1 to {model.dimensions}.", file=model.name)
+    family = FAMILIES[model.family] if model.family is not None else Family("", None)
+    card = DEFAULT if model.family is None else f"the model card of {model.family}"
+    told = "config_sentence_transformers.json"
+
+    def instruction(side: Side, asked: str | None, of_family: str) -> tuple[str, str]:
+        prompts = ((model.prompts.get(name), told) for name in (*PROMPTS[side], ""))
+        return _first((asked, ASKED), *prompts, (of_family, card))
+
+    chosen: dict[str, tuple[Any, str]] = {
+        "pooling": ("", DEFAULT),
+        "normalise": (False, DEFAULT),
+        "query_instruction": instruction("queries", query_instruction, family.query),
+        "passage_instruction": instruction("passages", passage_instruction, family.passage),
+        "query_max_length": _length_for(model, query_max_length, "--query-max-length"),
+        "passage_max_length": _length_for(model, passage_max_length, "--passage-max-length"),
+    }
+    if model.kind == "dense":
+        chosen["pooling"] = _pooling_for(model, (pooling, ASKED), (family.pooling, card))
+        chosen["normalise"] = _first(
+            (normalise, ASKED),
+            (True if "Normalize" in model.layers else None, "modules.json"),
+            (False if model.similarity == "dot" else None, told),
+            (family.normalise, card),
+        )
     return Settings(
-        model=model.name,
-        revision=model.revision,
-        pooling=_pooling_for(model, pooling),
-        normalise=normalise,
-        precision=precision,
-        dimensions=dimensions,
-        query_instruction=query_instruction,
-        passage_instruction=passage_instruction or "",
-        query_max_length=_length_for(model, query_max_length, "--query-max-length"),
-        passage_max_length=_length_for(model, passage_max_length, "--passage-max-length"),
-    )
+        model.name, model.revision, precision=precision, dimensions=dimensions, kind=model.kind,
+        query_suffix=family.query_suffix, sources={name: source for name, (_, source) in chosen.items()},
+        **{name: value for name, (value, _) in chosen.items()},
+    )  # fmt: skip
 
 
 def identity(model: Model, settings: Settings, side: Side) -> dict[str, Any]:
@@ -323,240 +404,211 @@ def identity(model: Model, settings: Settings, side: Side) -> dict[str, Any]:
     Returns
     -------
     dict
-        The model (name, revision, hashes of its files), pooling, normalisation, precision, dimensions, and the
-        instruction and the greatest length of that side.
+        The model (name, revision, hashes of its files), its kind, pooling, normalisation, precision, dimensions, and
+        the instruction and the greatest length of that side.
     """
     # A folder may be called in several ways, from several places: its last name is all that means something.
     name = model.name if model.revision is not None else os.path.basename(os.path.realpath(model.folder))
+    suffix = settings.query_suffix if side == "queries" else ""
     return {
         "model": {"name": name, "revision": model.revision, "files": dict(model.files)},
-        "pooling": settings.pooling,
-        "normalise": settings.normalise,
-        "precision": settings.precision,
-        "dimensions": settings.dimensions or model.hidden_size,
-        "instruction": settings.instruction(side),
+        "kind": settings.kind, "pooling": settings.pooling, "normalise": settings.normalise,
+        "precision": settings.precision, "dimensions": settings.dimensions or model.dimensions,
+        "instruction": settings.instruction(side) + (f"{{}}{suffix}" if suffix else ""),
         "max_length": settings.max_length(side),
-    }
+    }  # fmt: skip
 
 
-def _pooling_for(model: Model, asked: str | None) -> str:
-    if asked is not None and asked not in POOLINGS:
-        raise RunnerError(f"pooling {asked!r} is none of {', '.join(POOLINGS)}", "Give one of them.", file=model.name)
-    if model.pooling is not None and model.pooling not in POOLINGS:
-        what = f"the model pools by {model.pooling} (1_Pooling/config.json), and FlagModel only by cls or mean"
-        raise RunnerError(what, "Use another model.", file=model.name)
-    if asked is not None and model.pooling is not None and asked != model.pooling:
-        what = f"the model pools by {model.pooling} (1_Pooling/config.json), and --pooling is {asked}"
-        todo = "Leave --pooling out, or give a copy of the model's folder without 1_Pooling."
+def _first(*found: tuple[Any, str]) -> tuple[Any, str]:
+    """Return the first value that there is, with its source."""
+    return next(each for each in found if each[0] is not None)
+
+
+def _pooling_for(model: Model, asked: tuple[str | None, str], by_card: tuple[str | None, str]) -> tuple[str, str]:
+    pooling, own = asked[0], model.pooling
+    if pooling is not None and pooling not in POOLINGS:
+        raise RunnerError(f"pooling {pooling!r} is unknown", f"Give one of {', '.join(POOLINGS)}.", file=model.name)
+    if pooling is not None and own is not None and pooling != own:
+        what = f"the model pools by {own} (1_Pooling/config.json), and --pooling is {pooling}"
+        todo = "Leave --pooling out, or give a copy of the model's folder without 1_Pooling and modules.json."
         raise RunnerError(what, todo, file=model.name)
-    pooling = asked or model.pooling or ("cls" if model.is_bge else None)
-    if pooling is None:
-        what = "--pooling cls or mean must be given, as the model does not say"
+    found = _first((own, "1_Pooling/config.json"), asked, by_card, ("", DEFAULT))
+    if not found[0]:
+        what = f"--pooling {', '.join(POOLINGS[:-1])} or {POOLINGS[-1]} must be given, as the model does not say"
         raise RunnerError(what, "Its authors' description does; the wrong one ranks badly.", file=model.name)
-    return pooling
+    return found
 
 
-def _length_for(model: Model, asked: int | None, option: str) -> int:
+def _length_for(model: Model, asked: int | None, option: str) -> tuple[int, str]:
     if asked is None:
-        return min(LONGEST, model.positions)
-    if asked > model.positions:
-        what = f"{option} {asked} is more than the {model.positions} tokens that the model can take"
-        raise RunnerError(what, f"Give {model.positions} or less.", file=model.name)
-    if asked < 3:  # the first and the last token are the tokenizer's own
-        raise RunnerError(f"{option} {asked} leaves no room for a text", "Give 3 or more.", file=model.name)
-    return asked
+        longest = min(model.max_length or LONGEST, model.positions)
+        if longest >= LONGEST:
+            return LONGEST, DEFAULT
+        return longest, "sentence_bert_config.json" if longest == model.max_length else "config.json"
+    if not SHORTEST <= asked <= model.positions:
+        what = f"the model cannot encode texts of {asked} tokens ({option})"
+        raise RunnerError(what, f"Give {SHORTEST} to {model.positions}.", file=model.name)
+    return asked, ASKED
 
 
 # Folders
 
 
-class _Weights(NamedTuple):
-    """The files of the weights, their size, and how many numbers they hold."""
-
-    names: list[str]
-    bytes: int
-    parameters: int | None
-
-
-def _look(name: str, folder: str, revision: str | None) -> Model:
-    _check_pieces(name, folder)
-    config = _read_config(os.path.join(folder, "config.json"))
-    _check_layers(folder)
-    weights = _look_at_weights(folder)
-    deciding = sorted({*weights.names, *(file for file in DECIDING if _is_file(folder, file))})
-    return Model(
-        name=name,
-        folder=folder,
-        revision=revision,
-        files={file: digest_of_file(os.path.join(folder, file)) for file in deciding},
-        hidden_size=_hidden_size(config, os.path.join(folder, "config.json")),
-        positions=_positions(config),
-        pooling=_own_pooling(folder),
-        family=_family(name, folder, config),
-        parameters=weights.parameters,
-        model_type=str(config.get("model_type", "")),
-        bytes=weights.bytes,
+def _look(name: str, folder: str, revision: str | None, wanted: Kind, size: int | None) -> Model:
+    """Look at a folder; where only the size of its weights is known and they are not here, at the configuration."""
+    files = [path.relative_to(folder).as_posix() for part in ("*", "*/*") for path in Path(folder).glob(part)]
+    lacking = _lacking(files)
+    if lacking and size is None:
+        what = f"the model has no {' and no '.join(lacking)}"
+        raise RunnerError(what, "Copy what is missing into its folder.", file=name)
+    if "adapter_config.json" in files:
+        what = "the folder has an adapter, and the weights below it are in another folder"
+        raise RunnerError(what, "Merge both (peft's merge_and_unload) and save the model.", file=name)
+    config = _json(folder, "config.json")
+    # The packages of layers changed between versions of sentence-transformers: the last part of a type counts.
+    try:
+        layers = [(each["type"].rpartition(".")[2], each["path"]) for each in _json(folder, "modules.json", list)]
+    except (AttributeError, KeyError, TypeError):
+        what = "is not a list of layers, each with its type and its path"
+        raise RunnerError(what, AGAIN, file=os.path.join(folder, "modules.json")) from None
+    own = _json(folder, "config_sentence_transformers.json")
+    modes = _pooling(folder, f"{dict(layers).get('Pooling', '1_Pooling')}/config.json")
+    hidden = _number(config, "hidden_size", "dim", "d_model", "n_embd")
+    if hidden is None:
+        what = "config.json does not say how long the vectors are (hidden_size)"
+        raise RunnerError(what, "Use an encoder model.", file=name)
+    dimensions = hidden * max(1, len(modes))
+    for layer, path in layers:
+        if layer == "Dense":
+            dimensions = int(_json(folder, f"{path}/config.json").get("out_features", dimensions))
+    model = Model(
+        name=name, folder=folder, revision=revision, host=platform.node(), files={}, bytes=size or 0, kind=wanted,
+        architecture=str((config.get("architectures") or [""])[0]), family=_family(name, folder, config),
+        lexical_weights="sparse_linear.pt" in files, layers=tuple(layer for layer, _ in layers),
+        hidden_size=hidden, dimensions=dimensions if wanted == "dense" else int(config.get("vocab_size", hidden)),
+        positions=_positions(config), max_length=_json(folder, "sentence_bert_config.json").get("max_seq_length"),
+        pooling="+".join(modes) or None, similarity=own.get("similarity_fn_name"), prompts=_prompts(own, folder),
+        own_code=str(config.get("model_type", "")) if "auto_map" in config else "",
+    )  # fmt: skip
+    _check_kind(model, own.get("model_type"), wanted)
+    labels = config.get("num_labels") or len(config.get("id2label") or (0, 1))  # two are the default, and not written
+    if wanted == "reranker" and model.architecture.endswith("ForSequenceClassification") and labels != 1:
+        what = f"the model gives {labels} scores for a pair"
+        raise RunnerError(what, "Give a cross-encoder with one label.", file=name)
+    if lacking:
+        return model
+    return model._replace(
+        files={file: digest_of_file(os.path.join(folder, file)) for file in deciding(files, wanted == "sparse")},
+        bytes=sum(os.path.getsize(os.path.join(folder, file)) for file in weight_files(files)),
     )
 
 
-def _check_pieces(name: str, folder: str) -> None:
-    """Refuse a folder in which a part of a model is missing, and name the part."""
-    lacking, files = [], _listed(folder)
-    if not _is_file(folder, "config.json"):
-        lacking.append("config.json")
-    if not weight_files(files):
-        lacking.append("weights (model.safetensors or pytorch_model.bin)")
-    # Without these files transformers makes a tokenizer that knows no word, and says nothing.
-    if not any(all(_is_file(folder, file) for file in needed) for needed in TOKENIZERS):
-        lacking.append("tokenizer (tokenizer.json, vocab.txt or a sentencepiece model)")
-    if lacking:
-        what = f"the model has no {' and no '.join(lacking)}"
-        raise RunnerError(what, "Copy what is missing into its folder.", file=name)
+def _check_kind(model: Model, saved_as: str | None, wanted: Kind) -> None:
+    """Refuse a model of another kind than is wanted, with what it is and the option that takes it."""
+    kinds = _kinds(model, saved_as)
+    if not kinds:
+        what = "this is a model of several vectors for each text (ColBERT), which is not supported"
+        raise RunnerError(what, "Use another model.", file=model.name)
+    if wanted not in kinds:
+        raise RunnerError(f"this is {KINDS[kinds[0]][0]}", f"Give it {KINDS[kinds[0]][1]}.", file=model.name)
+    weighs = wanted != "sparse" or model.lexical_weights or "SpladePooling" in model.layers
+    # Models that answer queries from a table begin with a Router.
+    if model.layers and not (weighs and model.layers[0] in ("Transformer", "MLMTransformer")):
+        what = f"the model has layers that are not run here: {', '.join(model.layers)}"
+        raise RunnerError(what, "Use another model.", file=model.name)
 
 
-def _listed(folder: str) -> list[str]:
+def _kinds(model: Model, saved_as: str | None) -> tuple[Kind, ...]:
+    """Return what a model can be used as, the likeliest first; nothing where it is of no kind that is known here."""
+    saved: dict[str | None, tuple[Kind, ...]] = {"SparseEncoder": ("sparse",), "CrossEncoder": ("reranker",)}
+    dense: tuple[Kind, ...] = ("dense", "sparse") if model.lexical_weights else ("dense",)
+    title = _title(model.name).lower()
+    if "ColBERT" in model.architecture or saved_as in ("MultiVectorEncoder", "ColBERT"):
+        return ()
+    if saved_as in saved or "SpladePooling" in model.layers:
+        return saved.get(saved_as, ("sparse",))
+    if "Pooling" in model.layers:
+        return dense
+    if "rerank" in title or model.architecture.endswith("ForSequenceClassification"):
+        return ("reranker",)
+    if model.architecture.endswith("ForMaskedLM"):  # also that of an encoder that was trained from one
+        return ("sparse",) if "splade" in title else ("dense", "sparse")
+    return ("dense", "reranker") if model.architecture.endswith("ForCausalLM") else dense
+
+
+def _lacking(files: list[str]) -> list[str]:
+    """Return the parts of a model that are not there."""
+    parts = {
+        "config.json": "config.json" in files,
+        "weights (model.safetensors or pytorch_model.bin)": weight_files(files),
+        # Without these files transformers makes a tokenizer that knows no word, and says nothing.
+        "tokenizer (tokenizer.json, vocab.txt or a sentencepiece model)": any(map(TOKENIZER.fullmatch, files)),
+    }
+    return [part for part, there in parts.items() if not there]
+
+
+def _json(folder: str, file: str, wanted: type = dict) -> Any:
+    """Return what is in a file, a dictionary or a list; nothing where there is no file."""
+    path = os.path.join(folder, file)
     try:
-        return os.listdir(folder)
-    except OSError as error:
-        what = f"the folder cannot be read: {error.strerror or error}"
-        raise RunnerError(what, "Check its permissions.", file=folder) from None
-
-
-def _is_file(folder: str, file: str) -> bool:
-    return os.path.isfile(os.path.join(folder, file))
-
-
-def _read_json(path: str) -> Any:
-    try:
-        with open(path, "rb") as stream:
-            return json.loads(stream.read())
+        found = json.loads(Path(path).read_bytes())
+    except FileNotFoundError:
+        return wanted()
     except (OSError, ValueError) as error:
-        raise RunnerError(f"cannot be read as JSON: {error}", "Copy the model again.", file=path) from None
+        raise RunnerError(f"cannot be read as JSON: {error}", AGAIN, file=path) from None
+    if not isinstance(found, wanted):
+        raise RunnerError(f"is not a JSON {'list' if wanted is list else 'object'}", AGAIN, file=path)
+    return found
 
 
-def _read_config(path: str) -> dict[str, Any]:
-    config = _read_json(path)
-    if not isinstance(config, dict):
-        raise RunnerError("is no JSON object", "Copy the model again.", file=path)
-    return config
-
-
-def _hidden_size(config: dict[str, Any], path: str) -> int:
-    for key in ("hidden_size", "dim", "d_model", "n_embd"):
-        if isinstance(config.get(key), int):
-            return int(config[key])
-    raise RunnerError("does not say how long the vectors are (hidden_size)", "Use an encoder model.", file=path)
+def _number(config: dict[str, Any], *names: str) -> int | None:
+    """Return the first number that a configuration has of those that are called so."""
+    return next((config[name] for name in names if isinstance(config.get(name), int)), None)
 
 
 def _positions(config: dict[str, Any]) -> int:
-    for key in ("max_position_embeddings", "n_positions"):
-        if isinstance(config.get(key), int) and config[key] > 0:
-            padding = config.get("pad_token_id", 1)
-            # Without a padding token, positions are counted as with the one that the architecture has by default.
-            padding = padding if isinstance(padding, int) else 1
-            return int(config[key]) - (padding + 1 if config.get("model_type") in OFFSET_POSITIONS else 0)
-    return UNLIMITED
+    most, padding = _number(config, "max_position_embeddings", "n_positions"), _number(config, "pad_token_id")
+    if most is None or most < 1:
+        return UNLIMITED
+    # Without a padding token, positions are counted as with the one that the architecture has by default.
+    used = (1 if padding is None else padding) + 1
+    return most - (used if config.get("model_type") in OFFSET_POSITIONS else 0)
 
 
-def _own_pooling(folder: str) -> str | None:
-    """Return what the model says of its pooling, in sentence-transformers' words; joined by + if it is several."""
-    if not _is_file(folder, "1_Pooling/config.json"):
-        return None
-    config = _read_config(os.path.join(folder, "1_Pooling", "config.json"))
-    modes = config.get("pooling_mode")
-    if modes is None:  # before version 5.6: a key for each
-        modes = [key.removeprefix("pooling_mode_") for key, on in config.items() if "pooling_mode_" in key and on]
-    names = [modes] if isinstance(modes, str) else modes
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        path = os.path.join(folder, "1_Pooling", "config.json")
-        raise RunnerError("does not say how to pool (pooling_mode)", "Copy the model again.", file=path)
+def _pooling(folder: str, file: str) -> list[str]:
+    """Return how a model pools; in several ways if their vectors are joined."""
+    config = _json(folder, file)
+    # Before version 5.6 there was a key for each.
+    keys = [key.removeprefix("pooling_mode_") for key, on in config.items() if "pooling_mode_" in key and on]
+    modes = config.get("pooling_mode", keys)
+    modes = [modes] if isinstance(modes, str) else modes
     short = {"cls_token": "cls", "mean_tokens": "mean", "max_tokens": "max"}
-    return "+".join(str(short.get(name, name)) for name in names) or None
+    return [short.get(mode, mode) for mode in modes]
 
 
-def _check_layers(folder: str) -> None:
-    """Refuse a model with layers after the pooling, which FlagModel would leave out without a word."""
-    path = os.path.join(folder, "modules.json")
-    modules = _read_json(path) if os.path.isfile(path) else []
-    for module in modules if isinstance(modules, list) else []:
-        kind = str(module.get("type", "")).rpartition(".")[2] if isinstance(module, dict) else ""
-        if kind not in {"", "Transformer", "Pooling", "Normalize", "Dropout"}:
-            what = f"the model has a layer {kind}, which FlagModel would leave out"
-            todo = "Use another model, or give a copy of its folder without modules.json to leave it out."
-            raise RunnerError(what, todo, file=path)
-
-
-def _look_at_weights(folder: str) -> _Weights:
-    names = weight_files(_listed(folder))
-    if "-of-" not in names[0]:
-        index = None
-    else:
-        index = re.sub(r"-\d+-of-\d+", "", names[0]) + ".index.json"
-        if not _is_file(folder, index):
-            raise RunnerError(f"the model has no {index}", "Copy it into the folder.", file=folder)
-        listed = _read_config(os.path.join(folder, index)).get("weight_map")
-        wanted = sorted(set(listed.values())) if isinstance(listed, dict) else names
-        gone = [name for name in wanted if name not in names]
-        if gone:
-            raise RunnerError(f"the model has no {' and no '.join(gone)}", "Copy it into the folder.", file=folder)
-    paths = [os.path.join(folder, name) for name in names]
-    counts = [_numbers_in(path) for path in paths if path.endswith(".safetensors")]
-    return _Weights(
-        [*names, *([index] if index else [])], sum(map(os.path.getsize, paths)), sum(counts) if counts else None
-    )
-
-
-def _numbers_in(path: str) -> int:
-    """Count the numbers in a safetensors file by its head, and see whether the file is whole."""
-    size = os.path.getsize(path)
-    broken = RunnerError("the weights are truncated, or no safetensors file", "Copy the model again.", file=path)
-    try:
-        with open(path, "rb") as stream:
-            length = int.from_bytes(stream.read(8), "little")
-            if size < 8 or length > size - 8:  # a pointer of Git LFS is text, whose first bytes are a huge number
-                raise broken
-            head = json.loads(stream.read(length))
-        tensors = [tensor for key, tensor in head.items() if key != "__metadata__"]
-        end = max((tensor["data_offsets"][1] for tensor in tensors), default=0)
-        count = sum(_product(tensor["shape"]) for tensor in tensors)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise broken from None
-    if 8 + length + end != size:
-        raise broken
-    return count
-
-
-def _product(shape: Sequence[int]) -> int:
-    product = 1
-    for length in shape:
-        product *= length
-    return product
+def _prompts(own: dict[str, Any], folder: str) -> dict[str, str]:
+    """Return the prompts that a model has, without empty ones; ``""`` names the one for all texts without their own."""
+    # sentence-transformers adds empty prompts to what it saves: they do not say that there is none.
+    found = own.get("prompts") or {}
+    if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
+        what = "has prompts that are not texts by their names"
+        raise RunnerError(what, "Correct it.", file=os.path.join(folder, "config_sentence_transformers.json"))
+    prompts = {name: text for name, text in found.items() if text}
+    by_default = prompts.get(own.get("default_prompt_name"))
+    return prompts if by_default is None else {**prompts, "": by_default}
 
 
 def _family(name: str, folder: str, config: dict[str, Any]) -> str | None:
-    """Tell which kind of BGE model this is by its name, else by what it was trained from."""
+    """Tell which family a model is of by its name, else by what it was trained from."""
     for title in (_title(name), _title(os.path.realpath(folder)), _title(str(config.get("_name_or_path", "")))):
-        found = re.match(r"(?:baai_)?bge-(?:(?:small|base|large)-(en|zh-noinstruct|zh)|(m3))(?![a-z])", title.lower())
-        if found:
-            return f"bge-{found.group(1) or found.group(2)}"
+        for family, card in FAMILIES.items():
+            # Some write the organisation before it: BAAI_bge-base-en.
+            if re.match(rf"([a-z]+_)?({card.pattern})", title.lower()):
+                return family
     return None
 
 
 def _title(path: str) -> str:
     """Return the part of a path that names the model, also in the hub's cache and of a checkpoint."""
-    parts = [part for part in re.split(r"[/\\]", path) if part]
-    if len(parts) > 2 and parts[-2] == "snapshots":
-        return parts[-3].rpartition("--")[2]
-    if len(parts) > 1 and parts[-1].startswith("checkpoint-"):
-        return parts[-2]
-    return parts[-1] if parts else ""
-
-
-# The hub
-
-
-def _is_path(name: str) -> bool:
-    """Tell whether a name is meant as a folder: it cannot be one of the hub, or a folder above it is there."""
-    if not re.fullmatch(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?", name):
-        return True
-    return "/" in name and os.path.isdir(os.path.dirname(name))
+    path = re.sub(r"([/\\]snapshots[/\\][^/\\]+|[/\\]checkpoint-[^/\\]+)?[/\\]*$", "", path)
+    return re.split(r"[/\\]|--", path)[-1]

@@ -1,89 +1,60 @@
-"""Who encodes: this process on one device, or a process for each of several devices."""
+"""Who does work that takes long: this process on one device, or a process for each of several devices.
+
+What the work is, a `Maker` says: it makes the worker of a device, such as an encoder. `distributed` adds Ray clusters.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import multiprocessing
 import os
 import signal
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
-from treceval_py.errors import RunnerError, TrecevalError
-from treceval_py.retrieval.devices import default_batch_size, import_torch
-from treceval_py.retrieval.encoding import Encoder
-from treceval_py.retrieval.models import Model, Settings, Side
+from treceval_py.errors import RunnerError
+from treceval_py.retrieval.devices import import_torch
+from treceval_py.retrieval.tasks import Advance, Done, Maker, Place, Places, Pool, Task, Worker
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
-    from multiprocessing.context import SpawnProcess
-    from queue import SimpleQueue
 
-    from treceval_py.io.texts import Chunk
-    from treceval_py.retrieval.vectors import FloatArray32
+__all__ = ["Done", "Here", "Maker", "Pool", "Processes", "Task", "Worker", "open_pool"]
 
-__all__ = ["Encoded", "Here", "Pool", "Processes"]
-
-WAITING = 2
-"""Chunks that a device has at once: the one that it encodes and the next. More would only take memory."""
-
-PATIENCE = 10.0
-"""Seconds that a process has to end by itself."""
+GLANCE = 0.5
+"""Seconds between two looks at how far processes are."""
 
 
-class Encoded(NamedTuple):
-    """A chunk whose texts have their vectors.
+def open_pool(maker: Maker, devices: Sequence[str], ray: str | None = None) -> Pool:
+    """Make workers.
 
-    Attributes
+    Parameters
     ----------
-    chunk : Chunk
-        The texts.
-    vectors : (n, E) float32 array
-        Their vectors.
-    by : dict
-        Who made them, as plain JSON: device, threads, batch size, host, versions.
+    maker : callable
+        Makes the worker of a device.
+    devices : sequence of str
+        The devices, from `devices.devices_for`; one that comes twice gets two workers. A cluster has its own.
+    ray : str, optional
+        The address of a Ray cluster.
+
+    Returns
+    -------
+    Pool
+        The workers; the caller closes it.
+
+    Raises
+    ------
+    RunnerError
+        A worker cannot be made, or there is no such cluster.
     """
+    if ray is not None:
+        from treceval_py.retrieval.distributed import RayPool
 
-    chunk: Chunk
-    vectors: FloatArray32
-    by: dict[str, object]
-
-
-class Pool(Protocol):
-    """Somebody who encodes chunks of texts."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What people should know: a sentence or two each."""
-        ...
-
-    def encode(self, chunks: Iterable[Chunk], side: Side, advance: Callable[[int], None]) -> Iterator[Encoded]:
-        """Encode chunks; they come back in any order.
-
-        Parameters
-        ----------
-        chunks : iterable of Chunk
-            The texts; read as they are needed.
-        side : {"passages", "queries"}
-            What they are.
-        advance : callable
-            Is told how many texts were done.
-
-        Yields
-        ------
-        Encoded
-            Each chunk with its vectors.
-
-        Raises
-        ------
-        RunnerError
-            A device fails, or its process is killed.
-        """
-        ...
-
-    def close(self) -> None:
-        """Let go of the devices; nothing is left running."""
+        return RayPool(maker, ray)
+    return Here(maker, devices[0]) if len(devices) == 1 else Processes(maker, devices)
 
 
 class Here:
@@ -91,202 +62,103 @@ class Here:
 
     Parameters
     ----------
-    model : Model
-        From `models.find_model`.
-    settings : Settings
-        From `models.settings_for`.
-    devices : sequence of one str
+    maker : callable
+        Makes the worker.
+    device : str
         The device.
-    batch_size : int, optional
-        Texts at once; by default what is right for the device.
-
-    Raises
-    ------
-    RunnerError
-        The model cannot be used.
     """
 
-    def __init__(
-        self, model: Model, settings: Settings, devices: Sequence[str] = ("cpu",), batch_size: int | None = None
-    ) -> None:
-        (device,) = devices
-        self._encoder = _encoder(model, settings, device, batch_size)
+    def __init__(self, maker: Maker, device: str = "cpu") -> None:
+        self._worker = maker(device)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What people should know: a sentence or two each."""
-        return self._encoder.notes
+        return self._worker.notes
 
-    def encode(self, chunks: Iterable[Chunk], side: Side, advance: Callable[[int], None]) -> Iterator[Encoded]:
-        """Encode chunks, in their order; see `Pool.encode`."""
-        for chunk in chunks:
-            vectors = self._encoder.encode(chunk.texts, side=side, advance=advance, ids=chunk.ids)
-            yield Encoded(chunk, vectors, self._encoder.by)
+    def run(self, tasks: Iterable[Task], advance: Advance) -> Iterator[Done]:
+        """Do tasks, in their order; see `Pool.run`."""
+        for task in tasks:
+            yield Done(task, self._worker.work(task.content, advance), self._worker.by)
 
     def close(self) -> None:
-        """Do nothing: the model goes with the pool."""
+        """Do nothing: the worker goes with the pool."""
 
 
-class Processes:
-    """A process for each of several devices; one that is faster gets more chunks.
+class Processes(Places):
+    """A process for each of several devices; one that is faster gets more tasks.
 
     Each process is started afresh and has a pipe of its own: whatever kills one is seen at once as the end of its pipe,
     and whatever kills this process is seen by the others in the same way, so that they end with it.
 
     Parameters
     ----------
-    model : Model
-        From `models.find_model`.
-    settings : Settings
-        From `models.settings_for`.
+    maker : callable
+        Makes a worker in each process.
     devices : sequence of str
         The devices; one that comes twice gets two processes.
-    batch_size : int, optional
-        Texts at once on each; by default what is right for each.
 
     Raises
     ------
     RunnerError
-        The model cannot be used, or a process ends while it starts.
+        A worker cannot be made, or a process ends while it starts.
     """
 
-    def __init__(self, model: Model, settings: Settings, devices: Sequence[str], batch_size: int | None = None) -> None:
-        self._workers: list[_Worker] = []
-        self._notes: dict[str, None] = {}
-        threads = max(1, _processors() // max(1, list(devices).count("cpu")))
+    def __init__(self, maker: Maker, devices: Sequence[str]) -> None:
+        super().__init__()
         try:
             with _interrupts_held_back():
-                for device in devices:
-                    task = _Task(model, settings, device, batch_size, threads if device == "cpu" else None)
-                    self._workers.append(_start(task))
-            for worker in self._workers:
-                self._notes.update(dict.fromkeys(worker.receive()))
+                for number, device in enumerate(devices):
+                    self.places[number] = _Process(maker, device, list(devices).count(device))
+            self.start()
         except BaseException:
             self.close()
             raise
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What people should know: a sentence or two each."""
-        return tuple(self._notes)
+    def wait(self, futures: list[Any]) -> Iterable[Any]:
+        """Wait for processes; see `Places.wait`."""
+        return wait(futures, GLANCE, FIRST_COMPLETED).done
 
-    def encode(self, chunks: Iterable[Chunk], side: Side, advance: Callable[[int], None]) -> Iterator[Encoded]:
-        """Encode chunks, in the order in which they are done; see `Pool.encode`.
+    def told(self, idle: bool) -> Iterator[tuple[Task, int]]:  # noqa: ARG002 - looking costs nothing
+        """Yield what processes have sent; see `Places.told`."""
+        for place in self.places.values():
+            with suppress(EOFError, OSError):  # a process that is dead is noticed by its futures
+                for task in filter(None, islice(place.tasks.values(), 1)):
+                    while place.connection.poll():
+                        yield task, place.connection.recv()
 
-        Who stops before the last one has closed the pool.
-        """
-        from multiprocessing.connection import wait
-
-        if not self._workers:
-            raise RunnerError("the pool is closed", "Make another.")
-        waiting = iter(chunks)
+    def answer(self, place: _Process, future: Future[Any]) -> Any:
+        """Return an answer, or raise what went wrong; see `Places.answer`."""
         try:
-            for _ in range(WAITING):
-                for worker in self._workers:
-                    worker.feed(waiting, side)
-            while busy := {worker.connection: worker for worker in self._workers if worker.chunks}:
-                for connection in wait(list(busy)):
-                    worker = busy[connection]  # type: ignore[index]  # what was given to `wait`, it gives back
-                    vectors, by, notes = worker.receive()
-                    chunk = worker.chunks.popleft()
-                    worker.feed(waiting, side)
-                    self._notes.update(dict.fromkeys(notes))
-                    advance(len(chunk.texts))
-                    yield Encoded(chunk, vectors, by)
-        finally:
-            if any(worker.chunks for worker in self._workers):
-                self.close()
+            return future.result()
+        except BrokenExecutor:
+            todo = "What is done is kept: repeat the command to resume. If memory ran out, give a smaller --batch-size."
+            raise RunnerError(f"the process that works on {place.device} was killed, or ended", todo) from None
 
     def close(self) -> None:
         """End the processes, whatever they are doing."""
-        workers, self._workers = self._workers, []
-        for worker in workers:
-            worker.connection.close()
-        for worker in workers:
-            worker.process.join(PATIENCE)
-            if worker.process.is_alive():
-                worker.process.kill()
-                worker.process.join()
+        ending = [self.places.pop(key) for key in list(self.places)]
+        for process in ending:
+            process.connection.close()
+        for process in ending:
+            process.executor.shutdown(cancel_futures=True)
 
 
-def _encoder(model: Model, settings: Settings, device: str, batch_size: int | None) -> Encoder:
-    size = default_batch_size(device) if batch_size is None else batch_size
-    return Encoder(model, settings, device=device, batch_size=size)
+class _Process(Place):
+    """A process, and a pipe to it: it ends when the other end is closed, and sends how much more is done."""
 
+    def __init__(self, maker: Maker, device: str, sharing: int) -> None:
+        # A fork would take over torch's threads and locks in whatever state they are.
+        context = multiprocessing.get_context("spawn")
+        self.device = device
+        self.connection, theirs = context.Pipe()
+        self.executor = ProcessPoolExecutor(1, context, _listen, (theirs,))
+        super().__init__(self.executor.submit(_make, maker, device, sharing))
+        theirs.close()
 
-def _processors() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class _Task(NamedTuple):
-    """What a process is started with."""
-
-    model: Model
-    settings: Settings
-    device: str
-    batch_size: int | None
-    threads: int | None
-
-
-class _Fault(NamedTuple):
-    """An error in a process that is none of ours: a bug, told with its traceback."""
-
-    traceback: str
-
-
-class _Worker(NamedTuple):
-    """A process as its parent sees it: the chunks that it has, the oldest first."""
-
-    device: str
-    process: SpawnProcess
-    connection: Connection
-    chunks: deque[Chunk]
-
-    def feed(self, waiting: Iterator[Chunk], side: Side) -> None:
-        """Send the next chunk, if there is one."""
-        chunk = next(waiting, None)
-        if chunk is None:
-            return
-        self.chunks.append(chunk)
-        # A process that is dead is noticed when its answer is read.
-        with contextlib.suppress(OSError):
-            self.connection.send((chunk.texts, chunk.ids, side))
-
-    def receive(self) -> Any:
-        """Return the next answer, or raise what went wrong."""
-        try:
-            answer = self.connection.recv()
-        except (EOFError, OSError):
-            raise self._death() from None
-        if isinstance(answer, TrecevalError):
-            raise answer
-        if isinstance(answer, _Fault):
-            raise RuntimeError(f"the process on {self.device} failed\n{answer.traceback}")
-        return answer
-
-    def _death(self) -> RunnerError:
-        self.process.join(PATIENCE)
-        status = self.process.exitcode
-        if status is not None and status < 0:
-            how = f"was killed ({signal.Signals(-status).name})"
-        else:
-            how = f"ended (status {status})"
-        todo = "What is done is kept, and the same command goes on. If memory ran out, give a smaller --batch-size."
-        return RunnerError(f"the process that encodes on {self.device} {how}", todo)
-
-
-def _start(task: _Task) -> _Worker:
-    """Start a process."""
-    import multiprocessing
-
-    # A fork would take over torch's threads and locks in whatever state they are.
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(theirs, task), daemon=True, name=f"treceval on {task.device}")
-    process.start()
-    theirs.close()
-    return _Worker(task.device, process, ours, deque())
+    def give(self, task: Task) -> None:
+        """Send a task."""
+        self.tasks[self.executor.submit(_work, task.content)] = task
 
 
 @contextmanager
@@ -306,49 +178,36 @@ def _interrupts_held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _work(connection: Connection, task: _Task) -> None:
-    """Encode what comes through the pipe: the main function of a process."""
-    import threading
-    import traceback
-    from queue import SimpleQueue
+_HERE: dict[str, Any] = {}
+"""In a process of a pool its worker, and the pipe to its parent."""
+
+
+def _listen(connection: Connection) -> None:
+    """Begin a process, and end it with its parent, or when its parent closes the pipe."""
+
+    def end() -> None:
+        with suppress(EOFError, OSError):
+            connection.recv()
+        os._exit(0)
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
-    waiting: SimpleQueue[tuple[list[str], list[str], Side]] = SimpleQueue()
-    threading.Thread(target=_listen, args=(connection, waiting), daemon=True).start()
-    try:
-        _set_threads(task.threads)
-        encoder = _encoder(task.model, task.settings, task.device, task.batch_size)
-        _answer(connection, encoder.notes)
-        while True:
-            texts, ids, side = waiting.get()
-            vectors = encoder.encode(texts, side=side, ids=ids)
-            _answer(connection, (vectors, encoder.by, encoder.notes))
-    except TrecevalError as error:
-        _answer(connection, error)
-    except Exception:  # noqa: BLE001 - a bug, which the parent shows
-        _answer(connection, _Fault(traceback.format_exc()))
+    threading.Thread(target=end, daemon=True).start()
+    _HERE["connection"] = connection
 
 
-def _answer(connection: Connection, answer: object) -> None:
-    """Send an answer, or end the process: where nobody listens, nobody wants to hear of it either."""
-    try:
-        connection.send(answer)
-    except OSError:
-        os._exit(0)
+def _make(maker: Maker, device: str, sharing: int) -> tuple[str, ...]:
+    """Make the worker of a process, one of so many that share a device; return its notes."""
+    if device == "cpu":
+        torch = import_torch()
+        threads = max(1, torch.get_num_threads() // sharing)
+        torch.set_num_threads(threads)
+        os.environ["RAYON_NUM_THREADS"] = str(threads)  # the tokenizer's, read when it first starts one
+    worker = _HERE["worker"] = maker(device)
+    return worker.notes
 
 
-def _listen(connection: Connection, waiting: SimpleQueue[Any]) -> None:
-    """Take what comes through the pipe at once, so that the parent need not wait; end the process when it closes."""
-    try:
-        while True:
-            waiting.put(connection.recv())
-    except (EOFError, OSError):
-        os._exit(0)
-
-
-def _set_threads(threads: int | None) -> None:
-    """Let a process on the CPU have its share of the processors."""
-    if threads is None:
-        return
-    os.environ["RAYON_NUM_THREADS"] = str(threads)  # the tokenizer's, read when it first starts one
-    import_torch().set_num_threads(threads)
+def _work(content: Any) -> tuple[Any, dict[str, object], tuple[str, ...]]:
+    """Do a task; return the result, who did it, and notes."""
+    worker = _HERE["worker"]
+    result = worker.work(content, _HERE["connection"].send)
+    return result, worker.by, worker.notes

@@ -1,19 +1,21 @@
 """Embeddings on disk: shards, and a manifest that says what they were made of, so that work can go on or is refused.
 
-A folder holds, for each chunk of texts, ``00000.npy`` (the vectors) and ``00000.ids`` (the ids, a line each), and
-``manifest.json``. A shard counts when the manifest has it, which is written after the shard's files are; whatever
-kills the program costs at most the shard that it was at.
+A folder has three files for each chunk of texts, named by the chunk's hash: ``.npy`` (the vectors; ``.npz`` if they
+are sparse), ``.ids`` (the ids, a line each) and ``.hashes`` (16 bytes for each text and its id). A shard counts when
+``manifest.json`` has it, which is written after the shard's files are; whatever kills the program costs at most the
+shard that it was at. Chunks are cut by content (`io.texts`), so the shards of a corpus that grew or shrank are found by
+their names, wherever their texts are now; those that are not asked for any more stay.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import io
 import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,92 +26,207 @@ from treceval_py.errors import OutputError, RunnerError
 from treceval_py.io.digests import digest_of_file
 from treceval_py.io.reporting import SILENT, Reporter
 from treceval_py.io.target import written_whole
-from treceval_py.io.texts import Chunk, Survey
-from treceval_py.retrieval.vectors import ShardVectors
+from treceval_py.io.texts import Chunk, Listed, Survey, Texts, chunks
+from treceval_py.retrieval.vectors import AGAIN, ShardVectors, SparseVectors, joined, packed
 
-__all__ = [
-    "STORAGES",
-    "Store",
-    "canonical",
-    "check_chunk",
-    "find_store",
-    "folder_errors",
-    "locked",
-    "open_store",
-    "write_json",
-]
+__all__ = ["Shard", "Store", "canonical", "check_chunk", "deciding", "finished_store", "folder_errors", "locked"]
 
-FORMAT = "treceval_py embeddings 1"
+FORMAT = "treceval_py embeddings 2"
 """What kind of manifest this is; another number is another layout."""
 
-STORAGES = ("float32", "float16")
-"""How vectors are stored."""
-
-
-ALONE = "Remove it to encode that shard again."
-"""What can be done about a damaged shard."""
+STORAGES = {"float32": ".npy", "float16": ".npy", "sparse": ".npz"}
+"""How vectors are stored (as numbers of these types, or sparse, as float32), and how their files' names end."""
 
 NAMES_ONLY = frozenset({"model.name", "model.revision", "model.folder"})
 """What may differ: the same files under another name make the same vectors."""
 
 
 class Shard(NamedTuple):
-    """What the manifest says of a shard."""
+    """What the manifest says of a shard.
+
+    Attributes
+    ----------
+    rows : int
+        How many texts it has.
+    texts : str
+        The SHA-256 of its chunk.
+    files : dict of str to str
+        The SHA-256 of each file, by the end of its name. They are of what should be in the files, not of what is.
+    size : int
+        Bytes of the vectors.
+    by : dict
+        Who made the vectors.
+    taken : int
+        How many of the vectors were taken from other shards.
+    """
 
     rows: int
     texts: str
-    vectors: str
-    ids: str
+    files: dict[str, str]
     size: int
     by: dict[str, Any]
+    taken: int = 0
 
 
+@dataclass
 class Store:
-    """A folder of embeddings of some texts; `open_store` makes one.
+    """A folder of embeddings of some texts: `find` looks what is there, `open` makes it ready to be added to.
 
     Attributes
     ----------
     folder : str
         Where it is.
-    survey : Survey
-        The texts.
     made : dict
-        What decides the vectors.
+        What decides the vectors (model, pooling, instruction, …, and their length under ``dimensions``), as plain JSON.
+    survey : Survey
+        What was seen of the texts.
+    texts : Texts
+        The texts; they are read again if there are shards of other chunks.
     storage : str
-        ``float32`` or ``float16``.
-    shards : dict of int to Shard
-        The shards that are done, by chunk number.
+        ``float32``, ``float16`` or ``sparse``.
+    reuse : bool
+        Whether vectors of texts that are unchanged are taken from shards with other texts. Otherwise these texts are
+        encoded again, so that the vectors are those of an encoding from nothing to the last digit.
+    dimensions : int
+        The length of the vectors, E.
+    shards : dict of str to Shard
+        All shards that are there, by name, those that are not asked for among them.
+    names : list of str
+        The names of the shards that are asked for, in the order of the chunks.
+    known : dict of int to int
+        Of chunks that have no shard, how many texts have their vector in a shard that is not asked for.
     """
 
-    def __init__(self, folder: str, made: dict[str, Any], survey: Survey, storage: str) -> None:
-        self.folder = folder
-        self.survey = survey
-        self.shards: dict[int, Shard] = {}
-        self.made = made
-        self.storage = storage
+    folder: str
+    made: dict[str, Any]
+    survey: Survey
+    texts: Texts
+    storage: str = "float32"
+    reuse: bool = False
+    shards: dict[str, Shard] = field(default_factory=dict)
+    known: dict[int, int] = field(default_factory=dict)
 
-    @property
-    def dimensions(self) -> int:
-        """Return the length of the vectors, E."""
-        return int(self.made["dimensions"])
+    def __post_init__(self) -> None:
+        self.made = json.loads(canonical(self.made))
+        self.dimensions = int(self.made["dimensions"])
+        self.names = list(map(_name, self.survey.hashes))
+        self._suffix = STORAGES[self.storage]
+
+    def find(self) -> Store:
+        """Take what is there that can be used, and write nothing; return the store itself.
+
+        The files of shards are not read: `check_files` does.
+
+        Raises
+        ------
+        RunnerError
+            What is in the folder was made otherwise or is of other texts, or its manifest was edited. The message says
+            what differs.
+        """
+        files = set(os.listdir(self.folder)) if os.path.isdir(self.folder) else set[str]()
+        if "manifest.json" in files:
+            self._take_over(_read_manifest(self.folder), files)
+        elif shards := sorted(name for name in files if name.endswith((".npy", ".npz"))):
+            what = f"there are shards ({shards[0]}, …) but no manifest.json"
+            raise RunnerError(what, _again(self.folder), file=self.folder)
+        if self.missing() and self.spare():
+            for chunk in self._missing_chunks():
+                self.known[chunk.number] = len(chunk.ids) - len(self._unknown(chunk).ids)
+            if not self.again() and not self.present():
+                then = sum(shard.rows for shard in self.shards.values())
+                name = self.survey.name
+                what = f"none of the {then:,} embeddings here are of {name}: its texts or their ids differ"
+                raise RunnerError(what, _again(self.folder), file=_manifest(self.folder))
+        return self
+
+    def open(self) -> Store:
+        """Do as `find` does, and make the folder ready; return the store itself.
+
+        With ``reuse``, chunks whose vectors are all known have their shards afterwards.
+
+        Raises
+        ------
+        RunnerError
+            As of `find`.
+        OutputError
+            The folder cannot be written.
+        """
+        self.find()
+        with folder_errors(self.folder):
+            os.makedirs(self.folder, exist_ok=True)
+        self.save()
+        if self.reuse and any(self.known.get(number) == self.survey.sizes[number] for number in self.missing()):
+            for chunk, unknown in self.wanted():
+                if not unknown.ids:
+                    self.add(chunk, None, {})
+        return self
+
+    def _take_over(self, manifest: dict[str, Any], files: set[str]) -> None:
+        """Take the shards of a manifest, if they are those that would be made here."""
+        if not manifest["shards"]:
+            return  # nothing was made, so nothing can be lost: the next manifest replaces this one
+        path, again = _manifest(self.folder), _again(self.folder)
+        before = {**deciding(manifest["made"]), "storage": manifest["storage"]}
+        now = {**deciding(self.made), "storage": self.storage}
+        if differing := [key for key in {**before, **now} if before.get(key) != now.get(key)]:
+            told = "; ".join(_difference(key, before.get(key), now.get(key)) for key in differing)
+            what = f"these embeddings were made with other settings: {told}"
+            raise RunnerError(what, f"Give those settings. {again}", file=path)
+        size = manifest["texts"]["shard_size"]
+        if size != self.survey.shard_size:
+            what = f"shards have at most {size:,} texts, and {self.survey.shard_size:,} are asked for"
+            raise RunnerError(what, f"Use --shard-size {size}. {again}", file=path)
+        # What was removed is encoded again: the way out of one damaged shard that does not cost all of them.
+        shards = {name: Shard(**each) for name, each in manifest["shards"].items()}
+        self.shards = {name: shard for name, shard in shards.items() if {name + end for end in shard.files} <= files}
 
     def missing(self) -> list[int]:
         """Return the numbers of the chunks that have no shard."""
-        return [number for number in range(self.survey.chunk_count) if number not in self.shards]
+        return [number for number, name in enumerate(self.names) if name not in self.shards]
+
+    def present(self) -> list[Shard]:
+        """Return the shards that are asked for and there, in their order."""
+        return [self.shards[name] for name in self.names if name in self.shards]
 
     def done(self) -> int:
         """Return how many texts have their vectors."""
-        return sum(shard.rows for shard in self.shards.values())
+        return sum(shard.rows for shard in self.present())
 
-    def add(self, chunk: Chunk, vectors: AnyArray, by: Mapping[str, Any]) -> None:
+    def taken(self) -> int:
+        """Return how many texts have vectors that were taken from other shards."""
+        return sum(shard.taken for shard in self.present())
+
+    def again(self) -> int:
+        """Return how many texts have no shard though their vectors are in one that is not asked for."""
+        return sum(self.known.get(number, 0) for number in self.missing())
+
+    def left(self) -> int:
+        """Return how many texts are to be encoded."""
+        return self.survey.count - self.done() - (self.again() if self.reuse else 0)
+
+    def wanted(self) -> Iterator[tuple[Chunk, Chunk]]:
+        """Yield each chunk that has no shard, and the same with only the texts that are to be encoded."""
+        for chunk in self._missing_chunks():
+            yield chunk, self._unknown(chunk) if self.reuse else chunk
+
+    def _missing_chunks(self) -> Iterator[Chunk]:
+        missing = set(self.missing())
+        return (chunk for chunk in chunks(self.texts, self.survey.shard_size) if chunk.number in missing)
+
+    def spare(self) -> dict[str, Shard]:
+        """Return the shards that are not asked for, by name."""
+        return {name: self.shards[name] for name in sorted(self.shards.keys() - set(self.names))}
+
+    def add(self, chunk: Chunk, vectors: AnyArray | Shard | None, by: Mapping[str, Any]) -> None:
         """Write the shard of a chunk, then the manifest.
 
         Parameters
         ----------
         chunk : Chunk
             The texts.
-        vectors : (n, E) float array
-            Their vectors.
+        vectors : (n, E) float array, Shard or None
+            The vectors of those that were to be encoded (see `wanted`), None if these are none; or the shard where a
+            `writer` has written it.
         by : mapping
             Who made them: device, batch size, versions. Kept as a record.
 
@@ -121,80 +238,65 @@ class Store:
             The files cannot be written.
         """
         check_chunk(chunk, self.survey)
-        if vectors.shape != (len(chunk.ids), self.dimensions):
-            what = f"chunk {chunk.number} has {len(chunk.ids)} texts and vectors of shape {vectors.shape}"
-            raise RunnerError(what, f"({len(chunk.ids)}, {self.dimensions}) was expected.")
-        with np.errstate(over="ignore"):  # what is too large is refused
-            stored = np.ascontiguousarray(vectors, dtype=self.storage)
-        if not np.isfinite(stored).all():
-            raise RunnerError(f"vectors of chunk {chunk.number} are too large for {self.storage}", "Store float32.")
-        content, ids = _array_bytes(stored), "".join(f"{docid}\n" for docid in chunk.ids).encode()
-        _write(self._path(chunk.number), content)
-        _write(self._ids_path(chunk.number), ids)
-        self.shards[chunk.number] = Shard(
-            rows=len(chunk.ids),
-            texts=chunk.sha256,
-            # Of what should be in the files, not of what is.
-            vectors=hashlib.sha256(content).hexdigest(),
-            ids=hashlib.sha256(ids).hexdigest(),
-            size=len(content),
-            by=dict(by),
-        )
+        name = _name(chunk.sha256)
+        if not isinstance(vectors, Shard):
+            places = self._places(chunk) if self.reuse else np.full(len(chunk.ids), -1)
+            known = places >= 0
+            if known.any():
+                others, makers = self._taken(places[known])
+                vectors = others if vectors is None else joined([vectors, others])
+                vectors = vectors[np.argsort(np.argsort(known, kind="stable"))]
+                by = by or makers
+            taken = int(known.sum())
+            vectors = _write_shard(self.folder, chunk, vectors, self.storage, self.dimensions, by, taken)
+        elif not os.path.exists(path := self._path(name, self._suffix)):
+            todo = "Leave --shared-work out, or put the work folder where all nodes see the same."
+            raise OutputError(f"was written on {vectors.by.get('host')}, and is not here", todo, file=path)
+        self.shards[name] = vectors
         self.save()
+
+    def writer(self) -> Callable[..., Shard]:
+        """Return what writes the shard of a chunk, given its vectors and who made them, wherever the folder is seen."""
+        return partial(_write_shard, os.path.abspath(self.folder), storage=self.storage, dimensions=self.dimensions)
 
     def save(self) -> None:
         """Write the manifest."""
+        texts = {key: getattr(self.survey, key) for key in ("name", "count", "shard_size", "sha256")}
         content = {
             "format": FORMAT,
             "made": self.made,
             "storage": self.storage,
-            "texts": {
-                "name": self.survey.name,
-                "count": self.survey.count,
-                "shard_size": self.survey.shard_size,
-                "sha256": self.survey.sha256,
-            },
-            "shards": {str(number): shard._asdict() for number, shard in sorted(self.shards.items())},
+            "texts": {**texts, "shards": self.names},
+            "shards": {name: shard._asdict() for name, shard in sorted(self.shards.items())},
         }
-        _write(_manifest(self.folder), _lines({**content, "sha256": _seal(content)}))
+        _write(_manifest(self.folder), json.dumps({**content, "sha256": _seal(content)}, indent=1).encode())
 
     def content(self) -> str:
         """Return a SHA-256 of the vectors and ids: the same for the same content, whoever made it."""
-        rows = [[number, shard.vectors, shard.ids] for number, shard in sorted(self.shards.items())]
-        return hashlib.sha256(canonical([self.storage, self.dimensions, rows])).hexdigest()
+        rows = [[shard.files[self._suffix], shard.files[".ids"]] for shard in self.present()]
+        return _seal([self.storage, self.dimensions, rows])
 
     def makers(self) -> list[dict[str, Any]]:
         """Return the different ways in which the shards were made: who made them, but for the names of machines."""
-        ways = [
-            {key: each for key, each in shard.by.items() if key != "host"} for _, shard in sorted(self.shards.items())
-        ]
+        ways = [{key: each for key, each in shard.by.items() if key != "host"} for shard in self.present()]
         return list({canonical(way): way for way in ways}.values())
 
-    def vectors(self) -> ShardVectors:
+    def vectors(self) -> ShardVectors | SparseVectors:
         """Return the vectors of all texts, read a block at a time."""
-        numbers = range(self.survey.chunk_count)
-        return ShardVectors(
-            [self._path(number) for number in numbers],
-            [self.shards[number].rows for number in numbers],
-            self.dimensions,
-            self.storage,
-        )
+        return self._vectors(self.names, self.survey.sizes)
+
+    def _vectors(self, names: Sequence[str], rows: Sequence[int]) -> ShardVectors | SparseVectors:
+        paths = [self._path(name, self._suffix) for name in names]
+        if self.storage == "sparse":
+            return SparseVectors(paths, rows, self.dimensions)
+        return ShardVectors(paths, rows, self.dimensions, self.storage)
 
     def ids(self) -> Ids:
         """Return the ids of all texts in order."""
-        parts = []
-        for number in range(self.survey.chunk_count):
-            try:
-                with open(self._ids_path(number), "rb") as stream:
-                    content = stream.read()
-            except OSError as error:
-                what = f"cannot be read: {error.strerror or error}"
-                raise RunnerError(what, ALONE, file=self._ids_path(number)) from None
-            parts.append(Ids.from_bytes(content.split(b"\n")[:-1]))
-        return Ids.concatenate(parts)
+        return Ids.concatenate([Ids.from_bytes(self._content(name, ".ids").split(b"\n")[:-1]) for name in self.names])
 
     def check_files(self, reporter: Reporter = SILENT, side: str = "texts") -> None:
-        """Read every shard that is done and compare it with the manifest.
+        """Read every shard that is asked for and there, and compare it with the manifest.
 
         Parameters
         ----------
@@ -209,75 +311,141 @@ class Store:
             A file is truncated or changed, or cannot be read.
         """
         reporter.begin(f"check {side}", self.done(), side)
-        for number, shard in sorted(self.shards.items()):
-            self._check(number, shard)
-            reporter.advance(shard.rows)
+        for name in filter(self.shards.__contains__, self.names):
+            for suffix in self.shards[name].files:
+                self._checked(name, suffix)
+            reporter.advance(self.shards[name].rows)
         reporter.end()
 
-    def has_files(self, number: int) -> bool:
-        """Say whether the files of a shard are there."""
-        return os.path.isfile(self._path(number)) and os.path.isfile(self._ids_path(number))
+    def _unknown(self, chunk: Chunk) -> Chunk:
+        """Return the texts of a chunk whose vectors are in no spare shard."""
+        rows = np.flatnonzero(self._places(chunk) < 0)
+        return chunk._replace(ids=[chunk.ids[row] for row in rows], texts=[chunk.texts[row] for row in rows])
 
-    def _check(self, number: int, shard: Shard) -> None:
-        path = self._path(number)
-        size = os.path.getsize(path)
-        if size != shard.size:
-            how = "truncated" if size < shard.size else "too long"
-            raise RunnerError(f"the shard is {how}: it has {size:,} of {shard.size:,} bytes", ALONE, file=path)
-        for name, digest in ((path, shard.vectors), (self._ids_path(number), shard.ids)):
-            if digest_of_file(name) != digest:
-                what = "the file was changed since it was written: its SHA-256 is not that of the manifest"
-                raise RunnerError(what, ALONE, file=name)
+    def _places(self, chunk: Chunk) -> AnyArray:
+        """Return where the vector of each text is among the rows of all spare shards; -1 where there is none."""
+        hashes, order, _ = self._spare_rows
+        wanted = np.frombuffer(_hashes(chunk), dtype="S16")
+        at = np.searchsorted(hashes, wanted)
+        at[at == len(hashes)] = 0
+        return np.where(hashes[at] == wanted, order[at], -1) if len(hashes) else np.full(len(wanted), -1)
 
-    def _path(self, number: int) -> str:
-        return os.path.join(self.folder, f"{number:05d}.npy")
+    @cached_property
+    def _spare_rows(self) -> tuple[AnyArray, AnyArray, list[str]]:
+        """Return the hashes of the rows of all spare shards, sorted; the row of each; the names of the shards."""
+        names = list(self.spare())
+        hashes = np.frombuffer(b"".join(self._content(name, ".hashes") for name in names), dtype="S16")
+        order = np.argsort(hashes, kind="stable")
+        return hashes[order], order, names
 
-    def _ids_path(self, number: int) -> str:
-        return os.path.join(self.folder, f"{number:05d}.ids")
+    def _taken(self, places: AnyArray) -> tuple[AnyArray, dict[str, Any]]:
+        """Return the vectors of some rows of the spare shards, and who made the first of them."""
+        names = self._spare_rows[2]
+        ends = np.cumsum([self.shards[name].rows for name in names])
+        shards = np.searchsorted(ends, places, side="right")
+        parts = []
+        for number in np.unique(shards):
+            shard = self.shards[names[number]]
+            self._checked(names[number], self._suffix)
+            ((_, vectors),) = self._vectors([names[number]], [shard.rows]).blocks(shard.rows)
+            parts.append(vectors[places[shards == number] - (ends[number] - shard.rows)])
+        return joined(parts)[np.argsort(np.argsort(shards, kind="stable"))], self.shards[names[shards[0]]].by
+
+    def _content(self, name: str, suffix: str) -> bytes:
+        """Return what is in a small file of a shard."""
+        with open(self._checked(name, suffix), "rb") as stream:
+            return stream.read()
+
+    def _checked(self, name: str, suffix: str) -> str:
+        """Return the path of a file of a shard, which is compared with the manifest."""
+        path = self._path(name, suffix)
+        if digest_of_file(path) != self.shards[name].files[suffix]:
+            what = "the file was cut short or changed since it was written: its SHA-256 is not that of the manifest"
+            raise RunnerError(what, AGAIN, file=path)
+        return path
+
+    def _path(self, name: str, suffix: str) -> str:
+        return os.path.join(self.folder, name + suffix)
 
 
-def open_store(folder: str, made: dict[str, Any], survey: Survey, storage: str = "float32") -> Store:
-    """Open a folder of embeddings, or begin one.
+def _write_shard(
+    folder: str, chunk: Chunk, vectors: Any, storage: str, dimensions: int, by: Mapping[str, Any], taken: int = 0
+) -> Shard:
+    """Write the files of a shard, without the manifest; anybody who sees the folder can do it.
 
     Parameters
     ----------
     folder : str
-        The folder.
-    made : dict
-        What decides the vectors (model, pooling, instruction, …, and their length under ``dimensions``), as plain JSON.
-    survey : Survey
-        The texts as they are now.
+        Where the embeddings are.
+    chunk : Chunk
+        The texts.
+    vectors : (n, E) float array
+        Their vectors.
     storage : str
-        ``float32`` or ``float16``.
+        ``float32``, ``float16`` or ``sparse``.
+    dimensions : int
+        The length that the vectors must have, E.
+    by : mapping
+        Who made them.
+    taken : int
+        How many of them were taken from other shards.
 
     Returns
     -------
-    Store
-        With the shards that are there. Their files have not been read yet: `Store.check_files` does.
+    Shard
+        What the manifest is to say of it: see `Store.add`.
 
     Raises
     ------
     RunnerError
-        What is in the folder was made otherwise, of other texts, or its manifest was edited. The message says what
-        differs.
+        There is not one vector for each text, or one cannot be stored so.
     OutputError
-        The folder cannot be written.
+        The files cannot be written.
     """
-    store = find_store(folder, made, survey, storage)
-    if not store.shards:
-        with folder_errors(folder):
-            os.makedirs(folder, exist_ok=True)
-        store.save()
-    return store
+    if vectors.shape != (len(chunk.ids), dimensions):
+        what = f"chunk {chunk.number} has {len(chunk.ids)} texts and vectors of shape {vectors.shape}"
+        raise RunnerError(what, f"({len(chunk.ids)}, {dimensions}) was expected.")
+    with np.errstate(over="ignore"):  # what is too large is refused
+        stored = vectors.astype("float32" if storage == "sparse" else storage)
+    if not np.isfinite(stored.data).all():
+        raise RunnerError(f"vectors of chunk {chunk.number} are too large for {storage}", "Store float32.")
+    ids = "".join(f"{docid}\n" for docid in chunk.ids).encode()
+    files = {STORAGES[storage]: packed(stored), ".ids": ids, ".hashes": _hashes(chunk)}
+    for suffix, content in files.items():
+        _write(os.path.join(folder, _name(chunk.sha256) + suffix), content)
+    digests = {suffix: hashlib.sha256(content).hexdigest() for suffix, content in files.items()}
+    return Shard(len(chunk.ids), chunk.sha256, digests, len(files[STORAGES[storage]]), dict(by), taken)
 
 
-def find_store(folder: str, made: dict[str, Any], survey: Survey, storage: str = "float32") -> Store:
-    """Look at a folder of embeddings, as `open_store` does, and write nothing."""
-    store = Store(folder, json.loads(canonical(made)), survey, storage)
-    if os.path.exists(_manifest(folder)):
-        _take_over(store, _read_manifest(folder))
-    else:
-        _check_bare(folder)
+def _name(digest: str) -> str:
+    """Return what the files of a shard are called, by the hash of its chunk."""
+    return digest[:16]
+
+
+def _hashes(chunk: Chunk) -> bytes:
+    """Return 16 bytes for each id with its text; no id has a tab in it."""
+    pairs = zip(chunk.ids, chunk.texts, strict=True)
+    return b"".join(hashlib.blake2b(f"{docid}\t{text}".encode(), digest_size=16).digest() for docid, text in pairs)
+
+
+def finished_store(folder: str) -> Store:
+    """Open a folder of embeddings for what its own manifest says; the texts are not needed.
+
+    Raises
+    ------
+    RunnerError
+        The manifest cannot be read or was edited, or some of the texts have no embeddings yet.
+    """
+    manifest = _read_manifest(folder)
+    texts, shards = manifest["texts"], manifest["shards"]
+    names = tuple(texts["shards"])
+    sizes = tuple(shards[name]["rows"] if name in shards else 0 for name in names)
+    seen = Survey(folder, texts["count"], texts["shard_size"], names, sizes, 0, 0, 0)
+    store = Store(folder, manifest["made"], seen, Listed(folder, "document", []), manifest["storage"])
+    store._take_over(manifest, set(os.listdir(folder)))
+    if store.missing():
+        what = f"only {store.done():,} of {seen.count:,} texts have their embeddings here"
+        raise RunnerError(what, "Repeat the command that makes them.", file=folder)
     return store
 
 
@@ -289,7 +457,7 @@ def check_chunk(chunk: Chunk, survey: Survey) -> None:
     RunnerError
         The file was changed while it was read.
     """
-    if chunk.number >= survey.chunk_count or survey.hashes[chunk.number] != chunk.sha256:
+    if survey.hashes[chunk.number : chunk.number + 1] != (chunk.sha256,):
         raise RunnerError("the texts changed while they were read", "Start again.", file=survey.name)
 
 
@@ -306,28 +474,25 @@ def locked(folder: str) -> Iterator[None]:
     """
     with folder_errors(folder):
         os.makedirs(folder, exist_ok=True)
-        descriptor = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        try:
+        stream = open(os.path.join(folder, "lock"), "a+b", buffering=0)  # noqa: SIM115 - closed below
+    with stream:
+        with suppress(ImportError):  # Windows: nobody is kept out there
             import fcntl
-        except ImportError:  # Windows: nobody is kept out there
-            yield
-            return
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip()
-            what = "another treceval retrieve is at work in this folder" + (f" (process {holder})" if holder else "")
-            raise RunnerError(what, "Wait for it, or use another --work folder.", file=folder) from None
-        except OSError:  # a file system without locks
-            yield
-            return
-        with contextlib.suppress(OSError):  # a number for people, which a full disk may do without
-            os.truncate(descriptor, 0)
-            os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                stream.seek(0)
+                holder = stream.read(20).decode("ascii", "replace").strip()
+                told = f" (process {holder})" if holder else ""
+                what = f"another treceval retrieve is at work in this folder{told}"
+                raise RunnerError(what, "Wait for it, or use another --work folder.", file=folder) from None
+            except OSError:  # a file system without locks
+                pass
+        with suppress(OSError):  # a number for people, which a full disk may do without
+            stream.truncate(0)
+            stream.write(b"%d\n" % os.getpid())
         yield
-    finally:
-        os.close(descriptor)
 
 
 def canonical(value: object) -> bytes:
@@ -335,50 +500,21 @@ def canonical(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
 
 
-def write_json(path: str, value: object) -> None:
-    """Write readable JSON, whole or not at all.
-
-    Raises
-    ------
-    OutputError
-        It cannot be written.
-    """
-    # Bytes of a file name that are no UTF-8 stand as the escapes of JSON that Python reads back.
-    _write(path, json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
-
-
-def _lines(manifest: Mapping[str, Any]) -> bytes:
-    """Return a manifest as JSON with a line for each shard: it is written once for each."""
-    shards = ",\n".join(f'  "{number}": {json.dumps(shard)}' for number, shard in manifest["shards"].items())
-    rest = json.dumps({key: each for key, each in manifest.items() if key != "shards"}, indent=1, ensure_ascii=False)
-    return f'{rest[:-2]},\n "shards": {{\n{shards}\n }}\n}}\n'.encode("utf-8", "backslashreplace")
-
-
 def _write(path: str, content: bytes) -> None:
     with written_whole(path, part=f"{os.path.basename(path)}.part") as stream:
         stream.write(content)
-
-
-def _array_bytes(array: AnyArray) -> bytes:
-    """Return an array as the bytes of a ``.npy`` file.
-
-    NumPy writes to a file by C's buffers, which lose their last bytes without a word when a disk is full.
-    """
-    packed = io.BytesIO()
-    np.lib.format.write_array_header_1_0(packed, np.lib.format.header_data_from_array_1_0(array))
-    packed.write(array.tobytes())
-    return packed.getvalue()
 
 
 def _manifest(folder: str) -> str:
     return os.path.join(folder, "manifest.json")
 
 
-def _seal(content: Mapping[str, object]) -> str:
+def _seal(content: object) -> str:
     return hashlib.sha256(canonical(content)).hexdigest()
 
 
 def _read_manifest(folder: str) -> dict[str, Any]:
+    """Return what the manifest of a folder says; refuse one of another kind, or that was edited."""
     path = _manifest(folder)
     try:
         with open(path, "rb") as stream:
@@ -386,52 +522,10 @@ def _read_manifest(folder: str) -> dict[str, Any]:
     except (ValueError, OSError) as error:
         raise RunnerError(f"the manifest cannot be read: {error}", _again(folder), file=path) from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise RunnerError(f"this is no manifest of '{FORMAT}'", _again(folder), file=path)
+        raise RunnerError(f"this is not a manifest of '{FORMAT}'", _again(folder), file=path)
     if content.pop("sha256", None) != _seal(content):
         raise RunnerError("the manifest was edited: its SHA-256 is not that of its content", _again(folder), file=path)
     return content
-
-
-def _take_over(store: Store, manifest: dict[str, Any]) -> None:
-    """Put the shards of a manifest into a store, if they are those that the store would make."""
-    if not manifest["shards"]:
-        return  # nothing was made, so nothing can be lost: the next manifest replaces this one
-    path, again = _manifest(store.folder), _again(store.folder)
-    before = {**_flat(manifest["made"]), "storage": manifest["storage"]}
-    now = {**_flat(store.made), "storage": store.storage}
-    differing = [key for key in {**before, **now} if before.get(key) != now.get(key) and key not in NAMES_ONLY]
-    if differing:
-        told = "; ".join(_difference(key, before.get(key), now.get(key)) for key in differing)
-        raise RunnerError(
-            f"these embeddings were made otherwise: {told}", f"Give the settings of then. {again}", file=path
-        )
-    size = manifest["texts"]["shard_size"]
-    if size != store.survey.shard_size:
-        told = f"shards have {size:,} texts, and {store.survey.shard_size:,} are asked for"
-        raise RunnerError(told, f"Use --shard-size {size}. {again}", file=path)
-    shards = {int(number): Shard(**shard) for number, shard in manifest["shards"].items()}
-    for number, shard in sorted(shards.items()):
-        _check_texts(store.survey, manifest["texts"], number, shard, path)
-    if manifest["texts"]["sha256"] != store.survey.sha256:
-        told = f"the texts of {store.survey.name} differ from those of then, in what is not encoded yet"
-        if manifest["texts"]["count"] != store.survey.count:
-            told += f": there are {store.survey.count:,} where there were {manifest['texts']['count']:,}"
-        raise RunnerError(told, again, file=path)
-    # What was removed is encoded again: the way out of one damaged shard that does not cost all of them.
-    store.shards = {number: shard for number, shard in shards.items() if store.has_files(number)}
-
-
-def _check_texts(survey: Survey, then: Mapping[str, Any], number: int, shard: Shard, path: str) -> None:
-    if number < survey.chunk_count and survey.hashes[number] == shard.texts:
-        return
-    first = number * survey.shard_size + 1
-    told = f"the texts of {survey.name} differ from those of then: the first difference is in {first:,} to "
-    told += f"{first + shard.rows - 1:,}"
-    if then["count"] != survey.count:
-        told += f", and there are {survey.count:,} where there were {then['count']:,}"
-    raise RunnerError(
-        told, f"Other texts or another order of them need other embeddings. {_again(os.path.dirname(path))}", file=path
-    )
 
 
 def _again(folder: str) -> str:
@@ -439,35 +533,23 @@ def _again(folder: str) -> str:
     return f"Use another --work folder, or remove {folder} to encode again."
 
 
-def _flat(value: object, prefix: str = "") -> dict[str, object]:
-    if not isinstance(value, dict):
-        return {prefix: value}
+def deciding(made: dict[str, Any]) -> dict[str, object]:
+    """Return what decides vectors, without levels and without names that may differ."""
+    return {key: each for key, each in _flat(made).items() if key not in NAMES_ONLY}
+
+
+def _flat(value: dict[str, Any], prefix: str = "") -> dict[str, object]:
     flat: dict[str, object] = {}
-    for key, inner in value.items():
-        flat.update(_flat(inner, f"{prefix}.{key}" if prefix else key))
+    for key, each in value.items():
+        flat |= _flat(each, f"{prefix}{key}.") if isinstance(each, dict) else {prefix + key: each}
     return flat
 
 
-def _difference(key: str, before: object, now: object) -> str:
+def _difference(key: str, *values: object) -> str:
     if key.startswith("model.files."):
         return f"the model's {key.removeprefix('model.files.')} is another file"
-    return f"{key.replace('_', ' ')} was {_word(before)} and is {_word(now)}"
-
-
-def _word(value: object) -> str:
-    return "not there" if value is None else repr(value)
-
-
-def _check_bare(folder: str) -> None:
-    """Refuse a folder with shards and no manifest, which nobody can say anything about."""
-    if not os.path.isdir(folder):
-        return
-    shards = sorted(name for name in os.listdir(folder) if name.endswith(".npy"))
-    if shards:
-        what = f"there are shards ({shards[0]}, …) but no manifest.json" if len(shards) > 1 else (
-            f"there is a shard ({shards[0]}) but no manifest.json"
-        )  # fmt: skip
-        raise RunnerError(what, _again(folder), file=folder)
+    before, now = ("not there" if value is None else repr(value) for value in values)
+    return f"{key.replace('_', ' ')} was {before} and is {now}"
 
 
 @contextmanager

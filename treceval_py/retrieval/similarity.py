@@ -71,7 +71,7 @@ def inner_product(a: ArrayLike, b: ArrayLike) -> Any:
     Raises
     ------
     DataError
-        Something is no vector, or dimensions differ.
+        An argument is not a vector, or dimensions differ.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def cosine(a: ArrayLike, b: ArrayLike) -> Any:
     Raises
     ------
     DataError
-        Something is no vector, or dimensions differ.
+        An argument is not a vector, or dimensions differ.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def euclidean_distance(a: ArrayLike, b: ArrayLike) -> Any:
     Raises
     ------
     DataError
-        Something is no vector, or dimensions differ.
+        An argument is not a vector, or dimensions differ.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def _rows(vectors: ArrayLike) -> FloatArray:
     try:
         rows: FloatArray = np.asarray(vectors, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"a {type(vectors).__name__} that is no array of numbers", form) from None
+        raise DataError(f"a {type(vectors).__name__} that is not an array of numbers", form) from None
     if rows.ndim not in (1, 2):
-        raise DataError(f"an array of shape {rows.shape} is no vector", form)
+        raise DataError(f"an array of shape {rows.shape} is not a vector", form)
     return rows

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, TypeAlias
+import io
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+from zipfile import BadZipFile
 
 import numpy as np
 
-from treceval_py._types import AnyArray
+from treceval_py._types import AnyArray, FloatArray32
 from treceval_py.errors import RunnerError
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    FloatArray32: TypeAlias = npt.NDArray[np.float32]
-else:
-    FloatArray32 = np.ndarray
-
-__all__ = ["ArrayVectors", "FloatArray32", "ShardVectors", "Vectors", "block_rows"]
+__all__ = [
+    "ArrayVectors", "FileVectors", "ShardVectors", "SparseVectors", "StreamedVectors", "Vectors", "block_rows",
+    "joined", "packed",
+]  # fmt: skip
 
 BLOCK_BYTES = 256 << 20
 """Bytes of a block of float32. Larger ones are searched hardly faster; with 60 MB a search takes a half more."""
@@ -27,7 +24,7 @@ ROWS_AT_ONCE = 1024
 """Faiss multiplies that many rows at a time, so blocks are multiples of it."""
 
 PORTION_BYTES = 4 << 20
-"""Bytes that are read at a time where they are converted afterwards."""
+"""Bytes that are read at a time."""
 
 
 def block_rows(dimensions: int) -> int:
@@ -51,13 +48,10 @@ def block_rows(dimensions: int) -> int:
 class Vectors(Protocol):
     """Vectors that can be read in order, a block at a time, as often as needed."""
 
-    @property
-    def count(self) -> int:
-        """How many vectors there are, D."""
-
-    @property
-    def dimensions(self) -> int:
-        """How many dimensions each of them has, E."""
+    count: int
+    """How many vectors there are, D."""
+    dimensions: int
+    """How many dimensions each of them has, E."""
 
     def blocks(self, rows: int) -> Iterator[tuple[int, FloatArray32]]:
         """Yield the vectors in blocks.
@@ -77,13 +71,55 @@ class Vectors(Protocol):
         """
 
 
-class ArrayVectors:
+class StreamedVectors:
+    """Vectors that are read in portions of any sizes, of which one block at a time is in memory.
+
+    Parameters
+    ----------
+    count : int
+        How many there are, D.
+    dimensions : int
+        How many dimensions each of them has, E.
+    portions : callable
+        Returns an iterator over them in order, as arrays of shape (n, E).
+    first : int
+        The position of the first one, if these are a part of others.
+    """
+
+    def __init__(self, count: int, dimensions: int, portions: Callable[[], Iterator[AnyArray]], first: int = 0) -> None:
+        self.count = count
+        self.dimensions = dimensions
+        self.portions = portions
+        self.first = first
+
+    def blocks(self, rows: int) -> Iterator[tuple[int, FloatArray32]]:
+        """Yield the vectors in blocks; see `Vectors.blocks`. Each block overwrites the one before."""
+        buffer = np.empty((min(rows, self.count), self.dimensions), dtype=np.float32)
+        first, filled = self.first, 0
+        for portion in self.portions():
+            taken = 0
+            while taken < len(portion):
+                part = portion[taken : taken + len(buffer) - filled]
+                with np.errstate(over="ignore"):  # it becomes infinite, which is refused
+                    buffer[filled : filled + len(part)] = part
+                taken += len(part)
+                filled += len(part)
+                if filled == len(buffer):
+                    yield first, buffer
+                    first, filled = first + filled, 0
+        if filled:
+            yield first, buffer[:filled]
+
+
+class ArrayVectors(StreamedVectors):
     """The vectors of an array in memory.
 
     Parameters
     ----------
     array : (D, E) float array
         The vectors, as float32, float16 or float64. What is not float32 is converted a block at a time.
+    first : int
+        As of `StreamedVectors`.
 
     Raises
     ------
@@ -91,46 +127,68 @@ class ArrayVectors:
         It is no such array.
     """
 
-    def __init__(self, array: AnyArray) -> None:
-        if array.ndim != 2 or array.dtype.kind != "f":
-            raise RunnerError(
-                f"vectors are a table of floating-point numbers, this is an array of shape {array.shape} and "
-                f"type {array.dtype}",
-                "Give one row for each vector.",
-            )
-        self._array = array
-
-    @property
-    def in_place(self) -> bool:
-        """Whether blocks are parts of the array itself, however large."""
-        return self._array.dtype == np.float32 and self._array.flags.c_contiguous
-
-    @property
-    def count(self) -> int:
-        """How many vectors there are, D."""
-        return int(self._array.shape[0])
-
-    @property
-    def dimensions(self) -> int:
-        """How many dimensions each of them has, E."""
-        return int(self._array.shape[1])
-
-    def blocks(self, rows: int) -> Iterator[tuple[int, FloatArray32]]:
-        """Yield the vectors in blocks; see `Vectors.blocks`."""
-        for first in range(0, self.count, rows):
-            yield first, np.ascontiguousarray(self._array[first : first + rows], dtype=np.float32)
+    def __init__(self, array: AnyArray, first: int = 0) -> None:
+        super().__init__(*_shape(array), lambda: iter([array]), first)
 
 
-class _Shard(NamedTuple):
-    """A file whose header was read: where its numbers begin and how many rows there are."""
+def _shape(array: AnyArray, path: str | None = None) -> tuple[int, int]:
+    """Return the shape of a table of floating-point numbers; refuse others."""
+    if array.ndim != 2 or array.dtype.kind != "f":
+        found = f"an array of shape {array.shape} and type {array.dtype}"
+        what = f"vectors are a table of floating-point numbers, this is {found}"
+        raise RunnerError(what, "Give one row for each vector.", file=path)
+    return array.shape[0], array.shape[1]
 
-    path: str
-    offset: int
-    rows: int
+
+class FileVectors(StreamedVectors):
+    """The vectors of a ``.npy`` file, of which the header is read at once, and a portion at a time later.
+
+    Mapping the file instead was not measurably faster, what is mapped counts as memory of the process, and a file that
+    is cut short meanwhile would kill it.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    todo : str
+        What can be done about one that cannot be used.
+
+    Raises
+    ------
+    RunnerError
+        It is no such file, or is not whole, or has its columns first.
+    """
+
+    def __init__(self, path: str, todo: str) -> None:
+        try:
+            found = np.load(path, mmap_mode="r")
+        except OSError as error:
+            raise RunnerError(f"cannot be read: {error.strerror or error}", todo, file=path) from None
+        except Exception:  # noqa: BLE001 - NumPy fails in many ways at a damaged header, which is Python to it
+            found = None
+        if not isinstance(found, np.memmap) or not found.flags.c_contiguous:
+            what = "expected a whole .npy file with a table of numbers, row by row, found something else"
+            raise RunnerError(what, todo, file=path)
+        super().__init__(*_shape(found, path), self._read)
+        self.dtype, self._offset, self._path, self._todo = found.dtype, found.offset, path, todo
+
+    def _read(self) -> Iterator[AnyArray]:
+        """Yield the rows, a few megabytes at a time."""
+        row = max(self.dimensions * self.dtype.itemsize, 1)
+        step = max(PORTION_BYTES // row, 1)
+        for start in range(0, self.count, step):
+            count = min(step, self.count - start) * self.dimensions
+            try:
+                portion = np.fromfile(self._path, self.dtype, count, offset=self._offset + start * row)
+            except OSError as error:
+                raise RunnerError(f"cannot be read: {error.strerror or error}", self._todo, file=self._path) from None
+            if len(portion) < count:
+                raise RunnerError("became shorter while it was read", self._todo, file=self._path)
+            yield portion.reshape(-1, self.dimensions)
 
 
-class ShardVectors:
-    """The vectors of several ``.npy`` files in order, of which one block at a time is in memory.
+class ShardVectors(StreamedVectors):
+    """The vectors of several ``.npy`` files in order.
 
     Parameters
     ----------
@@ -140,7 +198,7 @@ class ShardVectors:
         How many rows each file must have.
     dimensions : int
         How many dimensions a vector must have, E.
-    dtype : str or dtype
+    dtype : str
         What the files must hold: ``float32`` or ``float16``.
 
     Raises
@@ -148,122 +206,84 @@ class ShardVectors:
     RunnerError
         A file is not there or is something else than that. All are looked at before anything is read; a file that
         becomes shorter afterwards is refused when it is read.
-
-    Notes
-    -----
-    Files are read into one buffer that all blocks share. Mapping them instead was not measurably faster, and what is
-    mapped counts as memory of the process.
     """
 
-    def __init__(
-        self, paths: Sequence[str], rows: Sequence[int], dimensions: int, dtype: str | np.dtype[Any] = "float32"
-    ) -> None:
-        self._dtype = np.dtype(dtype)
-        if self._dtype not in (np.float32, np.float16):
-            raise RunnerError(f"shards hold float32 or float16, not {dtype}", "Convert them.")
-        if len(paths) != len(rows):
-            raise RunnerError(f"there are {len(paths)} shards, and numbers of rows for {len(rows)}")
-        self._dimensions = dimensions
-        self._shards = [
-            _Shard(path, self._checked_header(path, count), count) for path, count in zip(paths, rows, strict=True)
-        ]
-
-    @property
-    def count(self) -> int:
-        """How many vectors there are, D."""
-        return sum(shard.rows for shard in self._shards)
-
-    @property
-    def dimensions(self) -> int:
-        """How many dimensions each of them has, E."""
-        return self._dimensions
-
-    def blocks(self, rows: int) -> Iterator[tuple[int, FloatArray32]]:
-        """Yield the vectors in blocks; see `Vectors.blocks`. Each block overwrites the one before."""
-        buffer = np.empty((min(rows, self.count), self._dimensions), dtype=np.float32)
-        first = filled = 0
-        for shard in self._shards:
-            taken = 0
-            while taken < shard.rows:
-                portion = min(len(buffer) - filled, shard.rows - taken)
-                self._read(shard, taken, buffer[filled : filled + portion])
-                taken += portion
-                filled += portion
-                if filled == len(buffer):
-                    yield first, buffer
-                    first, filled = first + filled, 0
-        if filled:
-            yield first, buffer[:filled]
-
-    def _checked_header(self, path: str, rows: int) -> int:
-        """Return where the numbers of a file begin."""
-        with _opened(path) as stream:
-            shape, fortran, dtype = _header(stream, path)
-            expected = (rows, self._dimensions)
-            if shape != expected or dtype != self._dtype or fortran:
-                order = ", columns first" if fortran else ""
-                raise RunnerError(
-                    f"expected an array of shape {expected} and type {self._dtype}, found shape {shape} and type "
-                    f"{dtype}{order}",
-                    _AGAIN,
-                    file=path,
-                )
-            offset = stream.tell()
-            size = os.fstat(stream.fileno()).st_size
-        needed = offset + rows * self._dimensions * self._dtype.itemsize
-        if size != needed:
-            raise RunnerError(f"expected {needed} bytes, found {size}", _AGAIN, file=path)
-        return offset
-
-    def _read(self, shard: _Shard, start: int, rows: FloatArray32) -> None:
-        """Fill ``rows`` (n, E) with the rows of a shard from ``start`` on."""
-        row_bytes = self._dimensions * self._dtype.itemsize
-        with _opened(shard.path) as stream:
-            stream.seek(shard.offset + start * row_bytes)
-            if self._dtype == np.float32:
-                _read_into(stream, rows, shard.path)
-                return
-            step = max(PORTION_BYTES // max(row_bytes, 1), 1)
-            scratch = np.empty((min(step, len(rows)), self._dimensions), dtype=self._dtype)
-            for first in range(0, len(rows), step):
-                part = scratch[: len(rows) - first]
-                _read_into(stream, part, shard.path)
-                rows[first : first + step] = part
+    def __init__(self, paths: Sequence[str], rows: Sequence[int], dimensions: int, dtype: str = "float32") -> None:
+        files = [FileVectors(path, AGAIN) for path in paths]
+        for path, file, count in zip(paths, files, rows, strict=True):
+            found, wanted = (file.count, file.dimensions), (count, dimensions)
+            if (found, file.dtype) != (wanted, np.dtype(dtype)):
+                expected = f"expected an array of shape {wanted} and type {dtype}"
+                what = f"{expected}, found shape {found} and type {file.dtype}"
+                raise RunnerError(what, AGAIN, file=path)
+        super().__init__(sum(rows), dimensions, lambda: (part for file in files for part in file.portions()))
 
 
-_AGAIN = "Remove it to encode that shard again."
+AGAIN = "Remove it to encode that shard again."
+"""What can be done about a damaged shard."""
 
 
-def _opened(path: str) -> BinaryIO:
-    try:
-        # Without a buffer of Python's, as what is read is large and goes where it belongs at once.
-        return open(path, "rb", buffering=0)
-    except OSError as error:
-        raise RunnerError(f"cannot be read: {error.strerror or error}", _AGAIN, file=path) from None
+class SparseVectors:
+    """The sparse vectors of several ``.npz`` files in order, as SciPy writes its CSR matrices.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        The files.
+    rows : sequence of int
+        How many rows each file must have.
+    dimensions : int
+        How many dimensions a vector must have, E.
+    """
+
+    def __init__(self, paths: Sequence[str], rows: Sequence[int], dimensions: int) -> None:
+        self._paths = paths
+        self.count = sum(rows)
+        self.dimensions = dimensions
+
+    def blocks(self, rows: int) -> Iterator[tuple[int, Any]]:
+        """Yield the vectors in blocks, as `Vectors.blocks` does, each of them a CSR matrix.
+
+        Raises
+        ------
+        RunnerError
+            A file cannot be read.
+        """
+        from scipy.sparse import csr_matrix, load_npz  # type: ignore[import-untyped,unused-ignore]
+
+        first, waiting = 0, csr_matrix((0, self.dimensions), dtype=np.float32)
+        for path in self._paths:
+            try:
+                waiting = joined([waiting, load_npz(path)])
+            except (OSError, ValueError, KeyError, BadZipFile) as error:
+                raise RunnerError(f"cannot be read: {error}", AGAIN, file=path) from None
+            while waiting.shape[0] >= rows:
+                yield first, waiting[:rows]
+                first, waiting = first + rows, waiting[rows:]
+        if waiting.shape[0]:
+            yield first, waiting
 
 
-def _header(stream: BinaryIO, path: str) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
-    """Read the header of a ``.npy`` file: shape, whether columns come first, and type."""
-    try:
-        version = np.lib.format.read_magic(stream)
-        if version == (1, 0):
-            return np.lib.format.read_array_header_1_0(stream)
-        return np.lib.format.read_array_header_2_0(stream)
-    except (ValueError, EOFError, SyntaxError):
-        raise RunnerError("expected a .npy file, found something else", _AGAIN, file=path) from None
-    except OSError as error:
-        raise RunnerError(f"cannot be read: {error.strerror or error}", _AGAIN, file=path) from None
+def joined(parts: Sequence[Any]) -> Any:
+    """Return the rows of several arrays, or of several sparse matrices, in one."""
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    from scipy.sparse import vstack
+
+    return vstack(parts, format="csr")
 
 
-def _read_into(stream: BinaryIO, array: AnyArray, path: str) -> None:
-    """Fill a C-contiguous array with the next bytes of a file."""
-    view = array.reshape(-1).view(np.uint8).data
-    try:
-        done = 0
-        while done < len(view):
-            count = stream.readinto(view[done:])  # type: ignore[attr-defined]
-            if not count:
-                raise RunnerError(f"ends {len(view) - done} bytes too early", _AGAIN, file=path)
-            done += count
-    except OSError as error:
-        raise RunnerError(f"cannot be read: {error.strerror or error}", _AGAIN, file=path) from None
+def packed(vectors: Any) -> bytes:
+    """Return vectors as the bytes of a file: an array as ``.npy``, a CSR matrix as ``.npz``; the same for the same.
+
+    NumPy writes to a file by C's buffers, which lose their last bytes without a word when a disk is full.
+    """
+    content = io.BytesIO()
+    if isinstance(vectors, np.ndarray):
+        np.save(content, np.ascontiguousarray(vectors))
+    else:
+        from scipy.sparse import save_npz
+
+        vectors.sum_duplicates()  # and sort
+        save_npz(content, vectors, compressed=False)
+    return content.getvalue()

@@ -1,0 +1,148 @@
+"""How long `--dry-run` says that a request takes: arithmetic with a clock of the test's own, and what is printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from command import treceval
+from packages import skip_without
+from tiny_models import make_tiny_model, make_tiny_reranker
+
+from treceval_py.io.texts import Listed
+from treceval_py.retrieval import probing
+from treceval_py.retrieval.tasks import Advance, Done, Task
+
+DATA = Path(__file__).parent.parent / "data"
+
+
+class Clocked:
+    """A pool on some devices that work at the same time, and the clock that it moves on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: Any, devices: int = 1) -> None:
+        self.now = 0.0
+        self.seen: list[list[int]] = []
+        self._seconds = seconds
+        self._devices = devices
+        monkeypatch.setattr(probing, "time", SimpleNamespace(perf_counter=lambda: self.now))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return ()
+
+    def run(self, tasks: Iterable[Task], advance: Advance) -> Iterator[Done]:
+        for task in tasks:
+            self.seen.append(task.content)
+            self.now += self._seconds(task.content) / self._devices
+            yield Done(task, None, {})
+
+    def close(self) -> None:
+        pass
+
+
+def probed(pool: Clocked, lengths: list[int], devices: int, left: int) -> probing.Measured:
+    return probing._probed(pool, probing.Stage(list, np.array(lengths), left), ["cpu"] * devices, 32)
+
+
+def test_the_time_is_that_of_all_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1,000 texts of 1 to 100 tokens, a tenth of a second each token: 5.05 seconds for a text in the mean."""
+    lengths = [each % 100 + 1 for each in range(1000)]
+    pool = Clocked(monkeypatch, lambda rows: sum(lengths[row] for row in rows) / 10)
+    found = probed(pool, lengths, 1, 20_000)
+    assert found.seconds == pytest.approx(20_000 * 5.05)
+    assert found.uncertainty == probing.SURE
+    # Two batches, of which the first is also what nobody times: texts of like length, in the middle of each half.
+    assert [len(rows) for rows in pool.seen] == [32, 32, 32]
+    assert [sorted({lengths[row] for row in rows}) for rows in pool.seen[1:]] == [[24, 25, 26, 27], [74, 75, 76, 77]]
+
+
+def test_two_devices_take_half_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = Clocked(monkeypatch, len, devices=2)
+    assert probed(pool, [7] * 1000, 2, 20_000).seconds == pytest.approx(10_000)
+    assert len(pool.seen) == 2 * 3
+
+
+def test_what_grows_faster_than_length_is_less_certain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the texts have 10 tokens and half 30, and time goes by the square: rates are 10 and 30, 20 ± 50 %."""
+    lengths = [10] * 500 + [30] * 500
+    pool = Clocked(monkeypatch, lambda rows: sum(lengths[row] ** 2 for row in rows))
+    found = probed(pool, lengths, 1, 1000)
+    assert found.uncertainty == pytest.approx(0.5)
+    assert found.seconds == pytest.approx(500 * 100 + 500 * 900)
+
+
+def test_a_fast_model_gets_more_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A millisecond for a text: 64 take too little time to be measured, and 1,024 enough."""
+    pool = Clocked(monkeypatch, lambda rows: len(rows) / 1000)
+    assert probed(pool, [7] * 5000, 1, 1000).seconds == pytest.approx(1)
+    assert [len(rows) for rows in pool.seen] == [32] * 3 + [128] * 3 + [512] * 3
+    few = Clocked(monkeypatch, lambda rows: len(rows) / 1000)
+    assert probed(few, [7] * 5, 1, 1000).seconds == pytest.approx(1)
+    assert [len(rows) for rows in few.seen] == [5] * 3
+
+
+def test_a_sample_is_evenly_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probing, "SAMPLE", 4)
+    texts = Listed("mine", "document", [(f"p{number}", str(number)) for number in range(100)])
+    assert probing.sample(texts, 100) == ["0", "25", "50", "75"]
+    assert probing.sample(texts, 3) == [str(number) for number in range(100)]
+
+
+@pytest.mark.slow
+def test_a_plan_with_reranking_has_the_time_of_each_stage(tmp_path: Path) -> None:
+    skip_without("sentence_transformers", "faiss")
+    model, reranker = make_tiny_model(str(tmp_path / "model")), make_tiny_reranker(tmp_path / "reranker")
+    arguments = [str(DATA), "-o", str(tmp_path / "run.txt"), "--model", model, "--pooling", "mean"]
+    arguments = ["retrieve", *arguments, "--rerank", reranker, "--dry-run"]
+    told = treceval(arguments).out.decode()
+    stages = (
+        "read texts",
+        "load the model",
+        "encode queries",
+        "encode passages",
+        "search",
+        "load the reranker",
+        "rerank",
+    )
+    one = r"[0-9.]+ (s|min)"
+    every = ", ".join(rf"{stage} {one}" for stage in stages)
+    assert re.search(rf"^time +about {one}, give or take [0-9]+%: {every}$", told, re.MULTILINE)
+    assert "\ntime" not in treceval([*arguments, "--no-probe"]).out.decode()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "reranker"]
+
+
+@pytest.mark.slow
+def test_what_is_not_measured_is_said(tmp_path: Path) -> None:
+    skip_without("sentence_transformers", "faiss")
+    model = make_tiny_model(str(tmp_path / "model"))
+    arguments = [str(DATA), "-o", str(tmp_path / "run.txt"), "--model", model, "--pooling", "mean"]
+    told = treceval(["retrieve", *arguments, "--index", "Flat", "--dry-run"])
+    assert b"note: The time is without search with an index, which cannot be measured here.\n" in told.err
+
+
+def test_words_are_measured(tmp_path: Path) -> None:
+    skip_without("bm25s", "scipy", "pyarrow")
+    arguments = ["retrieve", str(DATA), "-o", str(tmp_path / "run.txt"), "--retriever", "bm25", "--dry-run"]
+    told = treceval(arguments).out.decode()
+    assert re.search(r"^time +about [0-9.]+ s, give or take [0-9]+%: read texts [0-9.]+ s, rank [0-9.]+ s$", told, re.M)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_plan_refuses_what_a_run_refuses(tmp_path: Path) -> None:
+    skip_without("bm25s", "scipy", "pyarrow")
+    (tmp_path / "queries.tsv").write_text("1\tone\n#2\ttwo\n")
+    given = ["retrieve", str(DATA), "-o", str(tmp_path / "run.txt"), "--retriever", "bm25"]
+    for more in ([], ["--dry-run"]):
+        done = treceval([*given, "--queries", str(tmp_path / "queries.tsv"), *more])
+        assert (done.status, f"{tmp_path}/queries.tsv:2: the query id '#2' begins" in done.err.decode()) == (1, True)
+
+
+def test_a_probe_needs_a_dry_run(tmp_path: Path) -> None:
+    done = treceval(["retrieve", str(DATA), "-o", str(tmp_path / "run.txt"), "--retriever", "bm25", "--no-probe"])
+    assert done.status == 2
+    assert "--probe needs --dry-run." in done.err.decode()

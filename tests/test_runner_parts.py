@@ -1,0 +1,77 @@
+"""What is kept of long work by groups of queries."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from treceval_py.errors import OutputError
+from treceval_py.retrieval.parts import Parts, key_of
+
+
+def parts_of(folder: Path, key: str = "one", count: int = 3) -> Parts:
+    return Parts(str(folder / "search" / key_of(key)), count)
+
+
+def test_what_was_written_is_there_for_the_next(tmp_path: Path) -> None:
+    parts = parts_of(tmp_path)
+    assert parts.missing() == [0, 1, 2]
+    parts.write(1, scores=np.arange(3.0), positions=np.arange(3))
+    again = parts_of(tmp_path)
+    assert again.missing() == [0, 2]
+    read = again.read(1)
+    assert (read["scores"].tolist(), read["positions"].tolist()) == ([0.0, 1.0, 2.0], [0, 1, 2])
+    assert parts_of(tmp_path, "another").missing() == [0, 1, 2]
+
+
+def test_a_file_is_named_by_its_number_and_content(tmp_path: Path) -> None:
+    parts_of(tmp_path).write(7, scores=np.zeros(2))
+    (file,) = (tmp_path / "search" / hashlib.sha256(b'"one"').hexdigest()[:16]).iterdir()
+    digest = hashlib.sha256(b"00007" + hashlib.sha256(file.read_bytes()).digest()).hexdigest()
+    assert file.name == f"00007-{digest[:16]}.npz"
+
+
+@pytest.mark.parametrize("damage", ["truncated", "renamed", "folder"])
+def test_what_is_damaged_is_missing(tmp_path: Path, damage: str) -> None:
+    parts_of(tmp_path).write(0, scores=np.zeros(2))
+    (file,) = (tmp_path / "search").rglob("*.npz")
+    if damage == "truncated":
+        file.write_bytes(file.read_bytes()[:-1])
+    elif damage == "renamed":
+        file.rename(file.with_name(file.name.replace("00000", "00001")))
+    else:
+        file.unlink()
+        file.mkdir()
+    assert parts_of(tmp_path).missing() == [0, 1, 2]
+
+
+def test_a_damaged_file_does_not_hide_a_whole_one(tmp_path: Path) -> None:
+    parts_of(tmp_path).write(0, scores=np.zeros(2))
+    (file,) = (tmp_path / "search").rglob("*.npz")
+    shutil.copy(file, file.with_name(f"00000-{'f' * 16}.npz"))
+    shutil.copy(file, file.with_name(f"00000-{'0' * 16}.npz"))
+    assert parts_of(tmp_path).missing() == [1, 2]
+
+
+def test_all_parts_go_and_nothing_else(tmp_path: Path) -> None:
+    for key in ("one", "two"):
+        parts_of(tmp_path, key).write(0, scores=np.zeros(2))
+    (stopped,) = (tmp_path / "search" / key_of("two")).iterdir()
+    stopped.with_name("00001.part").write_bytes(b"")
+    stopped.with_name("notes.txt").write_text("mine")
+    parts_of(tmp_path).clear()
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["notes.txt"]
+    stopped.with_name("notes.txt").unlink()
+    parts_of(tmp_path, "three").clear()
+    parts_of(tmp_path, "two").clear()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "search").write_text("")
+    with pytest.raises(OutputError, match="the folder cannot be used: Not a directory"):
+        parts_of(tmp_path)

@@ -1,0 +1,324 @@
+"""Vectors that somebody else made: arrays with ids beside them, Parquet, a folder of Pyserini, another work folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from treceval_py._types import AnyArray
+from treceval_py.data.ids import Ids, encode
+from treceval_py.errors import RunnerError
+from treceval_py.io.reporting import Reporter
+from treceval_py.io.texts import Kind, Rows
+from treceval_py.retrieval.indexing import IndexSettings
+from treceval_py.retrieval.shards import finished_store
+from treceval_py.retrieval.vectors import FileVectors, StreamedVectors, block_rows
+
+__all__ = ["Embedded", "Imported", "read_vectors"]
+
+ID_COLUMNS = ("id", "_id", "docid", "doc_id", "qid", "query_id")
+"""What the column of ids in a Parquet file may be called; the first that is there counts."""
+
+VECTOR_COLUMNS = ("vector", "emb", "embedding", "embeddings")
+"""What the column of vectors may be called."""
+
+CHECK = "Check the file, or make it again."
+"""What can be done about a file that cannot be read as it should."""
+
+ROWS = 8192
+"""Vectors that are taken from a Faiss index or a Parquet file at a time."""
+
+ROUNDING = 0.01
+"""By how much a vector of length 1 in half precision may be longer or shorter."""
+
+
+class Embedded(Rows):
+    """Vectors with their ids, which stand for the texts that they are of.
+
+    Parameters
+    ----------
+    name : str
+        Their name in messages.
+    kind : "document" or "query"
+        What they are of.
+    ids : Ids
+        The ids.
+    vectors : StreamedVectors
+        The vectors, one for each id.
+    check : callable
+        Refuses files that are not as they were written; called before the vectors are read.
+
+    Raises
+    ------
+    RunnerError
+        There are no vectors, or not one for each id.
+    """
+
+    def __init__(
+        self, name: str, kind: Kind, ids: Ids, vectors: StreamedVectors, check: Callable[[], None] = lambda: None
+    ) -> None:
+        super().__init__(name, kind)
+        self._ids = ids
+        self._vectors = vectors
+        self._check = check
+        if not vectors.count or not vectors.dimensions:
+            what = f"there are {vectors.count:,} vectors of {vectors.dimensions} dimensions"
+            raise RunnerError(what, "Give 1 or more of each.", file=name)
+        if len(ids) != vectors.count:
+            what = f"there are {vectors.count:,} vectors and {len(ids):,} ids"
+            raise RunnerError(what, "Give one id for each vector, in their order.", file=name)
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """Yield each id, in place of a text too."""
+        return ((each, each) for each in self._ids)
+
+    def ids(self) -> Ids:
+        """Return the ids in order."""
+        return self._ids
+
+    def vectors(self) -> StreamedVectors:
+        """Return the vectors, read a block at a time."""
+        return self._vectors
+
+    def content(self) -> str:
+        """Return a SHA-256 of the ids and the vectors as float32."""
+        return self.looked[0]
+
+    @cached_property
+    def looked(self) -> tuple[str, float, float]:
+        """Return a SHA-256 of the ids and vectors, and the least and the greatest length of a vector.
+
+        Raises
+        ------
+        RunnerError
+            A vector has a value that is not finite, or a file was changed.
+        """
+        self._check()
+        digest = hashlib.sha256(b"".join(b"%s\n" % each for each in self._ids.raw()))
+        parts = []
+        for _, block in self._vectors.blocks(block_rows(self._vectors.dimensions)):
+            digest.update(block.data)
+            parts.append(np.sqrt(np.einsum("ij,ij->i", block, block, dtype=np.float64)))
+        lengths = np.concatenate(parts)
+        for row in np.flatnonzero(~np.isfinite(lengths)):
+            what = f"the vector of {self._ids[row]!r} (row {row + 1:,}) has a value that is not finite"
+            raise RunnerError(what, CHECK, file=self.name)
+        return digest.hexdigest(), float(lengths.min()), float(lengths.max())
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Retrieval by vectors that are there.
+
+    Attributes
+    ----------
+    passages, queries : Embedded
+        From `read_vectors`. They are also the texts of the collection.
+    similarity : str
+        ``inner-product``, ``cosine`` or ``l2``.
+    index : IndexSettings, optional
+        A Faiss index in place of exact search.
+    ray : str, optional
+        The address of a Ray cluster, where exact search is done.
+    """
+
+    passages: Embedded
+    queries: Embedded
+    similarity: str = "inner-product"
+    index: IndexSettings | None = None
+    ray: str | None = None
+
+    @property
+    def dimensions(self) -> int:
+        """Return the length of the vectors, E."""
+        return self.passages.vectors().dimensions
+
+    def look(self, reporter: Reporter) -> dict[str, Any]:
+        """Check all vectors, note what they may lack, and return what to record of them."""
+        if self.queries.vectors().dimensions != self.dimensions:
+            what = f"queries have {self.queries.vectors().dimensions} dimensions, and passages {self.dimensions}"
+            raise RunnerError(what, "Give vectors of one model.", file=self.queries.name)
+        about: dict[str, Any] = {}
+        for side, given in (("queries", self.queries), ("passages", self.passages)):
+            count = given.vectors().count
+            reporter.begin(f"check {side}", count, side)
+            digest, least, most = given.looked
+            reporter.advance(count)
+            reporter.end()
+            if self.similarity == "inner-product" and (least < 1 - ROUNDING or most > 1 + ROUNDING):
+                reporter.note(
+                    f"The vectors of the {side} have lengths from {least:.4g} to {most:.4g}: inner products favour "
+                    "long ones. If the model's similarity is another, give --similarity."
+                )
+            about[side] = {"file": given.name, "vectors": [count, self.dimensions], "sha256": digest}
+            about[side]["lengths"] = [least, most]
+        return about
+
+
+def read_vectors(path: str, kind: Kind = "document") -> Embedded:
+    """Open vectors that are on disk; they are read later.
+
+    Parameters
+    ----------
+    path : str
+        ``NAME.npy`` (an array of shape (D, E)) with ``NAME.ids`` (an id a line) beside it; a Parquet file with a column
+        ``id`` and a column ``vector`` of lists; a folder of such files, which are read in the order of their names; a
+        work folder's ``passages`` or one of its ``queries``; or a folder of Pyserini with a flat Faiss index (``index``
+        and ``docid``).
+    kind : "document" or "query"
+        What the vectors are of.
+
+    Returns
+    -------
+    Embedded
+        The vectors and their ids.
+
+    Raises
+    ------
+    RunnerError
+        There is nothing of these, vectors differ in length, or there is not one for each id; or a work folder is not
+        finished, or its vectors are sparse.
+    """
+    if os.path.isfile(os.path.join(path, "manifest.json")):
+        store = finished_store(path)
+        stored = store.vectors()
+        if not isinstance(stored, StreamedVectors):
+            what = "these vectors are sparse, and only dense ones are searched so"
+            raise RunnerError(what, "Use --retriever sparse with the model that made them.", file=path)
+        return Embedded(path, kind, store.ids(), stored, store.check_files)
+    files = _files(path)
+    ids, vectors = zip(*map(_part, files), strict=True)
+    dimensions = vectors[0].dimensions
+    for file, part in zip(files, vectors, strict=True):
+        if part.dimensions != dimensions:
+            what = f"vectors have {part.dimensions} dimensions, and those before them {dimensions}"
+            raise RunnerError(what, "Give vectors of one model.", file=file)
+    count = sum(part.count for part in vectors)
+    together = StreamedVectors(count, dimensions, lambda: chain(*(part.portions() for part in vectors)))
+    return Embedded(path, kind, Ids.concatenate(ids), together)
+
+
+def _files(path: str) -> list[str]:
+    """Return the files of vectors at a path, in order."""
+    names = sorted(os.listdir(path)) if os.path.isdir(path) else []
+    if "index" in names and "docid" in names:
+        names = ["index"]
+    files = [os.path.join(path, name) for name in names if name == "index" or name.endswith((".npy", ".parquet"))]
+    if not files and not os.path.isfile(path):
+        what = "there are no vectors" if os.path.isdir(path) else "no such file or folder"
+        raise RunnerError(what, "Give .npy with .ids, Parquet, or a folder of Pyserini.", file=path)
+    return files or [path]
+
+
+def _part(path: str) -> tuple[Ids, StreamedVectors]:
+    """Look at a file of vectors."""
+    if path.endswith(".parquet"):
+        return _of_parquet(path)
+    if path.endswith(".npy"):
+        vectors = FileVectors(path, CHECK)
+        return _lines(path.removesuffix(".npy") + ".ids"), vectors
+    return _of_index(path)
+
+
+def _lines(path: str) -> Ids:
+    """Return the ids of a file, a line each."""
+    try:
+        with open(path, "rb") as stream:
+            return Ids.from_bytes(stream.read().splitlines())
+    except OSError as error:
+        what = f"the ids cannot be read: {error.strerror or error}"
+        raise RunnerError(what, "Put a file with an id a line there.", file=path) from None
+
+
+def _of_index(path: str) -> tuple[Ids, StreamedVectors]:
+    """Look at a Faiss index that keeps the vectors as they were added."""
+    from treceval_py.retrieval.exact import load_faiss
+
+    faiss = load_faiss()
+    try:
+        index = faiss.read_index(path, getattr(faiss, "IO_FLAG_MMAP_IFC", 0))
+    except RuntimeError:
+        what = "expected .npy, .parquet or a Faiss index, found something else"
+        raise RunnerError(what, CHECK, file=path) from None
+    if not isinstance(faiss.downcast_index(getattr(index, "storage", index)), faiss.IndexFlat):
+        what = f"this Faiss index ({type(index).__name__}) does not keep the vectors as they were"
+        raise RunnerError(what, "Give a flat one, or .npy with .ids.", file=path)
+
+    def portions() -> Iterator[AnyArray]:
+        for start in range(0, index.ntotal, ROWS):
+            yield index.reconstruct_n(start, min(ROWS, index.ntotal - start))
+
+    return _lines(os.path.join(os.path.dirname(path), "docid")), StreamedVectors(index.ntotal, index.d, portions)
+
+
+def _of_parquet(path: str) -> tuple[Ids, StreamedVectors]:
+    """Look at a Parquet file, and read its ids."""
+    import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    from pyarrow import compute, parquet
+
+    with _damage(path), parquet.ParquetFile(path) as file:
+        names, count = file.schema_arrow.names, file.metadata.num_rows
+    id_column, vector_column = _column(path, names, ID_COLUMNS), _column(path, names, VECTOR_COLUMNS)
+
+    def batches(column: str) -> Iterator[Any]:
+        with _damage(path), parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(ROWS, columns=[column]):
+                if batch.column(0).null_count:
+                    raise RunnerError(f"a value of column '{column}' is missing", CHECK, file=path)
+                yield batch.column(0)
+
+    first = next(batches(vector_column), None)
+    if (
+        first is None
+        or not hasattr(first, "flatten")
+        or not pa.types.is_floating(getattr(first.type, "value_type", pa.null()))
+    ):
+        what = f"column '{vector_column}' has no lists of floating-point numbers"
+        raise RunnerError(what, CHECK, file=path)
+    dimensions = len(first[0])
+
+    def portions() -> Iterator[AnyArray]:
+        for lists in batches(vector_column):
+            if not compute.all(compute.equal(compute.list_value_length(lists), dimensions)).as_py():
+                raise RunnerError(f"not all vectors have {dimensions} dimensions, as the first has", CHECK, file=path)
+            yield lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, dimensions)
+
+    with _damage(path):
+        ids = [_id(each, path) for column in batches(id_column) for each in column.to_pylist()]
+    return Ids.from_bytes(ids), StreamedVectors(count, dimensions, portions)
+
+
+@contextmanager
+def _damage(path: str) -> Iterator[None]:
+    """Refuse a Parquet file that cannot be read, also where only some of it cannot."""
+    try:
+        yield
+    except RunnerError:
+        raise
+    except (OSError, ValueError) as error:  # those of pyarrow, and text that is not UTF-8
+        raise RunnerError(f"cannot be read: {str(error).rstrip('.')}", CHECK, file=path) from None
+
+
+def _id(value: object, path: str) -> bytes:
+    """Return an id of a column as bytes: text, bytes or a whole number."""
+    if isinstance(value, bytes):
+        return value
+    if type(value) not in (str, int):
+        what = f"the id {value!r} is neither text nor a whole number"
+        raise RunnerError(what, "Write ids as text.", file=path)
+    return encode(str(value))
+
+
+def _column(path: str, names: Sequence[str], wanted: Sequence[str]) -> str:
+    if found := [name for name in wanted if name in names]:
+        return found[0]
+    what = f"there is no column '{wanted[0]}' (there are {', '.join(names)})"
+    raise RunnerError(what, f"It may also be called {', '.join(wanted[1:])}.", file=path)

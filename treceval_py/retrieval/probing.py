@@ -1,0 +1,177 @@
+"""How long a request would take: a little of each stage is done and timed, on the texts and devices of the request."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from itertools import cycle, islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treceval_py._types import IntArray
+from treceval_py.io.texts import Chunk, Texts
+from treceval_py.retrieval import exact
+from treceval_py.retrieval.devices import default_batch_size
+from treceval_py.retrieval.external import Imported
+from treceval_py.retrieval.models import Side
+from treceval_py.retrieval.pipeline import Dense
+from treceval_py.retrieval.pools import Maker, Pool, Task, open_pool
+from treceval_py.retrieval.reranking import CrossEncoder, Reranker
+from treceval_py.retrieval.sparse import encoder_maker
+from treceval_py.retrieval.vectors import ArrayVectors, block_rows
+
+__all__ = ["Measured", "probe_dense", "probe_rerank", "probe_search", "probe_words", "sample"]
+
+SAMPLE = 4096
+"""Texts whose lengths are looked at, at least, of those that are evenly spread over a collection."""
+
+PROBE = 64
+"""Texts that are encoded on each device, at least; two batches where these are larger."""
+
+CHARACTERS = 4
+"""Characters of a token, about."""
+
+ENOUGH = 1.0
+"""Seconds that encoding the probe takes at least; a fast model gets more texts."""
+
+QUERIES = 256
+"""Queries that are searched for, at most: enough for the speed of large groups."""
+
+SURE = 0.1
+"""The uncertainty of a stage at the least: other work on the machine, a processor that gets warm."""
+
+
+class Measured(NamedTuple):
+    """The seconds that a stage would take, and by which part of them that may be wrong."""
+
+    seconds: float
+    uncertainty: float = SURE
+
+
+def sample(texts: Texts, count: int) -> list[str]:
+    """Return some of ``count`` texts, evenly spread."""
+    return [text for _, text in islice(texts, 0, None, max(count // SAMPLE, 1))]
+
+
+def probe_dense(dense: Dense, samples: Mapping[Side, list[str]], left: Mapping[Side, int]) -> dict[str, Measured]:
+    """Encode a little of what is left on all devices.
+
+    Parameters
+    ----------
+    dense : Dense
+        How to encode. Its model is here.
+    samples : dict of side to list of str
+        Some texts.
+    left : dict of side to int
+        How many texts of each side are left to encode.
+
+    Returns
+    -------
+    dict of str to Measured
+        Of loading the model, and of each side that has something left.
+    """
+    settings, maker = dense.settings, encoder_maker(dense.model, dense.settings, dense.batch_size)
+    stages: dict[str, Stage] = {}
+    for side, texts in samples.items():
+        if left[side]:
+            lengths = _lengths((settings.instruction(side) + text for text in texts), settings.max_length(side))
+            stages[f"encode {side}"] = Stage(partial(_chunk, texts, side), lengths, left[side])
+    return _stages("load the model", maker, dense, stages)
+
+
+def probe_rerank(reranker: Reranker, samples: Mapping[Side, list[str]], pairs: int) -> dict[str, Measured]:
+    """Score some pairs on all devices; each is a query and a passage of the samples, whichever."""
+    drawn = list(zip(cycle(samples["queries"]), samples["passages"], strict=False))
+    stage = Stage(partial(_taken, drawn), _lengths(map("".join, drawn), reranker.length), pairs)
+    return _stages("load the reranker", partial(CrossEncoder, reranker), reranker, {"rerank": stage})
+
+
+class Stage(NamedTuple):
+    """What is probed: what workers get of some rows of a sample, the lengths of all of its rows, how many are left."""
+
+    content: Callable[[IntArray], Any]
+    lengths: IntArray
+    left: int
+
+
+def _stages(load: str, maker: Maker, where: Dense | Reranker, stages: Mapping[str, Stage]) -> dict[str, Measured]:
+    """Load a model wherever it works, and time the stages that need it."""
+    since = time.perf_counter()
+    with closing(open_pool(maker, where.devices)) as pool:
+        found = {load: Measured(time.perf_counter() - since)}
+        size = where.batch_size or default_batch_size(where.devices[0])
+        return found | {name: _probed(pool, stage, where.devices, size) for name, stage in stages.items()}
+
+
+def _probed(pool: Pool, stage: Stage, devices: Sequence[str], size: int) -> Measured:
+    """Time batches of short and of long texts, each on all devices at once, and scale the time by the lengths."""
+    lengths = stage.lengths
+    order, count = np.argsort(lengths), max(PROBE, 2 * size)
+
+    def seconds(rows: IntArray) -> float:
+        since = time.perf_counter()
+        for _ in pool.run([Task(number, stage.content(rows), 0) for number in range(len(devices))], lambda _: None):
+            pass
+        return time.perf_counter() - since
+
+    while True:
+        # As in a shard, texts of like length share a batch: those of the probe are taken from all lengths.
+        batches = count // size
+        starts = [max(0, (2 * each + 1) * len(order) // (2 * batches) - size // 2) for each in range(batches)]
+        halves = [np.concatenate([order[start : start + size] for start in half]) for half in np.array_split(starts, 2)]
+        seconds(halves[0])  # the first time is slower than those that follow
+        times, sizes = [seconds(half) for half in halves], [float(lengths[half].sum()) for half in halves]
+        if sum(times) > ENOUGH or count >= len(order):
+            break
+        count *= 4
+    rates = [each / length for each, length in zip(times, sizes, strict=True)]
+    total = sum(times) / sum(sizes) * float(lengths.mean()) * stage.left / len(devices)
+    return Measured(total, max(SURE, (max(rates) - min(rates)) / sum(rates)))
+
+
+def _chunk(texts: list[str], side: Side, rows: IntArray) -> tuple[Chunk, Side]:
+    """Return some texts as those who encode get them."""
+    return Chunk(0, list(map(str, rows)), _taken(texts, rows), ""), side
+
+
+def _taken(drawn: Sequence[Any], rows: IntArray) -> list[Any]:
+    return [drawn[row] for row in rows]
+
+
+def _lengths(texts: Iterable[str], tokens: int) -> IntArray:
+    """Return how many characters of each text a model reads, about, that reads so many tokens."""
+    return np.clip([len(text) for text in texts], 1, tokens * CHARACTERS)
+
+
+def probe_search(dense: Dense | Imported, passages: int, queries: int, k: int) -> Measured:
+    """Search a block of random vectors as exactly as the passages would be searched."""
+    rows, asked = min(passages, block_rows(dense.dimensions)), min(queries, QUERIES)
+    drawn = np.random.default_rng(0)
+    vectors = drawn.standard_normal((rows, dense.dimensions), dtype=np.float32)
+    among = ArrayVectors(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+    exact.search(among, vectors[:asked], 1, dense.similarity)  # loads Faiss
+    since = time.perf_counter()
+    exact.search(among, vectors[:asked], min(k, rows), dense.similarity)
+    return Measured((time.perf_counter() - since) * (passages / rows) * (queries / asked), 2 * SURE)
+
+
+def probe_words(
+    rank: Callable[..., Any], samples: Mapping[Side, list[str]], passages: int, queries: int, k: int
+) -> Measured:
+    """Rank some passages for some queries by words."""
+    corpus, asked = ([(str(row), text) for row, text in enumerate(samples[side])] for side in ("passages", "queries"))
+    asked = asked[:PROBE]
+
+    def seconds(count: int) -> float:
+        since = time.perf_counter()
+        for _ in rank(corpus, asked[:count], k):
+            pass
+        return time.perf_counter() - since
+
+    seconds(1)  # imports what it needs
+    index = seconds(1)
+    each = max(seconds(len(asked)) - index, 0.0) / len(asked)
+    return Measured((index + each * queries) * passages / len(corpus), 2 * SURE)

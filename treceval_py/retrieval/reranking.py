@@ -1,0 +1,373 @@
+"""Rerank the first documents of each query by a cross-encoder, which reads query and passage together.
+
+Scores are those of FlagEmbedding's FlagReranker: the query is cut to three quarters of the length, then the passage to
+what is left, and pairs are batched by falling length. They are logits: a sigmoid keeps the order but makes ties of high
+scores (from a logit of 16.6 on in float32, of 8.3 in fp16).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from functools import partial
+from itertools import repeat
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from treceval_py._types import AnyArray
+from treceval_py.data.ids import encode, quoted
+from treceval_py.data.ranking import PLAIN, arrange
+from treceval_py.errors import InputError, RunnerError
+from treceval_py.io.digests import digest_of_file
+from treceval_py.io.named import read_run
+from treceval_py.io.reporting import SILENT, Reporter
+from treceval_py.io.run_file import Ranked, Written, check_output, check_tag, write_run
+from treceval_py.io.sidecar import provenance, read_sidecar, write_sidecar
+from treceval_py.io.texts import Texts, chunks
+from treceval_py.retrieval.devices import check_precision, import_torch
+from treceval_py.retrieval.encoding import Loaded
+from treceval_py.retrieval.hub import check_packages
+from treceval_py.retrieval.models import PRECISIONS, Model
+from treceval_py.retrieval.parts import Parts, key_of
+from treceval_py.retrieval.pools import Task, open_pool
+from treceval_py.retrieval.shards import locked
+from treceval_py.retrieval.tasks import Advance
+
+__all__ = ["CrossEncoder", "Outcome", "Reranker", "rerank"]
+
+PAIRS = 1024
+"""Pairs scored together, about: what a kill can cost, some minutes of a CPU."""
+
+LEAST = 32
+"""Tokens that a pair may have at least: special tokens must leave room for query and passage."""
+
+PACKAGES = ("numpy", "pyarrow", "torch", "transformers", "tokenizers")
+"""Packages that decide the scores, or write them."""
+
+Pair: TypeAlias = "tuple[str, str]"
+
+
+class Reranker(NamedTuple):
+    """How to rerank.
+
+    Attributes
+    ----------
+    model : Model
+        From `models.find_model`, with ``wanted="reranker"``.
+    devices : sequence of str
+        Where to score, such as ``("cuda:0", "cuda:1")``.
+    depth : int
+        How many documents of each query are reranked, best first.
+    below : {"keep", "drop"}
+        Whether documents below the depth are kept, in their order, below the reranked ones.
+    precision : str
+        ``fp32``, ``bf16``, ``fp16`` or ``fp16-weights``.
+    max_length : int, optional
+        Tokens of a pair that count; by default 512, or as many as the model can take.
+    batch_size : int, optional
+        Pairs scored at once; by default a number that suits each device.
+    ray : str, optional
+        The address of a Ray cluster to score on.
+    """
+
+    model: Model
+    devices: Sequence[str] = ("cpu",)
+    depth: int = 100
+    below: Literal["keep", "drop"] = "keep"
+    precision: str = "fp32"
+    max_length: int | None = None
+    batch_size: int | None = None
+    ray: str | None = None
+
+    @property
+    def length(self) -> int:
+        """Return how many tokens of a pair count."""
+        return self.max_length or min(512, self.model.positions)
+
+    def check(self) -> None:
+        """Refuse models and settings that no pair can be scored with.
+
+        Raises
+        ------
+        RunnerError
+            The depth or the length is out of range, or a device cannot compute in the precision.
+        """
+        check_packages("pyarrow", "torch", "transformers", *(["ray"] if self.ray is not None else []))
+        if self.depth < 1:
+            raise RunnerError(f"the depth is {self.depth}", "Give 1 or more.")
+        model, another = self.model, "Use another, such as BAAI/bge-reranker-v2-m3."
+        if not model.architecture.endswith("ForSequenceClassification"):
+            what = f"the reranker is a {model.architecture}; only cross-encoders (…ForSequenceClassification) run here"
+            raise RunnerError(what, another, file=model.name)
+        if model.prompts:
+            what = "the reranker has prompts (config_sentence_transformers.json), which are not put before pairs here"
+            raise RunnerError(what, another, file=model.name)
+        if not LEAST <= self.length <= model.positions:
+            what = f"pairs of {self.length} tokens cannot be scored"
+            raise RunnerError(what, f"Give {LEAST} to {model.positions}.", file=model.name)
+        for device in self.devices:
+            check_precision(self.precision, device)
+
+    def decides(self) -> dict[str, Any]:
+        """Return what decides the scores of pairs, as plain JSON; batch size and device may change the last digits."""
+        model = self.model
+        return {
+            "model": {"name": model.name, "revision": model.revision, "files": model.files},
+            "precision": self.precision,
+            "max_length": self.length,
+            "query_max_length": self.length * 3 // 4,
+        }
+
+
+class Outcome(NamedTuple):
+    """What was done: the record beside the run, the counts of its lines, and what there is to note."""
+
+    record: dict[str, Any]
+    written: Written
+    notes: tuple[str, ...]
+
+
+class CrossEncoder(Loaded):
+    """A cross-encoder on a device.
+
+    Parameters
+    ----------
+    reranker : Reranker
+        The model, its precision and length, and the batch size.
+    device : str
+        From `devices.devices_for`.
+
+    Raises
+    ------
+    RunnerError
+        The model cannot be loaded, fails or lacks weights.
+    """
+
+    unit = "pairs"
+
+    def __init__(self, reranker: Reranker, device: str) -> None:
+        super().__init__(reranker.model, device, reranker.precision, reranker.batch_size)
+        self._length = reranker.length
+        torch, folder = import_torch(), self._model.folder
+        import transformers  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+        how = {"dtype": getattr(torch, PRECISIONS[reranker.precision]), "ignore_mismatched_sizes": True}
+        with self._trying("the model cannot be loaded", "Copy it again, or use another."):
+            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
+            network = transformers.AutoModelForSequenceClassification.from_pretrained(folder, **how)
+        self._check_weights(network)
+        self._network = network.eval().to(device)
+        if reranker.precision == "fp16-weights":
+            self._network.float()
+        longest = "river " * self._length
+        self.work([(longest, longest), ("river", "river")])  # a length or a padding that it cannot take fails here
+
+    def work(self, content: Sequence[Pair], advance: Advance = lambda _: None) -> AnyArray:
+        """Score pairs.
+
+        Parameters
+        ----------
+        content : sequence of (str, str), length n
+            Queries with passages. The same list gives the same scores; in another, the last digits may differ.
+        advance : callable
+            Called with the number of pairs of each batch.
+
+        Returns
+        -------
+        (n,) float32 array
+            The logit of each pair; larger is better.
+
+        Raises
+        ------
+        RunnerError
+            The model fails, or a score is not finite.
+        """
+        with self._trying(f"the model fails on {self._device}", "A smaller --max-length may help."):
+            found, order = self._run(self._tokens(content), self._logits, advance)
+        scores = np.empty(len(content), dtype=np.float32)
+        scores[order] = np.concatenate(found)
+        if not np.isfinite(scores).all():
+            what = "the score of a pair is not finite"
+            raise RunnerError(what, "Give --precision fp32; if it is, copy the model again.", file=self._model.name)
+        return scores
+
+    def _logits(self, tokens: dict[str, list[list[int]]]) -> AnyArray:
+        inputs = self._tokenizer.pad(tokens, padding=True, return_tensors="pt").to(self._device)
+        with import_torch().inference_mode():
+            logits: AnyArray = self._network(**inputs).logits.view(-1).float().cpu().numpy()
+        return logits
+
+    def _tokens(self, pairs: Sequence[Pair]) -> dict[str, list[list[int]]]:
+        """Return the model's input for each pair: the query cut to its share, then the passage to the rest."""
+        tokenizer, most = self._tokenizer, self._length
+        sides = [
+            tokenizer(list(texts), add_special_tokens=False, truncation=True, max_length=length)["input_ids"]
+            for texts, length in zip(zip(*pairs, strict=True), (most * 3 // 4, most), strict=True)
+        ]
+        if hasattr(tokenizer, "prepare_for_model"):  # before transformers 5
+            both = zip(*sides, strict=True)
+            rows = [tokenizer.prepare_for_model(*pair, truncation="only_second", max_length=most) for pair in both]
+            return {name: [row[name] for row in rows] for name in rows[0]}
+        # Otherwise a tokenizer joins texts only, and FlagReranker makes text of the tokens again, too.
+        texts = [tokenizer.batch_decode(side, clean_up_tokenization_spaces=False) for side in sides]
+        return dict(tokenizer(*texts, truncation="only_second", max_length=most))
+
+
+def rerank(
+    run: str,
+    output: str,
+    reranker: Reranker,
+    *,
+    corpus: Texts,
+    queries: Texts,
+    work: str,
+    tag: str = "reranked",
+    reporter: Reporter = SILENT,
+    command: Sequence[str] = (),
+    paths: bool = True,
+) -> Outcome:
+    """Rerank the first documents of each query of a run, going on with what an earlier call left.
+
+    Parameters
+    ----------
+    run : str
+        The run file, in any format.
+    output : str
+        The run to write; its record is written beside it (``OUTPUT.json``).
+    reranker : Reranker
+        How to rerank.
+    corpus, queries : Texts
+        The texts of the run's documents and queries.
+    work : str
+        The folder that keeps scores until the run is whole.
+    tag : str
+        The last column of the run.
+    reporter : Reporter
+        Receives progress and notes.
+    command : sequence of str
+        The command line, for the record.
+    paths : bool
+        As of `treceval_py.io.sidecar.provenance`.
+
+    Returns
+    -------
+    Outcome
+        The record, the counts of lines, and notes.
+
+    Raises
+    ------
+    RunnerError
+        The model cannot be used, or a package is missing.
+    InputError
+        The run cannot be read, or has documents or queries that are not among the texts.
+    OutputError
+        A file cannot be written.
+    """
+    reranker.check()
+    check_tag(tag)
+    check_output(output, [run, corpus.name, queries.name])
+    if run == "-" or (os.path.exists(run) and not os.path.isfile(run)):  # scores are kept by the hash of its bytes
+        raise InputError("a run to rerank is a file, which can be read again", "Write it to a file.", file=run)
+    begun, decides = datetime.now(UTC), reranker.decides()
+    with locked(work):
+        first = _Heads(run, reranker.depth)
+        asked = _texts(queries, first.run.qids, "queries", reporter)
+        documents = (docid for group in range(len(first.groups)) for _, docid in first.pairs(group))
+        passages = _texts(corpus, documents, "passages", reporter)
+        texts, digest = key_of([asked, passages]), digest_of_file(run)
+        parts = Parts(os.path.join(work, "rerank", key_of([digest, first.depth, texts, decides])), len(first.groups))
+        left = {part: [(asked[qid], passages[docid]) for qid, docid in first.pairs(part)] for part in parts.missing()}
+        tasks = [Task(group, pairs, len(pairs)) for group, pairs in left.items()]
+        notes = _score(tasks, int(first.lengths.sum()), reranker, parts, reporter) if tasks else ()
+        longest = int((np.diff(first.run.offsets) if reranker.below == "keep" else first.lengths).max())
+        ranked, count = _ranked(first, parts, longest), len(first.run)
+        written, about = write_run(output, ranked, first.run.docids, tag, k=longest, queries=count, reporter=reporter)
+        by = dict.fromkeys(str(parts.read(number)["by"]) for number in range(len(first.groups)))
+        before = read_sidecar(run, digest)
+        record = {
+            "run": about,
+            "reranker": {
+                **decides, "depth": first.depth, "below": reranker.below, "pairs": int(first.lengths.sum()),
+                "by": [json.loads(each) for each in by],
+            },
+            "first_stage": {"file": run, "sha256": digest, "record": before},
+            "texts": {"passages": {"name": corpus.name}, "queries": {"name": queries.name}, "sha256": texts},
+            # What was tuned on some queries is so when it is reranked, too.
+            **({"tuned": before["tuned"]} if before is not None and "tuned" in before else {}),
+            **provenance(command, begun, PACKAGES, paths=paths),
+            "notes": notes,
+        }  # fmt: skip
+        record = write_sidecar(output, record, paths=paths)
+        parts.clear()
+    return Outcome(record, written, notes)
+
+
+class _Heads:
+    """The first documents of each query of a run."""
+
+    def __init__(self, path: str, depth: int) -> None:
+        self.depth = depth
+        self.run = read_run(path)
+        self.order = arrange(self.run, PLAIN).order  # the rows of each query by rank
+        self.lengths = np.minimum(np.diff(self.run.offsets), depth)
+        size = max(1, PAIRS // depth)
+        self.groups = [range(len(self.run))[start : start + size] for start in range(0, len(self.run), size)]
+
+    def pairs(self, group: int) -> Iterator[Pair]:
+        """Yield the ids of the queries and documents of a group, best first in each query."""
+        for query in self.groups[group]:
+            start = int(self.run.offsets[query])
+            rows = self.order[start : start + int(self.lengths[query])]
+            yield from zip(repeat(self.run.qids[query]), self.run.docids.take(rows).text())
+
+
+def _texts(texts: Texts, ids: Iterable[str], side: str, reporter: Reporter) -> dict[str, str]:
+    """Look up the texts of ids, and refuse ids that have none."""
+    wanted = dict.fromkeys(ids)
+    reporter.begin(f"read {side}", texts.known_count(), side)
+    found: dict[str, str] = {}
+    for chunk in chunks(texts, 10_000):
+        found.update((each, text) for each, text in zip(chunk.ids, chunk.texts, strict=True) if each in wanted)
+        reporter.advance(len(chunk.ids))
+    reporter.end()
+    lost = [each for each in wanted if each not in found]
+    if lost:
+        what = f"{len(lost):,} of the {len(wanted):,} {side} to rerank are not in it, such as {quoted(encode(lost[0]))}"
+        raise InputError(what, f"Give the {side} that the run was made with.", file=texts.name)
+    return found
+
+
+def _score(tasks: Sequence[Task], total: int, reranker: Reranker, parts: Parts, reporter: Reporter) -> tuple[str, ...]:
+    """Score the groups that have no scores yet; return what there is to note."""
+    unit = "cluster" if reranker.ray is not None else "device" if len(reranker.devices) == 1 else "devices"
+    reporter.begin("load the reranker", None, unit)
+    maker = partial(CrossEncoder, reranker)
+    with closing(open_pool(maker, reranker.devices, reranker.ray)) as pool:
+        reporter.advance(len(reranker.devices) or 1)
+        reporter.end()
+        reporter.begin("rerank", total, "pairs", total - sum(task.size for task in tasks))
+        for task, scores, by in pool.run(tasks, reporter.advance):
+            parts.write(task.number, scores=scores, by=np.array(json.dumps(by, sort_keys=True)))
+        reporter.end()
+        for note in pool.notes:
+            reporter.note(note)
+        return pool.notes
+
+
+def _ranked(first: _Heads, parts: Parts, longest: int) -> Iterator[Ranked]:
+    """Yield queries with their new scores; below the depth, each document has 1 less than the one before."""
+    for number, queries in enumerate(first.groups):
+        new = parts.read(number)["scores"]
+        positions = np.full((len(queries), longest), -1)
+        scores = np.zeros((len(queries), longest), dtype=np.float32)
+        for row, query in enumerate(queries):
+            start, stop = first.run.span(query)
+            kept, head = min(stop - start, longest), int(first.lengths[query])
+            positions[row, :kept] = first.order[start : start + kept]
+            scores[row, :head], new = new[:head], new[head:]
+            scores[row, head:kept] = scores[row, :head].min() - np.arange(1, kept - head + 1)
+        yield Ranked([first.run.qids[query] for query in queries], positions, scores)
