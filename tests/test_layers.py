@@ -48,8 +48,9 @@ ALLOWED: dict[str, set[str]] = {
     "checking": EXPLAINING,
     "grading": {*COMPARING, "boards", "checking", "ranges", "report"},
     "retrieval": IO,
+    "fusing": SCORING,
     "integrations": SCORING,
-    "cli": {*COMPARING, "boards", "checking", "gating", "grading", "judges", "ranges", "report", "retrieval"},
+    "cli": {*COMPARING, "boards", "checking", "fusing", "gating", "grading", "judges", "ranges", "report", "retrieval"},
 }
 """What each package may import of the others. Nothing imports the command line."""
 

@@ -1,0 +1,1 @@
+"""One run from several: by ranks, by scores, with weights."""

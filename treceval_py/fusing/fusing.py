@@ -1,0 +1,277 @@
+"""Fuse runs query by query: what `te.fuse` and ``treceval fuse`` do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from itertools import chain, islice
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from treceval_py._types import Data, FloatArray, Source
+from treceval_py.data.ids import Ids, encode, first_of, quoted, shown
+from treceval_py.data.run import RUN_NAME, Run
+from treceval_py.errors import DataError, warn
+from treceval_py.fusing.listing import ListedRun, listed, read_listed
+from treceval_py.fusing.methods import Fusion, Lists, align, weights_of
+from treceval_py.fusing.observing import Observed
+from treceval_py.scoring.evaluation import load_run
+from treceval_py.threads import in_order
+
+__all__ = ["Fused", "FusedQuery", "fuse", "opened"]
+
+Made = TypeVar("Made")
+
+GROUP = 64
+"""Queries that one thread fuses at a time."""
+
+
+class FusedQuery(NamedTuple):
+    """The fused list of a query.
+
+    Attributes
+    ----------
+    qid : str
+        The query.
+    docids : list of bytes, length N
+        Its documents, best first; of equal ones the larger id (by bytes) is first.
+    scores : (N,) float array
+        Their scores.
+    """
+
+    qid: str
+    docids: list[bytes]
+    scores: FloatArray
+
+
+class Fused:
+    """Runs that are being fused.
+
+    Parameters
+    ----------
+    runs : sequence of ListedRun
+        The runs.
+    fusion_of : callable
+        How a query is fused.
+    depth, k, strict
+        As for `fuse`.
+    threads : int, optional
+        How many threads work; by default one for each core.
+
+    Attributes
+    ----------
+    observed : Observed
+        What was seen of the queries so far.
+
+    Raises
+    ------
+    DataError
+        There are fewer than two runs, or one has no query in common with the others.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[ListedRun],
+        fusion_of: Callable[[str], Fusion],
+        depth: int | None = None,
+        k: int | None = 1000,
+        *,
+        strict: bool = False,
+        threads: int | None = None,
+    ) -> None:
+        if len(runs) < 2:
+            raise DataError("1 run to fuse" if runs else "no run to fuse", "Give two or more.")
+        for what, number in (("depth", depth), ("k", k)):
+            if number is not None and (not isinstance(number, (int, np.integer)) or number < 1):
+                raise DataError(f"{what} is {shown(number)}", "Give a whole number from 1, or leave it out.")
+        self.runs = runs
+        self.observed = Observed(len(runs))
+        self.qids = list(dict.fromkeys(chain.from_iterable(run.spans for run in runs)))
+        self._fusion_of, self._depth, self._k, self._threads = fusion_of, depth, k, threads
+        self._check_queries(strict=strict)
+
+    def _check_queries(self, *, strict: bool) -> None:
+        for run in self.runs:
+            others = [other for other in self.runs if other is not run]
+            if not any(qid in other.spans for other in others for qid in run.spans):
+                what = f"{run.name} has no query in common with {'the other runs' if others[1:] else others[0].name}"
+                raise DataError(what, "Give runs of the same queries.")
+            lacking = [qid for qid in self.qids if qid not in run.spans] if strict else []
+            if lacking:
+                what = f"{run.name} lacks {len(lacking)} of {len(self.qids)} queries ({first_of(lacking)})"
+                raise DataError(what, "Leave strict out to fuse each query from the runs that have it.")
+
+    def groups(self, made: Callable[[list[FusedQuery]], Made]) -> Iterator[Made]:
+        """Yield what is made of some fused queries at a time, which any thread does.
+
+        They are in the order of the first run, then come those that only later runs have.
+
+        Raises
+        ------
+        DataError
+            Scores cannot be fused by the method.
+        InputError
+            A document occurs twice in a query of a run.
+        """
+
+        def work(group: list[tuple[str, list[tuple[Ids, FloatArray]]]]) -> tuple[Made, Observed]:
+            observed = Observed(len(self.runs))
+            return made([self._query(qid, lists, observed) for qid, lists in group]), observed
+
+        lists = ((qid, [run.lists(qid) for run in self.runs]) for qid in self.qids)
+        groups = iter(lambda: list(islice(lists, GROUP)), [])
+        with closing(in_order(groups, work, self._threads)) as results:
+            for result, observed in results:
+                self.observed.add(observed)
+                yield result
+
+    def _query(self, qid: str, lists: list[tuple[Ids, FloatArray]], observed: Observed) -> FusedQuery:
+        aligned = align(lists, self._depth)
+        observed.see(aligned)
+        found = self._best(qid, aligned, self._fusion_of(qid))
+        observed.cut += len(aligned.docids) > len(found.docids)
+        observed.kept += len(found.docids)
+        equal = found.scores[1:] == found.scores[:-1]
+        observed.fused_ties += int(np.count_nonzero(np.append(equal, False) | np.append(False, equal)))
+        return found
+
+    def _best(self, qid: str, lists: Lists, fusion: Fusion) -> FusedQuery:
+        """Fuse the lists of a query."""
+        for run, scores in zip(self.runs, lists.scores, strict=True):
+            fault = fusion.fault(scores) if len(scores) else ""
+            if fault:
+                what = f"{run.name}: query {quoted(encode(qid))}: {fault}"
+                raise DataError(what, f"Choose another normalisation or method, such as {fusion.instead}.")
+        order, scores = lists.best(fusion)
+        return FusedQuery(qid, lists.docids[order[: self._k]].tolist(), scores[: self._k])
+
+    def tried(self, qids: Sequence[str], settings: Sequence[Fusion]) -> Iterator[tuple[list[str], list[Run]]]:
+        """Yield some of the queries at a time, with a run of these queries for each setting."""
+        rest = iter(qids)
+        for group in iter(lambda: list(islice(rest, GROUP)), []):
+            aligned = [align([run.lists(qid) for run in self.runs], self._depth) for qid in group]
+            yield (
+                group,
+                [
+                    run_of([self._best(qid, lists, each) for qid, lists in zip(group, aligned, strict=True)], "")
+                    for each in settings
+                ],
+            )
+
+    def run(self, tag: str) -> Run:
+        """Return all fused queries as a run; errors as for `groups`."""
+        parts = list(self.groups(lambda group: run_of(group, tag)))
+        qids = list(chain.from_iterable(part.qids for part in parts))
+        sizes = np.concatenate([np.diff(part.offsets) for part in parts])
+        docids = Ids.concatenate([part.docids for part in parts])
+        scores = np.concatenate([part.scores for part in parts])
+        return Run.from_columns(qids, np.append(0, np.cumsum(sizes)), docids, scores, tag=tag)
+
+    def notes(self, fusion: Fusion) -> list[str]:
+        """Return what people should know of the runs, when all queries are fused."""
+        return self.observed.notes(self.runs, fusion, self._k)
+
+
+@contextmanager
+def opened(runs: Sequence[Run | Data | Source], format: str | None = None) -> Iterator[list[ListedRun]]:
+    """Read runs and yield them as lists; objects that are given in place of files are taken as they are."""
+    if not isinstance(runs, Iterable) or isinstance(runs, (str, bytes, os.PathLike, Mapping, Run)):
+        raise DataError(f"{shown(runs)} in place of runs", "Give a list of two or more.")
+    with ExitStack() as stack:
+        found: list[ListedRun] = []
+        for number, run in enumerate(runs, 1):
+            given: Any = run
+            if isinstance(given, (str, os.PathLike)) or hasattr(given, "read"):
+                found.append(stack.enter_context(read_listed(given, format)))
+            else:
+                table = load_run(given)
+                found.append(listed(table, f"run {number}" if table.name == RUN_NAME else table.name))
+        yield found
+
+
+def fuse(
+    runs: Sequence[Run | Data | Source],
+    method: str = "rrf",
+    *,
+    norm: str | None = None,
+    weights: Sequence[float] | None = None,
+    rrf_k: float = 60,
+    rbc_phi: float = 0.8,
+    depth: int | None = None,
+    k: int | None = 1000,
+    strict: bool = False,
+    tag: str | None = None,
+) -> Run:
+    """Fuse runs into one.
+
+    Parameters
+    ----------
+    runs : sequence of Run, path, or objects of other forms
+        Two runs or more. A document is ranked by its scores, as when a run is scored; a query is fused from the
+        runs that have it.
+    method : str
+        ``rrf``, ``combsum``, ``combmnz``, ``weighted``, ``isr``, ``rbc``, ``borda``, ``combanz``, ``combmin``,
+        ``combmax`` or ``combmed``.
+    norm : str, optional
+        How the scores of each list are normalised, for methods that take scores: ``min-max`` (the default), ``zmuv``,
+        ``sum``, ``max``, ``rank`` or ``none``.
+    weights : sequence of float, optional
+        The weight of each run, for ``weighted``, ``rrf``, ``rbc`` and ``borda``. By default runs count alike.
+    rrf_k : float
+        The constant of ``rrf``.
+    rbc_phi : float
+        The persistence of ``rbc``, between 0 and 1.
+    depth : int, optional
+        How many documents of each list count; by default all. The rest is cut off before scores are normalised.
+    k : int or None
+        How many documents of a query are kept.
+    strict : bool
+        Whether runs with different queries are refused.
+    tag : str, optional
+        The name of the run; by default it says how it was fused, as in ``rrf-k60``.
+
+    Returns
+    -------
+    Run
+        The fused run: the queries of the first run in its order, then those that only later runs have.
+
+    Raises
+    ------
+    DataError
+        A setting is unknown or does not fit, there are fewer than two runs, or scores cannot be fused by the method.
+    InputError
+        A run cannot be read.
+
+    Warns
+    -----
+    TrecevalWarning
+        Runs lack queries, are the same, have hardly a document in common, or have scores that should be looked at.
+
+    Notes
+    -----
+    `docs/fuse.md` has the formulas and says what is done about missing documents and ties.
+
+    Examples
+    --------
+    >>> one, other = {"q": {"a": 9.0, "b": 8.0}}, {"q": {"c": 0.7, "b": 0.6}}
+    >>> {docid: round(score, 4) for docid, score in fuse([one, other])["q"].items()}
+    {'b': 0.0323, 'c': 0.0164, 'a': 0.0164}
+    """
+    fusion = Fusion(method, norm, None if weights is None else weights_of(weights), rrf_k, rbc_phi)
+    with opened(runs) as listed_runs:
+        fused = Fused(listed_runs, lambda _: fusion, depth, k, strict=strict)
+        fusion.check_runs(len(listed_runs))
+        run = fused.run(tag or fusion.tag(depth))
+    for sentence in fused.notes(fusion):
+        warn(sentence)
+    return run
+
+
+def run_of(queries: Sequence[FusedQuery], tag: str) -> Run:
+    """Return fused lists as a run."""
+    scores = np.concatenate([np.empty(0), *(query.scores for query in queries)])
+    offsets = np.cumsum([0, *(len(query.docids) for query in queries)])
+    docids = Ids.from_bytes(list(chain.from_iterable(query.docids for query in queries)))
+    return Run.from_columns([query.qid for query in queries], offsets, docids, scores, tag=tag)

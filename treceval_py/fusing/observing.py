@@ -1,0 +1,171 @@
+"""What is seen of runs while they are fused, and what of it is worth a note."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from treceval_py.fusing.listing import ListedRun
+from treceval_py.fusing.methods import Fusion, Lists
+
+__all__ = ["Observed"]
+
+CUTOFFS = (10, 100, None)
+"""Ranks down to which lists are compared; None is their end."""
+
+FEW_QUERIES = 0.9
+"""Runs of one set of queries have at least this share of them in common."""
+
+FEW_DOCUMENTS = 0.01
+"""Runs of one collection have at least this share of their lists in common with another run."""
+
+OTHER_SCALE = 10
+"""One run decides where its usual score is so many times that of another one."""
+
+
+class Observed:
+    """Counts over the queries of some runs.
+
+    Attributes
+    ----------
+    queries, complete : int
+        The queries, and those that all runs have.
+    tied, single : (n,) int arrays
+        Documents of each run whose score another one of the list has as well, and lists of each run in which all
+        documents have one score.
+    middle, lists : (n,) arrays
+        The sum of the absolute scores in the middle of the lists of each run, and the number of its lists.
+    shared, possible : (3, n, n) int arrays
+        How many documents the lists of two runs have in common down to each of `CUTOFFS`, and the most that is
+        possible.
+    alike : (n, n) bool array
+        Whether two runs have the same documents in the same order in every query.
+    cut : int
+        Queries with more documents than are kept.
+    kept, fused_ties : int
+        Documents that are kept, and those of them with the fused score of another one.
+    """
+
+    def __init__(self, runs: int) -> None:
+        self.queries = self.complete = self.cut = self.kept = self.fused_ties = 0
+        self.tied, self.single, self.lists = (np.zeros(runs, dtype=np.int64) for _ in range(3))
+        self.middle = np.zeros(runs)
+        self.shared, self.possible = (np.zeros((len(CUTOFFS), runs, runs), dtype=np.int64) for _ in range(2))
+        self.alike = np.ones((runs, runs), dtype=bool)
+
+    def see(self, lists: Lists) -> None:
+        """Take the lists of a query."""
+        sizes = np.array([len(places) for places in lists.places])
+        self.queries += 1
+        self.complete += bool(sizes.all())
+        self.lists += sizes > 0
+        for row, scores in enumerate(lists.scores):
+            if len(scores):
+                equal = scores[1:] == scores[:-1]
+                self.tied[row] += np.count_nonzero(np.append(equal, False) | np.append(False, equal))
+                self.single[row] += scores[0] == scores[-1]
+                self.middle[row] += abs(scores[len(scores) // 2])
+        for number, cutoff in enumerate(CUTOFFS):
+            there = np.zeros((len(sizes), len(lists.docids)))
+            for row, places in enumerate(lists.places):
+                there[row, places[:cutoff]] = 1
+            self.shared[number] += (there @ there.T).astype(np.int64)
+            down_to = sizes if cutoff is None else np.minimum(sizes, cutoff)
+            self.possible[number] += np.minimum.outer(down_to, down_to)
+        for one, other in combinations(range(len(sizes)), 2):
+            if self.alike[one, other]:
+                self.alike[one, other] = np.array_equal(lists.places[one], lists.places[other])
+
+    def add(self, other: Observed) -> None:
+        """Take what was seen of other queries."""
+        self.alike &= other.alike
+        for name in ("queries", "complete", "cut", "kept", "fused_ties"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("tied", "single", "lists", "middle", "shared", "possible"):
+            getattr(self, name)[...] += getattr(other, name)
+
+    def overlaps(self) -> list[dict[str, Any]]:
+        """Return for each pair of runs, by number from 1, the share of documents in both lists at each cutoff."""
+        shares = self.shared / np.maximum(self.possible, 1)
+        keys = [f"at_{cutoff}" if cutoff else "all" for cutoff in CUTOFFS]
+        return [
+            {"inputs": [one + 1, other + 1]}
+            | {key: round(float(shares[number, one, other]), 4) for number, key in enumerate(keys)}
+            for one, other in combinations(range(len(self.lists)), 2)
+        ]
+
+    def notes(self, runs: Sequence[ListedRun], fusion: Fusion, k: int | None) -> list[str]:
+        """Return what people should know of the runs, in sentences."""
+        return [
+            *self._about_queries(runs),
+            *self._about_pairs(runs),
+            *self._about_scores(runs, fusion),
+            *self._about_k(k),
+        ]
+
+    def _about_queries(self, runs: Sequence[ListedRun]) -> list[str]:
+        if self.complete == self.queries:
+            return []
+        lacking = [
+            f"{run.name} lacks {self.queries - number}"
+            for run, number in zip(runs, self.lists.tolist(), strict=True)
+            if number < self.queries
+        ]
+        doubt = " Are these runs of the same queries?" if self.complete < FEW_QUERIES * self.queries else ""
+        count, by = self.queries - self.complete, "fused from the runs that have"
+        what, then = ("are", f"they are {by} them") if count > 1 else ("is", f"it is {by} it")
+        return [f"{count} of {self.queries} queries {what} not in every run ({', '.join(lacking)}); {then}.{doubt}"]
+
+    def _about_pairs(self, runs: Sequence[ListedRun]) -> list[str]:
+        notes = [
+            f"{runs[one].name} and {runs[other].name} rank the same documents in the same order in all queries."
+            for one, other in combinations(range(len(runs)), 2)
+            if self.alike[one, other]
+        ]
+        shares = self.shared[-1] / np.maximum(self.possible[-1], 1)
+        np.fill_diagonal(shares, 0)
+        alone = [run.name for run, share in zip(runs, shares.max(axis=0), strict=True) if share < FEW_DOCUMENTS]
+        return notes + [
+            f"{name} has hardly a document in common with {'any other run' if runs[2:] else alone[1]}. Do they rank "
+            "the same collection, by the same ids?"
+            for name in (alone if runs[2:] else alone[:1])
+        ]
+
+    def _about_scores(self, runs: Sequence[ListedRun], fusion: Fusion) -> list[str]:
+        notes: list[str] = []
+        by_rank = not fusion.takes_scores or fusion.norm == "rank"
+        for run, tied, single in zip(runs, self.tied.tolist(), self.single.tolist(), strict=True):
+            if run.contradicting:
+                where = f"{run.name}: in {len(run.contradicting)} of {len(run.spans)} queries"
+                notes.append(
+                    f"{where} scores grow with the rank. If they are distances, give their negatives: more is better."
+                    if run.reversed
+                    else f"{where} the rank column contradicts the scores, which decide."
+                )
+            if by_rank and tied:
+                notes.append(
+                    f"{run.name}: {tied} documents share their score with another one of their query; the larger id is "
+                    "ranked first."
+                )
+            if not by_rank and single and fusion.constant:
+                count = "1 list has" if single == 1 else f"{single} lists have"
+                notes.append(f"{run.name}: {count} one score for all documents, which count as {fusion.constant}.")
+        if fusion.takes_scores and fusion.norm == "none":
+            usual = self.middle / np.maximum(self.lists, 1)
+            low, high = int(usual.argmin()), int(usual.argmax())
+            if usual[high] > OTHER_SCALE * usual[low]:
+                notes.append(
+                    f"{runs[high].name} has scores around {usual[high]:.3g} and {runs[low].name} around "
+                    f"{usual[low]:.3g}: the first one decides. Choose a normalisation."
+                )
+        return notes
+
+    def _about_k(self, k: int | None) -> list[str]:
+        if not self.cut:
+            return []
+        have = "have" if self.cut > 1 else "has"
+        documents, kept = ("document", "one is") if k == 1 else ("documents", f"{k} are")
+        return [f"{self.cut} of {self.queries} queries {have} more than {k} {documents}; the best {kept} kept."]

@@ -1,0 +1,524 @@
+"""Choose the weights of a fusion by judgments, and estimate honestly what that gains.
+
+A setting that was chosen on the queries on which it is tested looks better there than it is. So queries are divided
+into folds, and the queries of a fold are fused with the setting that is best on those of the other folds. What is
+reported is the mean of this run, no query of which had a say in its own setting.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treceval_py._types import Data, FloatArray, IntArray, Source
+from treceval_py.data.ids import encode, shown
+from treceval_py.data.run import Run
+from treceval_py.errors import DataError, EvaluationError, brief, listed, warn
+from treceval_py.fusing.fusing import Fused, opened
+from treceval_py.fusing.listing import ListedRun
+from treceval_py.fusing.methods import METHODS, Fusion
+from treceval_py.io.sidecar import hash_of_query
+from treceval_py.measures import Measure
+from treceval_py.measures.registry import COUNT, TEXT
+from treceval_py.scoring.evaluation import AnyJudgments, Evaluator
+from treceval_py.scoring.planning import Scoring
+from treceval_py.scoring.profiles import Profile
+
+__all__ = [
+    "DEFAULT_MEASURE",
+    "Before",
+    "Choice",
+    "Chosen",
+    "Tuned",
+    "TunedFusion",
+    "Tuning",
+    "choose",
+    "folds_of",
+    "fusions_of",
+    "grid",
+    "tune",
+    "tune_fusion",
+    "tuned_before",
+]
+
+DEFAULT_MEASURE = "ndcg_cut.10"
+"""The measure whose mean decides, where no other one is named."""
+
+MOST_SETTINGS = 1001
+"""Weights of five runs in steps of 0.1; with more runs the steps are larger."""
+
+STEPS = (10, 5, 4, 2)
+"""Into how many parts the sum of the weights is divided, the finest first."""
+
+
+class Choice(NamedTuple):
+    """The setting that was chosen on some queries.
+
+    Attributes
+    ----------
+    fusion : Fusion
+        The setting.
+    mean : float
+        The mean of the measure on the queries that it was chosen on.
+    held_out : float
+        The mean on the queries of the fold, which had no say; NaN for the choice on all queries.
+    queries : int
+        How many queries had a say.
+    alike : int
+        How many settings are within one standard error of the best, itself included: the error of the mean difference
+        between the two over these queries.
+    """
+
+    fusion: Fusion
+    mean: float
+    held_out: float
+    queries: int
+    alike: int
+
+
+class Chosen(NamedTuple):
+    """What was chosen, and what it gains.
+
+    Attributes
+    ----------
+    folds : tuple of Choice
+        The choice for the queries of each fold, made on all other folds.
+    final : Choice
+        The choice on all queries, for queries without judgments.
+    usual : float
+        The mean over all queries of the first setting, with equal weights.
+    nested : float
+        The mean over all queries, each with the setting of its fold: the estimate for new queries.
+    settings : int
+        How many settings were tried.
+    first : Fusion
+        The first setting.
+    """
+
+    folds: tuple[Choice, ...]
+    final: Choice
+    usual: float
+    nested: float
+    settings: int
+    first: Fusion
+
+
+class Tuned(NamedTuple):
+    """Settings of a fusion that were chosen by judgments.
+
+    Attributes
+    ----------
+    chosen : Chosen
+        The settings and their means.
+    measure : str
+        The measure whose mean was maximised.
+    folds : dict of str to int
+        The fold of each query that had a say, from 0.
+    """
+
+    chosen: Chosen
+    measure: str
+    folds: dict[str, int]
+
+    def __repr__(self) -> str:
+        chosen = self.chosen
+        return f"<Tuned by {brief(self.measure)}: {chosen.final.fusion.tag()}, {chosen.nested:.4f} held out>"
+
+    def fusion_of(self, qid: str) -> Fusion:
+        """Return the setting of a query: that of its fold, or the final one for a query without judgments."""
+        fold = self.folds.get(qid)
+        return self.chosen.final.fusion if fold is None else self.chosen.folds[fold].fusion
+
+    def record(self) -> dict[str, Any]:
+        """Return what the record of a run says: all choices, and the hashes of the queries that they were made on."""
+        return {
+            "nested": True,
+            "queries": sorted(map(hash_of_query, self.folds)),
+            "measure": self.measure,
+            "settings": self.chosen.settings,
+            "usual": self.chosen.usual,
+            "nested_mean": self.chosen.nested,
+            "folds": [_record(choice) for choice in self.chosen.folds],
+            "final": _record(self.chosen.final),
+        }
+
+
+def _record(choice: Choice) -> dict[str, Any]:
+    said = {**choice._asdict(), "fusion": asdict(choice.fusion)}
+    if math.isnan(choice.held_out):  # which JSON lacks
+        del said["held_out"]
+    return said
+
+
+class Tuning(NamedTuple):
+    """How settings are to be chosen.
+
+    Attributes
+    ----------
+    fusions : list of Fusion
+        The methods with their normalisations to choose from, the usual one first.
+    evaluator : Evaluator
+        Judgments, and one measure.
+    folds : int
+        How many parts the queries are divided into.
+    """
+
+    fusions: list[Fusion]
+    evaluator: Evaluator
+    folds: int = 5
+
+
+class Before(NamedTuple):
+    """What was chosen for an earlier fusion.
+
+    Attributes
+    ----------
+    fusion : Fusion
+        The setting.
+    tuned : dict
+        On which queries it was chosen, for the record of a run that is fused with it.
+    tags : list of str
+        The tags of the runs that it was chosen for.
+    depth : int or None
+        How many documents of each list counted.
+    """
+
+    fusion: Fusion
+    tuned: dict[str, Any]
+    tags: list[str]
+    depth: int | None
+
+    def check_runs(self, runs: Sequence[ListedRun], depth: int | None) -> list[str]:
+        """Refuse runs that the setting cannot be for, and return notes on what is otherwise.
+
+        Raises
+        ------
+        DataError
+            There are more runs or fewer, or weights would go to other runs than those that they were chosen for.
+        """
+        tags, record = [run.tag for run in runs], self.tuned["chosen_in"]
+        if len(tags) != len(self.tags):
+            what = f"is of a fusion of {len(self.tags)} runs, and there are {len(tags)}"
+            raise DataError(what, "Fuse runs of the same systems, in the same order.", file=record)
+        if self.fusion.weights is not None and tags != self.tags and sorted(tags) == sorted(self.tags):
+            what = f"its weights are for runs in another order: {', '.join(self.tags)}"
+            raise DataError(what, "Give runs in that order.", file=record)
+        if depth == self.depth:
+            return []
+        was = "without a depth" if self.depth is None else f"with depth {self.depth}"
+        return [f"{record}: its setting was chosen {was}."]
+
+
+def tuned_before(record: str) -> Before:
+    """Return the final setting of a fusion that was tuned before, and what it was chosen for.
+
+    Parameters
+    ----------
+    record : str
+        The record beside the tuned run.
+
+    Raises
+    ------
+    DataError
+        It cannot be read, or does not say that settings were chosen.
+    """
+    try:
+        with open(record, "rb") as stream:
+            said = json.loads(stream.read())
+        tuned = said["tuned"]
+        fusion = Fusion(**{**tuned["final"]["fusion"], "weights": _weights_in(tuned["final"]["fusion"])})
+        queries = [str(query) for query in tuned["queries"]]
+        tags, depth = [str(each["tag"]) for each in said["inputs"]], said["fusion"]["depth"]
+        fusion.check_runs(len(tags))
+    except OSError as error:
+        what = f"cannot be read: {error.strerror or error}"
+        raise DataError(what, "Name the record beside a run that was made with --tune.", file=record) from None
+    except (ValueError, KeyError, TypeError):
+        what = "is not the record of a fusion whose settings were chosen"
+        raise DataError(what, "Name the record beside a run that was made with --tune.", file=record) from None
+    return Before(fusion, {"queries": queries, "nested": False, "chosen_in": record}, tags, depth)
+
+
+def _weights_in(fusion: dict[str, Any]) -> tuple[float, ...] | None:
+    return None if fusion["weights"] is None else tuple(fusion["weights"])
+
+
+def grid(fusions: Sequence[Fusion], runs: int) -> list[Fusion]:
+    """Return the settings to choose from, the usual ones first.
+
+    Parameters
+    ----------
+    fusions : sequence of Fusion
+        The methods with their normalisations, without weights; the first one is the usual one.
+    runs : int
+        How many runs are fused.
+
+    Returns
+    -------
+    list of Fusion
+        Each method with equal weights; then, for methods that take weights, all weights in steps of 0.1 that sum to 1,
+        the nearest to equal ones first. With more than five runs the steps are larger.
+
+    Raises
+    ------
+    DataError
+        A method has weights already, or there is nothing to choose from.
+    """
+    if any(each.weights is not None for each in fusions):
+        raise DataError("weights cannot be both given and chosen", "Leave one of the two out.")
+    found = list(dict.fromkeys(fusions))
+    for fusion in fusions:
+        if METHODS[fusion.method].weighted:
+            found += [replace(fusion, weights=weights) for weights in _weights(runs)]
+    if len(found) < 2:
+        what = f"{fusions[0].method} takes no weights, so there is nothing to choose"
+        raise DataError(what, f"Give several methods, or one of {', '.join(_weighted())}.")
+    return found
+
+
+def _weighted() -> Iterator[str]:
+    return (name for name, method in METHODS.items() if method.weighted)
+
+
+def _weights(runs: int) -> list[tuple[float, ...]]:
+    """Return weights that sum to 1, without equal ones, by their distance from these."""
+    parts = next((each for each in STEPS if math.comb(each + runs - 1, runs - 1) <= MOST_SETTINGS), STEPS[-1])
+    # Bars between stars: where the bars are decides how many parts each run has.
+    found = [
+        tuple(np.diff([-1, *bars, parts + runs - 1]) - 1)
+        for bars in itertools.combinations(range(parts + runs - 1), runs - 1)
+    ]
+    unequal = [counts for counts in found if len(set(counts)) > 1]
+    unequal.sort(key=lambda counts: (sum(int(count) ** 2 for count in counts), [-int(count) for count in counts]))
+    return [tuple(int(count) / parts for count in counts) for counts in unequal]
+
+
+def folds_of(qids: Sequence[str], folds: int) -> IntArray:
+    """Return the fold of each query: by the hash of its id, so that the order of queries does not matter.
+
+    Raises
+    ------
+    DataError
+        There are fewer than two folds, or fewer queries than folds.
+    """
+    if not isinstance(folds, (int, np.integer)) or folds < 2:
+        raise DataError(f"folds is {shown(folds)}", "Give a whole number from 2.")
+    if not len(qids):
+        raise DataError("no query of the runs is judged", "Give judgments of the same queries.")
+    if len(qids) < 4:
+        what = f"only {len(qids)} of the queries {'is' if len(qids) == 1 else 'are'} judged"
+        raise DataError(what, "Give judgments of four or more: two folds of two queries.")
+    if len(qids) < 2 * folds:
+        what = f"there are {len(qids)} judged queries for {folds} folds"
+        raise DataError(what, "Give fewer folds: each needs two queries.")
+    order = sorted(range(len(qids)), key=lambda at: hashlib.sha256(encode(qids[at])).digest())
+    found = np.empty(len(qids), dtype=np.int64)
+    found[order] = np.arange(len(qids)) % folds
+    return found
+
+
+def choose(settings: Sequence[Fusion], values: FloatArray, folds: IntArray) -> Chosen:
+    """Choose a setting for each fold, on the queries of the other folds, and one on all queries.
+
+    Parameters
+    ----------
+    settings : sequence of Fusion, length S
+        The settings, the usual one first.
+    values : (S, Q) float array
+        The value of the measure for each query with each setting.
+    folds : (Q,) int array
+        The fold of each query, from 0.
+
+    Returns
+    -------
+    Chosen
+        Of settings with equal means, the first is chosen.
+    """
+    chosen = []
+    for fold in range(int(folds.max()) + 1):
+        out = folds == fold
+        best, choice = _best(settings, values[:, ~out])
+        chosen.append(choice._replace(held_out=math.fsum(values[best, out].tolist()) / int(out.sum())))
+    sizes = np.bincount(folds).tolist()
+    nested = math.fsum(choice.held_out * size for choice, size in zip(chosen, sizes, strict=True)) / len(folds)
+    usual = math.fsum(values[0].tolist()) / len(folds)
+    return Chosen(tuple(chosen), _best(settings, values)[1], usual, nested, len(settings), settings[0])
+
+
+def _best(settings: Sequence[Fusion], values: FloatArray) -> tuple[int, Choice]:
+    """Return the best setting on these queries."""
+    count = values.shape[1]
+    means = [math.fsum(row) / count for row in values.tolist()]
+    best = means.index(max(means))
+    lost = values[best] - values
+    error = lost.std(axis=1, ddof=1) / math.sqrt(count)
+    alike = int((lost.mean(axis=1) <= error).sum())
+    return best, Choice(settings[best], means[best], math.nan, count, alike)
+
+
+def tune(fused: Fused, tuning: Tuning) -> Tuned:
+    """Choose settings by the judged queries of the runs.
+
+    Parameters
+    ----------
+    fused : Fused
+        The runs.
+    tuning : Tuning
+        What to choose from, and by what.
+
+    Returns
+    -------
+    Tuned
+        The settings.
+
+    Raises
+    ------
+    DataError
+        There is nothing to choose from, too few queries are judged, or scores cannot be fused by one of the methods.
+    EvaluationError
+        The measure is several, or has no value for each query.
+    """
+    evaluator = tuning.evaluator
+    settings = grid(tuning.fusions, len(fused.runs))
+    tasks = evaluator.plan.tasks
+    measure = tasks[0].asked
+    if len(tasks) > 1 or not measure.family.per_query or measure.family.kind in (TEXT, COUNT):
+        what = f"settings cannot be chosen by {listed([task.asked.name for task in tasks])}"
+        raise EvaluationError(what, "Give one measure with a value per query, such as map or nDCG@10.")
+    qids: list[str] = []
+    columns: list[FloatArray] = []
+    known = set(evaluator.judgments.qids)
+    judged = [qid for qid in fused.qids if qid in known]
+    for group, runs in fused.tried(judged, settings):
+        results = [evaluator.scored(run) for run in runs]
+        first, those = results[0], set(group)
+        # Under some profiles, queries that a run lacks count too: here, those of the other groups.
+        rows = [row for row, qid in enumerate(first.qids) if qid in those and first.counted[row, 0]]
+        qids += [first.qids[row] for row in rows]
+        columns.append(np.stack([each.matrix[rows, 0] for each in results]))
+    of = folds_of(qids, tuning.folds)
+    return Tuned(choose(settings, np.hstack(columns), of), measure.name, dict(zip(qids, of.tolist(), strict=True)))
+
+
+class TunedFusion(NamedTuple):
+    """A fused run, each query of which has the setting that was chosen without it, and the settings.
+
+    Attributes
+    ----------
+    run : Run
+        The run.
+    tuned : Tuned
+        The settings.
+    """
+
+    run: Run
+    tuned: Tuned
+
+    def __repr__(self) -> str:
+        return f"<TunedFusion {self.run!r} {self.tuned!r}>"
+
+
+def tune_fusion(
+    runs: Sequence[Run | Data | Source],
+    qrels: AnyJudgments,
+    method: str | Sequence[str] = "weighted",
+    *,
+    norm: str | Sequence[str] | None = None,
+    measure: str | Measure = DEFAULT_MEASURE,
+    folds: int = 5,
+    profile: str | Profile | None = None,
+    rrf_k: float = 60,
+    rbc_phi: float = 0.8,
+    depth: int | None = None,
+    k: int | None = 1000,
+    strict: bool = False,
+    tag: str | None = None,
+) -> TunedFusion:
+    """Fuse runs with weights chosen by cross-validation, so that the fused run shows what they gain on new queries.
+
+    Parameters
+    ----------
+    runs : sequence of Run, path, or objects of other forms
+        As of `fuse`.
+    qrels : judgments
+        As of `evaluate`. Queries without judgments are fused with the setting that is best on all others.
+    method : str or sequence of str
+        The methods to choose from, as of `fuse`; with weights where they take weights.
+    norm : str or sequence of str, optional
+        The normalisations to choose from, for methods that take scores; by default min-max.
+    measure : str or Measure
+        Whose mean over queries decides.
+    folds : int
+        How many parts queries are divided into, by a hash of their ids. Each part is fused with what is best on the
+        others.
+    profile : str or Profile, optional
+        The conventions of the measure.
+    rrf_k, rbc_phi, depth, k, strict, tag
+        As of `fuse`.
+
+    Returns
+    -------
+    TunedFusion
+        The run and the settings; ``tuned.chosen.final`` is the one for other queries.
+
+    Raises
+    ------
+    DataError
+        As of `fuse`, or too few queries are judged, or there is nothing to choose from.
+    MeasureError
+        The measure is unknown.
+    EvaluationError
+        The measure has no value for each query.
+
+    Examples
+    --------
+    The second run finds the relevant document of each query and the first one does not, so all weight goes to it:
+
+    >>> qrels = {f"q{number}": {"a": 1} for number in range(8)}
+    >>> one, other = ({qid: {first: 2.0, "c": 1.0} for qid in qrels} for first in "ba")
+    >>> found = tune_fusion([one, other], qrels, folds=2)
+    >>> found.tuned.chosen.final.fusion.weights, found.tuned.chosen.nested
+    ((0.4, 0.6), 1.0)
+    """
+    fusions = fusions_of(_each(method, "method"), [None] if norm is None else _each(norm, "norm"), rrf_k, rbc_phi)
+    tuning = Tuning(fusions, Evaluator(qrels, Scoring(measures=[measure], profile=profile)), folds)
+    with opened(runs) as found:
+        tuned = tune(Fused(found, lambda _: fusions[0], depth, k, strict=strict), tuning)
+        fused = Fused(found, tuned.fusion_of, depth, k, strict=strict)
+        run = fused.run(tag or "tuned")
+    for sentence in fused.notes(tuned.chosen.final.fusion):
+        warn(sentence)
+    return TunedFusion(run, tuned)
+
+
+def _each(given: str | Sequence[str], what: str) -> list[str]:
+    found = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
+    if not found:
+        raise DataError(f"{what} is {given!r:.40}", "Give a name, or a list of names to choose from.")
+    return found
+
+
+def fusions_of(
+    methods: Sequence[str], norms: Sequence[str | None], rrf_k: float = 60, rbc_phi: float = 0.8
+) -> list[Fusion]:
+    """Return each method with each normalisation that it takes.
+
+    Raises
+    ------
+    DataError
+        A method or normalisation is unknown, or no method takes one.
+    """
+    by_score = {method for method in methods if method not in METHODS or METHODS[method].value is None}
+    found = [
+        Fusion(method, norm if method in by_score or not by_score else None, None, rrf_k, rbc_phi)
+        for method in methods
+        for norm in norms
+    ]
+    return list(dict.fromkeys(found))
