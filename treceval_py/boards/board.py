@@ -25,6 +25,7 @@ from treceval_py.comparing.saved.naming import unique_names
 from treceval_py.comparing.saved.reading import is_saved
 from treceval_py.comparing.scores import MOST, Aligned, Scored, aligned
 from treceval_py.comparing.simultaneous import simultaneous
+from treceval_py.comparing.tuned import about_tuned
 from treceval_py.comparing.variance import letters
 from treceval_py.data.ids import encode, first_of, shown
 from treceval_py.data.qrels import Qrels
@@ -691,6 +692,7 @@ def _ranked(
     called = unique_names([entry.tag for entry in known.entries], known.files, by, known.digests)
     columns = aligned(scored_runs(known, names, called))
     notes += _about_queries(scorer, known, columns)
+    notes += about_tuned(zip(called, known.files, known.digests, strict=True), columns[0].qids)
     notes += [note for each in by_group for note in each.notes(columns[0].qids)]
     means = np.array(
         [

@@ -355,6 +355,7 @@ def compare_gathered(
     said = [*about_tests(measures, names, settings), *about_resamples(settings, family)]
     by_group = grouped(measures, groups, settings)
     said += about_groups(measures, groups, by_group)
+    said += found.tuned(list(dict.fromkeys(qid for each in columns for qid in each.qids)))
     return Comparison(
         runs=names,
         baseline=base,

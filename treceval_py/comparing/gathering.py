@@ -12,6 +12,7 @@ from treceval_py.comparing.saved.measures import harmonised
 from treceval_py.comparing.saved.naming import unique_names
 from treceval_py.comparing.saved.reading import is_saved, read_saved
 from treceval_py.comparing.scores import Scored, scored_of
+from treceval_py.comparing.tuned import about_tuned
 from treceval_py.data.ids import shown
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
 from treceval_py.errors import EvaluationError, MeasureError
@@ -68,6 +69,11 @@ class Gathered(NamedTuple):
     def judgments(self) -> Judgments | None:
         """The judgments, where there are any."""
         return None if self.evaluator is None else self.evaluator.judgments
+
+    def tuned(self, qids: Sequence[str]) -> list[str]:
+        """Return what is to be said of runs whose settings were chosen on some of these queries."""
+        files = [os.fsdecode(each) if isinstance(each, (str, os.PathLike)) else "" for each in self.sources]
+        return about_tuned(zip([run.name for run in self.runs], files, self.digests, strict=True), qids)
 
 
 class _Entry(NamedTuple):

@@ -459,7 +459,7 @@ def gate_gathered(found: Gathered, settings: GateSettings, *, force: bool = Fals
         (found.digests[0], found.digests[1]),
         "" if found.judgments is None else base_name(found.judgments.name),
         found.judgments_digest,
-        (*found.notes, *_about_missing(runs), *_about_margins(columns, limits)),
+        (*found.notes, *found.tuned(columns[0].qids), *_about_missing(runs), *_about_margins(columns, limits)),
     )
 
 
