@@ -268,6 +268,7 @@ def _objects(folder: Path) -> dict[str, Any]:
     judged = te.judge(qrels, run, documents=True)
     assert judged.documents is not None
     checked = te.check(DATA / "messy" / "run.txt")
+    tuned = te.tune_fusion([run, {qid: {LONG: 2.0, "a": 1.0} for qid in ids[1:]}], qrels, measure=names[-1])
     te.write_run(run, folder / "run")
     te.write_qrels(qrels, folder / "qrels")
     return {
@@ -298,6 +299,8 @@ def _objects(folder: Path) -> dict[str, Any]:
         "Scoring": te.Scoring(names, LONG),
         "Sensitivity": te.assess(qrels, run, names[:5]),
         "Signature": results.signature(0)._replace(profile=LONG),
+        "Tuned": tuned.tuned,
+        "TunedFusion": tuned,
         "Verdict": te.gate(None, results, results),
         "arithmetic": te.arithmetic(qrels, run, "nDCG@10", ids[0]),
         "check": checked,

@@ -28,6 +28,7 @@ PAGES = {
         "docs/compare.md",
         "docs/gate.md",
         "docs/check.md",
+        "docs/fuse.md",
         "docs/python.md",
         *WALKS,
     )
@@ -47,7 +48,7 @@ def examples(block: str) -> list[tuple[str, str]]:
     return re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
 
 
-SLOW = ("docs/compare.md", "docs/gate.md", *WALKS)
+SLOW = ("docs/compare.md", "docs/gate.md", "docs/fuse.md", *WALKS)
 
 EXAMPLES = [
     pytest.param(page, block, id=f"{page}: {examples(block)[0][0]}", marks=[pytest.mark.slow] if page in SLOW else [])
@@ -90,6 +91,7 @@ def printed(command: str, folder: Path, scratch: Path) -> str:
         ("docs/compare.md", 6),
         ("docs/gate.md", 2),
         ("docs/check.md", 5),
+        ("docs/fuse.md", 4),
         ("docs/python.md", 0),
         ("docs/grade.md", 4),
         (RETRIEVE, 8),

@@ -26,6 +26,8 @@ _MODULES = {
     "treceval_py.errors": "DataError EvaluationError InputError MeasureError MissingQueriesWarning OutputError "
     "RunnerError TrecevalError TrecevalWarning UnknownMeasureError",
     "treceval_py.explaining": "Explanation arithmetic explain",
+    "treceval_py.fusing.fusing": "fuse",
+    "treceval_py.fusing.tuning": "Tuned TunedFusion tune_fusion",
     "treceval_py.gating": "Verdict gate",
     "treceval_py.grading": "grade grade_course grade_one",
     "treceval_py.grading.course.roster": "Roster read_roster",

@@ -28,6 +28,10 @@ from treceval_py.errors import UnknownMeasureError as UnknownMeasureError
 from treceval_py.explaining import Explanation as Explanation
 from treceval_py.explaining import arithmetic as arithmetic
 from treceval_py.explaining import explain as explain
+from treceval_py.fusing.fusing import fuse as fuse
+from treceval_py.fusing.tuning import Tuned as Tuned
+from treceval_py.fusing.tuning import TunedFusion as TunedFusion
+from treceval_py.fusing.tuning import tune_fusion as tune_fusion
 from treceval_py.gating import Verdict as Verdict
 from treceval_py.gating import gate as gate
 from treceval_py.grading import grade as grade

@@ -92,7 +92,9 @@ COMMANDS = {
     "profiles": "show the conventions of other programs side by side",
     "explain": "explain how a value is computed, and why others differ",
     "convert": "write judgments or a run in another format",
+    "fuse": "fuse runs into one",
     "retrieve": "make a run: rank a collection with BGE and Faiss, or BM25",
+    "rerank": "rerank the first documents of a run by a cross-encoder",
 }
 """The commands beside the default one, with what each does, as the help of the default one lists them."""
 

@@ -33,6 +33,9 @@ __all__ = [
     "groups_option",
     "number",
     "output_option",
+    "paths_option",
+    "rerank_options",
+    "running_options",
     "scoring_options",
     "statistics_options",
     "whole_number",
@@ -204,6 +207,61 @@ PLUGIN = click.option(
     metavar="MODULE",
     help="Import your own measures from a Python module or .py file. Repeatable.",
 )
+
+
+paths_option = click.option(
+    "--paths/--no-paths", default=True, help="Record files with their folders; --no-paths: names only [paths]."
+)
+
+
+def running_options(command: Callback) -> Callback:
+    """Take how and where a model computes; the same for encoding and reranking."""
+    for option in reversed(
+        [
+            click.option(
+                "--precision",
+                type=click.Choice(["fp32", "bf16", "fp16", "fp16-weights"]),
+                default="fp32",
+                help="Arithmetic of the model [fp32]; fp16 is for GPUs.",
+            ),
+            click.option(
+                "--device",
+                "devices",
+                multiple=True,
+                metavar="NAME",
+                help="cpu, cuda:0, …. Repeatable [all GPUs, or cpu].",
+            ),
+            number("--batch-size", least=1, help="Texts or pairs to compute at once [32 on a CPU, more on a GPU]."),
+            click.option("--ray", metavar="ADDRESS", help="Compute on a Ray cluster: auto, HOST:PORT, local."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def rerank_options(prefix: str) -> Decorator:
+    """Take what is reranked; the options begin with a prefix."""
+    options = [
+        number(f"{prefix}depth", default=100, least=1, help="Documents per query to rerank [100]."),
+        click.option(
+            f"{prefix}below",
+            type=click.Choice(["keep", "drop"]),
+            default="keep",
+            help="Keep documents below that depth, after the reranked ones, or drop them [keep].",
+        ),
+        number(
+            f"{prefix}max-length",
+            least=1,
+            help="Most tokens of a query and passage together [512, or the model's limit if less].",
+        ),
+    ]
+
+    def taking(command: Callback) -> Callback:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return taking
 
 
 def scoring_options(usual: str) -> Decorator:

@@ -181,7 +181,7 @@ class _Read:
 
 
 def _texts_of_documents(name: str) -> Rows:
-    from treceval_py.retrieval.collection import open_texts
+    from treceval_py.io.named_texts import open_texts
 
     return open_texts(name, "document")
 

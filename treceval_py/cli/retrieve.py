@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from treceval_py.cli.options import paths_option, rerank_options, running_options
 from treceval_py.cli.printing import note, put, say
-from treceval_py.cli.stages import Stages
+from treceval_py.cli.stages import Stages, long_work
 from treceval_py.errors import OutputError
 
 if TYPE_CHECKING:
     from treceval_py.retrieval.collection import Collection
     from treceval_py.retrieval.pipeline import Outcome, Request, Retriever
     from treceval_py.retrieval.planning import Forecast
+    from treceval_py.retrieval.reranking import Reranker
     from treceval_py.scoring.profiles import Profile
 
 __all__ = ["retrieve"]
 
-MODEL = "BAAI/bge-base-en-v1.5"
+MODEL = {"dense": "BAAI/bge-base-en-v1.5", "sparse": "BAAI/bge-m3"}
+"""The default model of each retriever that encodes."""
 
 MEASURES = ("AP", "RR@10", "nDCG@10", "R@10", "R@100", "R@1000")
 """Measures printed unless a profile or -m sets others."""
@@ -31,37 +33,56 @@ MEASURES = ("AP", "RR@10", "nDCG@10", "R@10", "R@100", "R@1000")
 HELP = """Make a run: rank the passages of COLLECTION for its queries, and write RUN in TREC's format.
 
 COLLECTION is a folder in MS MARCO's layout (collection.tsv, queries*.tsv, qrels*.tsv), a BEIR folder (corpus.jsonl,
-queries.jsonl, qrels/), datasets:NAME (of the hub, or a folder) or ir_datasets:NAME. Passages and queries are encoded
-with a BGE model (or another one that FlagEmbedding runs) and searched with Faiss. Embeddings are kept in a work folder;
-to resume an interrupted run, repeat the command. RUN.json, next to RUN, records its inputs and settings. If there are
-judgments, scores are printed.
+queries.jsonl, qrels/), datasets:NAME (on the hub, or a folder) or ir_datasets:NAME. By default, passages and queries
+are encoded with a BGE model and searched with Faiss; --model takes any model that sentence-transformers runs,
+--retriever another method. Embeddings are kept in a work folder; to resume an interrupted run, repeat the command.
+RUN.json, next to RUN, records its inputs and settings. If there are judgments, scores are printed.
 
 \b
 treceval retrieve msmarco/ --split dev.small -o bge.txt
 treceval retrieve msmarco/ --split dev.small -o bm25.txt.gz --retriever bm25
 treceval retrieve datasets:namespace-Pt/msmarco --protocol truncated -o bge.txt --profile flagembedding-tutorial
-treceval retrieve beir/scifact -o run.txt --model ./my-model --pooling mean
+treceval retrieve beir/scifact -o run.txt --model intfloat/e5-base-v2
 treceval retrieve msmarco/ --split dev.small -o ivf.txt --index IVF4096,Flat --search-parameters nprobe=64
-treceval retrieve msmarco/ --split dev.small -o bge.txt --dry-run     show the plan and its cost
+treceval retrieve msmarco/ --split dev.small -o reranked.txt --rerank BAAI/bge-reranker-v2-m3
+treceval retrieve msmarco/ --split dev.small -o bge.txt --dry-run     show the plan and its times
 
 Needs: pip install 'treceval-py[retrieve]'
 """
 
-DENSE = (
-    "model", "revision", "pooling", "instruction", "passage_instruction", "passage_max_length", "query_max_length",
-    "precision", "dimensions", "normalise", "devices", "batch_size", "shard_size", "storage", "work", "index",
-    "similarity", "search_parameters", "training", "ray",
+ENCODERS = (
+    "model", "revision", "instruction", "passage_instruction", "passage_max_length", "query_max_length", "shard_size",
+    "reuse", "shared_work", "embeddings_only",
 )  # fmt: skip
-"""Options of dense retrieval."""
+"""Options of retrieval by the vectors of a model, dense or sparse."""
 
-BM25 = ("k1", "b", "method", "stopwords", "stemmer")
+DENSE = ("pooling", "dimensions", "normalise", "storage")
+"""Options of dense vectors of a model."""
+
+VECTORS = ("index", "similarity", "search_parameters", "training", "passage_embeddings")
+"""Options of search by dense vectors."""
+
+RUN = (
+    "depth", "tag", "index", "similarity", "search_parameters", "training", "rerank", "profile", "measures", "paths",
+    "dry_run",
+)  # fmt: skip
+"""Options of what comes after encoding."""
+
+TEXTS = ("corpus", "queries", "protocol", "rerank", "precision", "devices", "batch_size")
+"""Options that need texts."""
+
+MODELS = ("precision", "devices", "batch_size", "work", "ray")
+"""Options of whatever runs a model, reranking included."""
+
+RERANK = ("rerank_depth", "rerank_below", "rerank_max_length")
+"""Options of reranking."""
+
+BM25 = ("bm25", "k1", "b", "method", "stopwords", "stemmer")
 """Options of BM25."""
 
 INDEX = ("search_parameters", "training")
 """Options of an index."""
 
-HERE = ("devices", "index")
-"""Options that cannot be used with a Ray cluster."""
 
 Callback = Callable[..., Any]
 
@@ -72,10 +93,8 @@ def _count(*names: str, help: str, default: int | None = None, name: str = "") -
 
 
 @click.command("retrieve", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("source", metavar="COLLECTION")
-@click.option(
-    "-o", "--output", required=True, metavar="RUN", help="Run file; its extension selects compression (.gz, …)."
-)
+@click.argument("source", metavar="COLLECTION", default="")
+@click.option("-o", "--output", metavar="RUN", help="Run file; its extension selects compression (.gz, …).")
 @click.option("--corpus", metavar="FILE", help="Passages to use instead of the collection's; also datasets:NAME.")
 @click.option("--queries", metavar="FILE", help="Queries to use instead of the collection's.")
 @click.option("--qrels", metavar="FILE", help="Judgments to use instead of the collection's.")
@@ -87,37 +106,50 @@ def _count(*names: str, help: str, default: int | None = None, name: str = "") -
     help="truncated: only the first 100 queries, and the relevant passages of the first 5,000 as corpus [full].",
 )
 @click.option(
-    "--retriever", type=click.Choice(["dense", "bm25", "jaccard"]), default="dense", help="Ranking method [dense]."
+    "--retriever",
+    type=click.Choice(["dense", "sparse", "bm25", "jaccard"]),
+    default="dense",
+    help="Ranking method [dense]; sparse: the words' weights of SPLADE or bge-m3.",
 )
 @_count("-k", "--depth", default=1000, help="Documents per query [1000].")
 @click.option("--tag", help="The last column of RUN [the model's or the retriever's name].")
-@click.option("--model", default=MODEL, metavar="NAME", help=f"Model on the hub, or a folder [{MODEL}].")
+@click.option(
+    "--model", metavar="NAME", help=f"Model on the hub, or a folder [{MODEL['dense']}; sparse: {MODEL['sparse']}]."
+)
 @click.option("--revision", metavar="REV", help="Commit, branch or tag of a hub model [main].")
-@click.option("--pooling", metavar="cls|mean", help="How token vectors are pooled [the model's setting].")
-@click.option("--instruction", metavar="TEXT", help="Text put before each query [BGE's for BGE models, else none].")
-@click.option("--passage-instruction", metavar="TEXT", help="Text put before each passage [none].")
-@_count("--passage-max-length", help="Most tokens of a passage [512, or the model's limit].")
-@_count("--query-max-length", help="Most tokens of a query [512, or the model's limit].")
 @click.option(
-    "--precision",
-    type=click.Choice(["fp32", "bf16", "fp16"]),
-    default="fp32",
-    help="Arithmetic of the model [fp32]; fp16 is for GPUs.",
+    "--pooling", metavar="NAME", help="How to pool token vectors: cls, mean, lasttoken [the model's setting]."
 )
+@click.option("--instruction", metavar="TEXT", help="Text put before each query [the model's own, or none].")
+@click.option("--passage-instruction", metavar="TEXT", help="Text put before each passage [the model's own, or none].")
+@_count("--passage-max-length", help="Most tokens of a passage [512, or the model's own limit if less].")
+@_count("--query-max-length", help="Most tokens of a query [512, or the model's own limit if less].")
 @_count("--dimensions", help="Use the first N dimensions of each vector, for models trained for this [all].")
-@click.option("--normalise/--no-normalise", default=True, help="Scale vectors to length 1 [yes].")
-@click.option(
-    "--device", "devices", multiple=True, metavar="NAME", help="cpu, cuda:0, …. Repeatable [all GPUs, or cpu]."
-)
-@_count("--batch-size", help="Texts to encode at once [32 on a CPU, more on a GPU].")
-@_count("--shard-size", default=10_000, help="Texts per shard: the most work that an interruption can lose [10000].")
+@click.option("--normalise/--no-normalise", default=None, help="Scale vectors to length 1 [the model's setting].")
+@_count("--shard-size", default=10_000, help="Most texts per shard: the work that an interruption can lose [10000].")
 @click.option(
     "--storage",
     type=click.Choice(["float32", "float16"]),
     default="float32",
     help="Number type of stored embeddings; float16 takes half the space [float32].",
 )
+@click.option(
+    "--reuse",
+    type=click.Choice(["shards", "passages"]),
+    default="shards",
+    help="Vectors to keep when the corpus changed: of unchanged shards, or of all unchanged passages [shards].",
+)
+@click.option("--embeddings-only", is_flag=True, help="Encode passages and queries into the work folder, and stop.")
+@click.option(
+    "--passage-embeddings",
+    metavar="PATH",
+    help="Search these vectors instead of encoding: .npy with .ids, Parquet, a folder.",
+)
+@click.option("--query-embeddings", metavar="PATH", help="Vectors of the queries for --passage-embeddings.")
 @click.option("--work", metavar="FOLDER", help="Folder for embeddings and indexes [RUN.work].")
+@click.option(
+    "--shared-work", is_flag=True, help="With --ray: nodes write embeddings themselves; all must see the work folder."
+)
 @click.option("--index", metavar="FACTORY", help="A Faiss index (IVF4096,Flat; HNSW32; …) [exact search].")
 @click.option(
     "--similarity",
@@ -129,48 +161,50 @@ def _count(*names: str, help: str, default: int | None = None, name: str = "") -
     "--search-parameters", default="", metavar="LIST", help="Search settings of the index: nprobe=64, efSearch=256, …."
 )
 @_count("--training", help="Vectors to train the index on [39 per centroid].")
-@click.option("--ray", metavar="ADDRESS", help="Encode and search on a Ray cluster: auto, HOST:PORT, local.")
-@click.option("--k1", type=click.FloatRange(min=0), default=1.5, help="BM25's k1 [1.5].")
-@click.option("--b", type=click.FloatRange(0, 1), default=0.75, help="BM25's b [0.75].")
+@running_options
 @click.option(
-    "--method", type=click.Choice(["lucene", "robertson", "atire"]), default="lucene", help="Variant of BM25 [lucene]."
+    "--rerank", metavar="NAME", help="Rerank the first documents with this cross-encoder, on the hub or in a folder."
 )
+@rerank_options("--rerank-")
 @click.option(
-    "--stopwords", default="en", metavar="LANGUAGE", help="Stop words that BM25 ignores; 'none' keeps all words [en]."
+    "--bm25",
+    type=click.Choice(["bm25s", "anserini"]),
+    default="bm25s",
+    help="BM25 preset; anserini stems, and takes words and lengths as Lucene does [bm25s].",
 )
-@click.option("--stemmer", metavar="LANGUAGE", help="Stemmer for BM25; needs PyStemmer [none].")
+@click.option("--k1", type=click.FloatRange(min=0), help="BM25's k1 [1.5; anserini: 0.9].")
+@click.option("--b", type=click.FloatRange(0, 1), help="BM25's b [0.75; anserini: 0.4].")
+@click.option("--method", type=click.Choice(["lucene", "robertson", "atire"]), help="Variant of BM25 [lucene].")
+@click.option("--stopwords", metavar="LANGUAGE", help="Stop words that BM25 ignores; 'none' keeps all words [en].")
+@click.option("--stemmer", metavar="LANGUAGE", help="Stemmer for BM25, or 'none' [none; anserini: porter].")
 @click.option("--profile", metavar="NAME", help="Scoring conventions for the printed scores.")
 @click.option("-m", "--measure", "measures", multiple=True, metavar="NAME", help="Print this measure. Repeatable.")
-@click.option("--dry-run", is_flag=True, help="Show the planned steps, their sizes, and what already exists.")
+@paths_option
+@click.option("--dry-run", is_flag=True, help="Show the planned steps, their sizes and times, and what exists already.")
+@click.option("--probe/--no-probe", default=True, help="Measure times for --dry-run on a sample of the texts [yes].")
 @click.pass_context
-def retrieve(ctx: click.Context, /, source: str, output: str, dry_run: bool, **options: Any) -> None:
+def retrieve(ctx: click.Context, /, source: str, output: str | None, dry_run: bool, **options: Any) -> None:
     """Make a run: look, encode, search, write, score."""
-    _check_together(ctx, options)
+    _check_together(ctx, {**options, "output": output, "dry_run": dry_run})
+    output = output or ""  # which names nothing; embeddings alone need none
     profile = _profile(options["profile"], options["measures"])
-    _long_work()
-    from treceval_py.retrieval.collection import open_collection
-
+    long_work()
     stages = Stages()
     told: Forecast | None = None
     done: Outcome | None = None
     try:
-        collection = open_collection(
-            source,
-            corpus=options["corpus"],
-            queries=options["queries"],
-            qrels=options["qrels"],
-            split=options["split"],
-            protocol=options["protocol"],
-        )
+        collection = _embedded(source, options) if options["passage_embeddings"] else _collection(source, options)
         _tell_first(collection, profile, options, stages)
         request = _request(collection, output, options, dry_run)
-        if dry_run:
-            told = _forecast(request, stages)
+        if options["embeddings_only"]:
+            _embed(request, stages)
+        elif dry_run:
+            told = _forecast(request, stages, probe=options["probe"])
         else:
             done = _run(request, stages)
     except KeyboardInterrupt:
         stages.close()
-        _interrupted(output, options)
+        _interrupted(output, options, dry_run=dry_run)
     except OSError as error:  # of the work folder or a disk, and not of standard output as elsewhere
         reason = f"cannot be used: {error.strerror or error}"
         raise OutputError(reason, "Work so far is kept.", file=str(error.filename or _work(output, options))) from None
@@ -197,10 +231,10 @@ def _tell_first(collection: Collection, profile: Profile, options: dict[str, Any
         stages.note("There are no judgments, so nothing will be scored.")
 
 
-def _forecast(request: Request, stages: Stages) -> Forecast:
+def _forecast(request: Request, stages: Stages, *, probe: bool) -> Forecast:
     from treceval_py.retrieval.planning import forecast
 
-    return forecast(request, stages)
+    return forecast(request, stages, probe=probe)
 
 
 def _run(request: Request, stages: Stages) -> Outcome:
@@ -209,22 +243,73 @@ def _run(request: Request, stages: Stages) -> Outcome:
     return run(request, stages, ["treceval", *sys.argv[1:]])
 
 
+def _embed(request: Request, stages: Stages) -> None:
+    from treceval_py.retrieval.pipeline import embed
+
+    made = embed(request, stages)
+    stages.close()
+    for side in ("passages", "queries"):
+        count, dimensions = made[side]["vectors"]
+        put(f"{side}: {count:,} vectors of {dimensions} dimensions in {made[side]['folder']}\n", None)
+
+
+def _collection(source: str, options: dict[str, Any]) -> Collection:
+    from treceval_py.retrieval.collection import open_collection
+
+    return open_collection(
+        source,
+        corpus=options["corpus"],
+        queries=options["queries"],
+        qrels=options["qrels"],
+        split=options["split"],
+        protocol=options["protocol"],
+    )
+
+
+def _embedded(source: str, options: dict[str, Any]) -> Collection:
+    """Return vectors that are there as a collection; the other one has the judgments, if it is named."""
+    from treceval_py.io.named import read_qrels
+    from treceval_py.retrieval.collection import Collection, open_collection
+    from treceval_py.retrieval.external import read_vectors
+
+    passages = read_vectors(options["passage_embeddings"])
+    queries = read_vectors(options["query_embeddings"], "query")
+    if source:
+        judged = open_collection(source, qrels=options["qrels"], split=options["split"])
+        return judged._replace(corpus=passages, queries=queries)
+    qrels = None if options["qrels"] is None else read_qrels(options["qrels"])
+    return Collection(passages.name, passages, queries, qrels, options["qrels"], ())
+
+
 def _check_together(ctx: click.Context, options: dict[str, Any]) -> None:
     """Refuse options that would be ignored."""
     from click.core import ParameterSource
 
     flags = {parameter.name: max(parameter.opts, key=len) for parameter in ctx.command.params}
     given = {name for name in options if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    encodes = options["retriever"] in MODEL
     conditions = [
-        (DENSE, options["retriever"] == "dense", "needs --retriever dense"),
+        (DENSE + VECTORS, options["retriever"] == "dense", "needs --retriever dense"),
+        (ENCODERS, encodes, "needs --retriever dense or sparse"),
+        (ENCODERS + DENSE + TEXTS, not options["passage_embeddings"], "cannot be used with --passage-embeddings"),
+        (("passage_embeddings",), options["query_embeddings"], "needs --query-embeddings"),
+        (("query_embeddings",), options["passage_embeddings"], "needs --passage-embeddings"),
+        (RUN, not options["embeddings_only"], "cannot be used with --embeddings-only"),
+        (MODELS, encodes or options["rerank"], "needs --retriever dense or sparse, or --rerank"),
+        (RERANK, options["rerank"], "needs --rerank"),
         (BM25, options["retriever"] == "bm25", "needs --retriever bm25"),
         (INDEX, options["index"] is not None, "needs --index"),
-        (HERE, options["ray"] is None, "cannot be used with --ray"),
+        (("devices",), options["ray"] is None, "cannot be used with --ray"),
+        (("shared_work",), options["ray"] is not None, "needs --ray"),
+        (("shared_work",), options["reuse"] == "shards", "cannot be used with --reuse passages"),
+        (("probe",), options["dry_run"], "needs --dry-run"),
     ]
     for names, fits, why in conditions:
         for name in names:
             if name in given and not fits:
                 raise click.UsageError(f"{flags[name]} {why}.")
+    if options["output"] is None and not (options["embeddings_only"] and options["work"]):
+        raise click.UsageError("-o RUN is missing" + (", or --work FOLDER." if options["embeddings_only"] else "."))
 
 
 def _profile(name: str | None, measures: tuple[str, ...]) -> Profile:
@@ -237,20 +322,11 @@ def _profile(name: str | None, measures: tuple[str, ...]) -> Profile:
     return profile
 
 
-def _long_work() -> None:
-    """Undo what is right for a command of a tenth of a second and not for one of hours."""
-    import gc
-
-    gc.enable()
-    if hasattr(signal, "SIGPIPE"):
-        # A connection that breaks (the hub's, Ray's) is an error of that connection and not the end.
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-
-
 def _request(collection: Collection, output: str, options: dict[str, Any], dry_run: bool) -> Request:
     from treceval_py.retrieval.pipeline import Request
 
-    retriever, name = _retriever(options, dry_run)
+    retriever, name = _retriever(collection, options, dry_run)
+    reranker = _reranker(options, dry_run) if options["rerank"] else None
     return Request(
         collection=collection,
         output=output,
@@ -258,6 +334,23 @@ def _request(collection: Collection, output: str, options: dict[str, Any], dry_r
         retriever=retriever,
         k=options["depth"],
         tag=name if options["tag"] is None else options["tag"],
+        paths=options["paths"],
+        reranker=reranker,
+    )
+
+
+def _reranker(options: dict[str, Any], dry_run: bool) -> Reranker:
+    from treceval_py.retrieval.devices import devices_for
+    from treceval_py.retrieval.models import find_model
+    from treceval_py.retrieval.reranking import Reranker
+
+    return Reranker(
+        model=find_model(options["rerank"], wanted="reranker", weights=not dry_run),
+        devices=devices_for(options["devices"]) if options["ray"] is None else (),
+        depth=options["rerank_depth"],
+        below=options["rerank_below"],
+        max_length=options["rerank_max_length"],
+        **{name: options[name] for name in ("precision", "batch_size", "ray")},
     )
 
 
@@ -265,21 +358,37 @@ def _work(output: str, options: dict[str, Any]) -> str:
     return str(options["work"] or f"{output}.work")
 
 
-def _retriever(options: dict[str, Any], dry_run: bool) -> tuple[Retriever, str]:
+def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -> tuple[Retriever, str]:
     """Return the retriever, and the tag that it gives the run."""
-    from treceval_py.retrieval.lexical import Bm25
+    from treceval_py.retrieval import lexical
+    from treceval_py.retrieval.external import Embedded, Imported
     from treceval_py.retrieval.pipeline import Dense, Jaccard
 
     if options["retriever"] == "jaccard":
         return Jaccard(), "jaccard"
     if options["retriever"] == "bm25":
-        names = {"stopwords": None if options["stopwords"] == "none" else options["stopwords"]}
-        return Bm25(**{name: options[name] for name in BM25} | names), "bm25"
-    from treceval_py.retrieval.devices import check_precision, devices_for
+        given = {name: options[name] for name in BM25[1:] if options[name] is not None}
+        asked: dict[str, Any] = {name: None if value == "none" else value for name, value in given.items()}
+        return lexical.BM25[options["bm25"]]._replace(**asked), "bm25"
     from treceval_py.retrieval.indexing import IndexSettings
-    from treceval_py.retrieval.models import find_model, preview_model, settings_for
 
-    model = (preview_model if dry_run else find_model)(options["model"], options["revision"])
+    index = None
+    if options["index"] is not None:
+        index = IndexSettings(
+            factory=options["index"],
+            similarity=options["similarity"],
+            parameters=options["search_parameters"],
+            training=options["training"] or 0,
+        )
+    if isinstance(collection.corpus, Embedded) and isinstance(collection.queries, Embedded):
+        search = {name: options[name] for name in ("similarity", "ray")}
+        tag = os.path.basename(os.path.abspath(options["passage_embeddings"])).replace(" ", "_")
+        return Imported(collection.corpus, collection.queries, index=index, **search), tag
+    from treceval_py.retrieval.devices import check_precision, devices_for
+    from treceval_py.retrieval.models import find_model, settings_for
+
+    name = options["model"] or MODEL[options["retriever"]]
+    model = find_model(name, options["revision"], wanted=options["retriever"], weights=not dry_run)
     settings = settings_for(
         model,
         pooling=options["pooling"],
@@ -296,14 +405,6 @@ def _retriever(options: dict[str, Any], dry_run: bool) -> tuple[Retriever, str]:
         devices = devices_for(options["devices"])
         for device in devices:
             check_precision(settings.precision, device)
-    index = None
-    if options["index"] is not None:
-        index = IndexSettings(
-            factory=options["index"],
-            similarity=options["similarity"],
-            parameters=options["search_parameters"],
-            training=options["training"] or 0,
-        )
     dense = Dense(
         model=model,
         settings=settings,
@@ -311,18 +412,20 @@ def _retriever(options: dict[str, Any], dry_run: bool) -> tuple[Retriever, str]:
         batch_size=options["batch_size"],
         shard_size=options["shard_size"],
         storage=options["storage"],
+        reuse=options["reuse"],
         similarity=options["similarity"],
         index=index,
         ray=options["ray"],
+        shared_work=options["shared_work"],
     )
-    return dense, os.path.basename(os.path.normpath(options["model"])).replace(" ", "_")
+    return dense, os.path.basename(os.path.normpath(name)).replace(" ", "_")
 
 
-def _interrupted(output: str, options: dict[str, Any]) -> NoReturn:
+def _interrupted(output: str, options: dict[str, Any], *, dry_run: bool) -> NoReturn:
     """Say how to go on, and end as an interrupted program ends."""
     again = shlex.join(["treceval", *sys.argv[1:]])
-    if options["retriever"] == "dense":
-        say(f"interrupted: embeddings so far are kept in {_work(output, options)}. To resume: {again}")
+    if (options["retriever"] in MODEL or options["rerank"]) and not dry_run:
+        say(f"interrupted: work so far is kept in {_work(output, options)}. To resume: {again}")
     else:
         say(f"interrupted: nothing was written. To start again: {again}")
     raise KeyboardInterrupt
@@ -343,18 +446,26 @@ def _print_scores(
     collection: Collection, output: str, done: Outcome, profile: Profile, options: dict[str, Any]
 ) -> None:
     """Score the run that was written, if there are judgments."""
+    from treceval_py.io.named import read_run
     from treceval_py.measures import in_print_order
     from treceval_py.rendering.tables import Style
+    from treceval_py.retrieval.collection import judge_texts
     from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.planning import Reading, Scoring
     from treceval_py.scoring.profiles import DEFAULT_MEASURES
     from treceval_py.scoring.show import Options, about, results_text
 
-    if collection.qrels is None:
+    qrels, level = collection.qrels, None
+    if qrels is None:
         return
+    # The tutorial compares texts, not ids.
+    if collection.copies and profile.name == "flagembedding-tutorial" and done.written.lines:
+        level, qrels = 2, judge_texts(collection, read_run(output))
+        collection = collection._replace(qrels=qrels)
     judged = _keep_judgments(collection, output, whole=options["protocol"] == "full")
     if judged is not None:
-        note(f"the judgments of this run are in {judged}; use them to score it again.")
+        with_level = "" if level is None else f", with -l {level}: recall counts each text once"
+        note(f"the judgments of this run are in {judged}; use them to score it again{with_level}.")
     if not done.written.lines:
         note(f"{output}: no query found any document; the run is empty and is not scored.")
         return
@@ -363,8 +474,8 @@ def _print_scores(
     wanted = in_print_order(profile.parse(measures or usual))
     asked = {qid for qid, _ in collection.queries}
     # A query that was asked and found nothing counts; one that was not asked does not.
-    complete = set(collection.qrels) <= asked
-    scoring = Scoring(wanted, profile, complete=complete)
-    results = Evaluator(collection.qrels, scoring, Reading("trec_results")).scored(output)
+    complete = set(qrels) <= asked
+    scoring = Scoring(wanted, profile, level=level, complete=complete)
+    results = Evaluator(qrels, scoring, Reading("trec_results")).scored(output)
     put(results_text([results], "trec", Options(), Style()), None)
     note(*about(results))

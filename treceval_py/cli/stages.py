@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import signal
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -11,10 +13,18 @@ from treceval_py.cli.printing import note, say
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["Stages"]
+__all__ = ["Stages", "long_work"]
 
 QUIET = 60.0
 """Seconds between two lines about one stage, without a terminal."""
+
+
+def long_work() -> None:
+    """Undo what is right for a command of a tenth of a second and not for one of hours."""
+    gc.enable()
+    if hasattr(signal, "SIGPIPE"):
+        # A connection that breaks (the hub's, Ray's) is an error of that connection and not the end.
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 
 class Stages:

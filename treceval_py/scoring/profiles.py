@@ -298,8 +298,8 @@ _ALL = (
         meanings=_mapping(
             {
                 "recall": "R_cap",
-                "ndcg": "nDCG(ideal=retrieved,ties=average)",
-                "ndcg_cut": "nDCG(ideal=retrieved,ties=average)",
+                "ndcg": "nDCG(gain=binary,ideal=retrieved,ties=average)",
+                "ndcg_cut": "nDCG(gain=binary,ideal=retrieved,ties=average)",
                 "map_cut": "AP(norm=retrieved)",
             }
         ),

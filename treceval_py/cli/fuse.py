@@ -1,0 +1,164 @@
+"""``treceval fuse RUN RUN… -o RUN``."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treceval_py.cli.options import READING_OPTIONS, decimal, flag, given, number, paths_option
+from treceval_py.cli.printing import check_targets, note, put, style_for
+from treceval_py.fusing.methods import METHODS, NORMS, Fusion
+
+if TYPE_CHECKING:
+    from treceval_py.fusing.tuning import Before, Tuning
+
+__all__ = ["fuse"]
+
+HELP = """Fuse runs into one, query by query.
+
+\b
+{methods}
+
+Here s is the score after normalisation, r the rank (from 1), w the weight of the run, h the number of runs that have
+the document, n the length of a list and c the number of documents in all lists of the query. A run without the document
+adds nothing; each query is fused from the runs that have it.
+
+\b
+{norms}
+
+\b
+treceval fuse bm25.txt bge.txt -o fused.txt
+treceval fuse bm25.txt bge.txt -o fused.txt --method weighted --weights 0.3,0.7
+treceval fuse a.txt b.txt c.txt.gz -o fused.txt.gz --method combsum --norm zmuv --depth 100
+treceval fuse bm25.txt bge.txt -o fused.txt --method weighted --tune qrels.txt
+
+With --tune, queries are divided into folds by a hash of their ids, and each fold is fused with the weights that are
+best on the other folds: the mean of the fused run estimates what tuning gains on new queries. --method and --norm may
+then be repeated.
+
+fused.txt.json, next to the fused run, records its inputs and settings.
+"""
+
+
+def _table(title: str, rows: dict[str, str]) -> str:
+    return "\n".join([title, *(f"  {name:9} {formula}" for name, formula in rows.items())])
+
+
+def _weights(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(each) for each in text.split(","))
+    except ValueError:
+        raise click.BadParameter(f"'{text}' is not numbers with commas between them, such as 0.3,0.7.") from None
+
+
+@click.command(
+    "fuse",
+    help=HELP.format(
+        methods=_table("Methods:", {name: method.formula for name, method in METHODS.items()}),
+        norms=_table("Normalisations:", {name: norm.formula for name, norm in NORMS.items()}),
+    ),
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.argument("runs", metavar="RUN RUN…", nargs=-1, required=True)
+@click.option(
+    "-o", "--output", required=True, metavar="RUN", help="Fused run; its extension selects compression (.gz, …)."
+)
+@click.option(
+    "--method", "methods", type=click.Choice(list(METHODS)), multiple=True, help="Method; several with --tune [rrf]."
+)
+@click.option(
+    "--norm",
+    "norms",
+    type=click.Choice(list(NORMS)),
+    multiple=True,
+    help="Normalisation, for methods with s; several with --tune [min-max].",
+)
+@click.option(
+    "--weights", type=_weights, metavar="W,W,…", help="A weight for each run, for methods with w [all alike]."
+)
+@decimal("--rrf-k", default=60, help="The constant k of rrf [60].")
+@decimal("--rbc-phi", default=0.8, help="The persistence φ of rbc [0.8].")
+@click.option(
+    "--tune", metavar="QRELS", help="Choose weights (and among several methods and normalisations) by these judgments."
+)
+@number("--folds", least=2, help="Folds of --tune: each is fused with what is best on the others [5].")
+@click.option("-m", "--measure", metavar="NAME", help="Measure for --tune, whose mean decides [ndcg_cut.10].")
+@click.option("--profile", metavar="NAME", help="Scoring conventions for --tune.")
+@click.option("--tuned", metavar="JSON", help="Fuse with the final setting of an earlier --tune: its FUSED.json.")
+@number("--depth", least=1, help="Use only the first N documents of each list [all].")
+@number("-k", "k", default=1000, least=1, help="Documents per query of the fused run [1000].")
+@flag("--strict", help="Refuse runs with different queries.")
+@click.option("--tag", help="The last column of the fused run [the method and its settings].")
+@READING_OPTIONS["run_format"].decorator("run_format", "")
+@paths_option
+@click.pass_context
+def fuse(ctx: click.Context, /, runs: tuple[str, ...], output: str, run_format: str | None, **options: Any) -> None:
+    """Fuse files, and tell what should be known of them."""
+    from treceval_py.fusing.files import fuse_files
+
+    _check_together(given(ctx), options)
+    check_targets([output, f"{output}.json"], [*runs, *filter(None, (options["tune"], options["tuned"]))])
+    fusion = _fusion({name: options.pop(name) for name in SETTINGS})
+    done = fuse_files(
+        runs,
+        output,
+        fusion,
+        **options,
+        format=run_format,
+        command=["treceval", *sys.argv[1:]],
+    )
+    if done.tuned is not None:
+        from treceval_py.fusing.show import document_of
+        from treceval_py.rendering import render
+
+        put(render(document_of(done.tuned, runs), "table", style_for(None)), None, styled=True)
+    note(*done.notes)
+
+
+TUNING = ("folds", "measure", "profile")
+"""Options that --tune alone has a use for."""
+
+SETTINGS = ("methods", "norms", "weights", "rrf_k", "rbc_phi", "tune", "tuned", *TUNING)
+"""Options that decide how queries are fused."""
+
+
+def _check_together(named: set[str], options: dict[str, Any]) -> None:
+    """Refuse options that would be ignored or contradict each other."""
+    if options["tuned"] is not None:
+        for name in sorted(named.intersection(("methods", "norms", "weights", "rrf_k", "rbc_phi", "tune"))):
+            raise click.UsageError(f"--tuned has a setting already; leave {_flag(name)} out.")
+    for name, method in (("rrf_k", "rrf"), ("rbc_phi", "rbc")):
+        if name in named and method not in (options["methods"] or ("rrf",)):
+            raise click.UsageError(f"{_flag(name)} is for the method {method}.")
+    if options["tune"] is None:
+        for name in sorted(named.intersection(TUNING)):
+            raise click.UsageError(f"{_flag(name)} needs --tune.")
+        for name in ("methods", "norms"):
+            if len(options[name]) > 1:
+                raise click.UsageError(f"Several values of {_flag(name)} need --tune, which chooses one.")
+
+
+def _flag(name: str) -> str:
+    return "--" + {"methods": "method", "norms": "norm"}.get(name, name).replace("_", "-")
+
+
+def _fusion(chosen: dict[str, Any]) -> Fusion | Tuning | Before:
+    """Return how queries are fused."""
+    methods, norms = chosen["methods"] or ("rrf",), chosen["norms"] or (None,)
+    constants = {name: chosen[name] for name in ("rrf_k", "rbc_phi")}
+    if chosen["tuned"] is not None:
+        from treceval_py.fusing.tuning import tuned_before
+
+        return tuned_before(chosen["tuned"])
+    if chosen["tune"] is None:
+        return Fusion(methods[0], norms[0], chosen["weights"], **constants)
+    if chosen["weights"] is not None:
+        raise click.UsageError("--tune chooses weights; leave --weights out.")
+    from treceval_py.fusing.tuning import DEFAULT_MEASURE, Tuning, fusions_of
+    from treceval_py.scoring.evaluation import Evaluator
+    from treceval_py.scoring.planning import Scoring
+
+    scoring = Scoring(measures=[chosen["measure"] or DEFAULT_MEASURE], profile=chosen["profile"])
+    return Tuning(fusions_of(methods, norms, **constants), Evaluator(chosen["tune"], scoring), chosen["folds"] or 5)
