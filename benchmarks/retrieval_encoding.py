@@ -38,12 +38,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from taking_turns import DisagreementError, Table, Turn, duration, table
 
+from treceval_py._types import FloatArray32
 from treceval_py.io.texts import TabbedTexts, chunks, survey
 from treceval_py.retrieval.devices import default_batch_size
 from treceval_py.retrieval.models import find_model, identity, settings_for
-from treceval_py.retrieval.pools import Here
-from treceval_py.retrieval.shards import Store, open_store
-from treceval_py.retrieval.vectors import ArrayVectors, FloatArray32
+from treceval_py.retrieval.pools import Here, Task
+from treceval_py.retrieval.shards import Store
+from treceval_py.retrieval.sparse import encoder_maker
+from treceval_py.retrieval.vectors import ArrayVectors
 
 PASSAGES = 8_841_823
 """Passages of MS MARCO."""
@@ -164,9 +166,10 @@ def ours(options: Options, model_folder: str, passages_file: str, work: Path, si
     def encode() -> Store:
         shutil.rmtree(work, ignore_errors=True)
         texts = TabbedTexts(passages_file, "document")
-        store = open_store(str(work), made, survey(texts, size))
-        for chunk, vectors, by in pool.encode(chunks(texts, size), "passages", lambda _count: None):
-            store.add(chunk, vectors, by)
+        store = Store(str(work), made, survey(texts, size), texts).open()
+        tasks = (Task(chunk.number, (chunk, "passages"), len(chunk.texts)) for chunk in chunks(texts, size))
+        for task, vectors, by in pool.run(tasks, lambda _count: None):
+            store.add(task.content[0], vectors, by)
         return store
 
     def vectors(store: Store) -> FloatArray32:
@@ -204,7 +207,7 @@ def sides(options: Options, batch: int, folder: Path) -> tuple[dict[str, Side], 
     model_folder = make_model(folder / "model", ARCHITECTURES[options.architecture])
     model = find_model(model_folder)
     settings = settings_for(model, pooling="cls", precision=options.precision)
-    pool = Here(model, settings, [options.device], batch)
+    pool = Here(encoder_maker(model, settings, batch), options.device)
     compared: dict[str, Side] = {}
     for size in options.shard_sizes:
         name = f"treceval, shards of {size:,}"
@@ -286,14 +289,14 @@ def rates(turns: dict[str, list[Turn]], texts: int) -> Table:
 
 def search_on_gpu(dimensions: int, rows: int = 1_000_000, queries: int = 6980, k: int = 1000) -> Table | None:
     """Time exact search of random unit vectors, if faiss has a GPU."""
-    from treceval_py.retrieval.exact import load_faiss, normalised, search
+    from treceval_py.retrieval.exact import load_faiss, search
 
     if not load_faiss().get_num_gpus():
         return None
     drawn = np.random.default_rng(0)
-    vectors, wanted = (
-        normalised(drawn.standard_normal((count, dimensions), dtype=np.float32)) for count in (rows, queries)
-    )
+    vectors, wanted = (drawn.standard_normal((count, dimensions), dtype=np.float32) for count in (rows, queries))
+    for each in (vectors, wanted):
+        each /= np.linalg.norm(each, axis=1, keepdims=True)
     search(ArrayVectors(vectors[:10_000]), wanted[:16], k, "inner-product")  # the first call starts the GPU
     start = time.perf_counter()
     search(ArrayVectors(vectors), wanted, k, "inner-product")

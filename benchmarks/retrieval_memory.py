@@ -84,8 +84,7 @@ def make_search(folder: str, count: int, queries: int, dimensions: int) -> None:
     from treceval_py.io.texts import chunks
     from treceval_py.retrieval.collection import open_collection
     from treceval_py.retrieval.models import find_model, settings_for
-    from treceval_py.retrieval.pipeline import Dense, Request, folder_of, look, made_of
-    from treceval_py.retrieval.shards import open_store
+    from treceval_py.retrieval.pipeline import Dense, Request, look, store_of
 
     make_collection(folder, 1, queries, dimensions)
     with open(os.path.join(folder, "collection.tsv"), "w", encoding="utf-8") as stream:
@@ -94,8 +93,8 @@ def make_search(folder: str, count: int, queries: int, dimensions: int) -> None:
     dense = Dense(model, settings_for(model, pooling="mean"), ["cpu"])
     output = os.path.join(folder, "run.txt")
     request = Request(open_collection(folder), output, f"{output}.work", dense)
-    looked = look(request).passages
-    store = open_store(folder_of(request, "passages", looked), made_of(dense, "passages"), looked)
+    looked = look(request)["passages"]
+    store = store_of(request, dense, "passages", looked).open()
     drawn = np.random.default_rng(0)
     for chunk in chunks(request.collection.corpus, dense.shard_size):
         vectors = drawn.standard_normal((len(chunk.ids), dimensions), dtype=np.float32)

@@ -26,8 +26,9 @@ import faiss  # type: ignore[import-untyped,import-not-found,unused-ignore]
 import numpy as np
 from taking_turns import DisagreementError, Table, Turn, table
 
+from treceval_py._types import FloatArray32
 from treceval_py.retrieval.exact import Found, fast_batches, search
-from treceval_py.retrieval.vectors import ArrayVectors, FloatArray32, ShardVectors
+from treceval_py.retrieval.vectors import ArrayVectors, ShardVectors
 
 OURS = "search, vectors in memory"
 SHARDS = "search, streamed from shards"
