@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 from packages import skip_without
-from tiny_models import byte_tokenizer, make_decoder, make_tiny_model
+from tiny_models import TEXTS, byte_tokenizer, make_decoder, make_tiny_model
 
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.encoding import Encoder
@@ -18,15 +18,6 @@ skip_without("FlagEmbedding")
 pytestmark = pytest.mark.slow
 
 TASK = "Given a web search query, retrieve relevant passages that answer the query"
-TEXTS = [
-    "the river and the sea",
-    "",
-    "what is the law of the city?",
-    "war",
-    "music from a film " * 8,
-    "A",
-    "people " * 90,
-]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -272,11 +272,12 @@ def test_a_model_of_another_kind_is_refused_with_the_option_that_takes_it(tmp_pa
     splade = make(tmp_path / "splade", MASKED)
     assert refusal(find_model, splade) == (
         f"{splade}: this is a sparse model, which weighs the words of each text. "
-        "Give it as --model, with --retriever sparse."
+        "Give it to treceval retrieve as --model, with --retriever sparse."
     )
     dense = make(tmp_path / "dense")
     assert refusal(find_model, dense, wanted="reranker") == (
-        f"{dense}: this is a model of one vector for each text. Give it as --model, with --retriever dense."
+        f"{dense}: this is a model of one vector for each text. "
+        "Give it to treceval retrieve as --model, with --retriever dense."
     )
     colbert = make(tmp_path / "colbert", {**BERT, "architectures": ["HF_ColBERT"]})
     assert refusal(find_model, colbert) == (

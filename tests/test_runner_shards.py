@@ -21,8 +21,8 @@ CHANGED = "the file was cut short or changed since it was written: its SHA-256 i
 ALONE = "Remove it to encode that shard again."
 
 
-def again(folder: Path) -> str:
-    return f"Use another --work folder, or remove {folder} to encode again."
+def again(folder: Path, first: str = "Use") -> str:
+    return f"{first} another --work folder, or remove {folder} to encode again."
 
 
 MADE: dict[str, Any] = {
@@ -161,7 +161,7 @@ def test_other_settings_are_refused_by_name(tmp_path: Path, change: dict[str, An
     filled(tmp_path / "w")
     message = refusal(tmp_path / "w", {**MADE, **change})
     assert message == (
-        f"{tmp_path}/w/manifest.json: these embeddings were made with other settings: {told}. Give those settings. {again(tmp_path / 'w')}"
+        f"{tmp_path}/w/manifest.json: these embeddings were made with other settings: {told}. {again(tmp_path / 'w', 'Give those settings, use')}"
     )
 
 
@@ -179,7 +179,7 @@ def test_another_storage_is_refused(tmp_path: Path) -> None:
 def test_another_shard_size_is_refused(tmp_path: Path) -> None:
     filled(tmp_path / "w")
     assert refusal(tmp_path / "w", size=5) == (
-        f"{tmp_path}/w/manifest.json: shards have at most 3 texts, and 5 are asked for. Use --shard-size 3. {again(tmp_path / 'w')}"
+        f"{tmp_path}/w/manifest.json: shards have at most 3 texts, and 5 are asked for. {again(tmp_path / 'w', 'Use --shard-size 3,')}"
     )
 
 

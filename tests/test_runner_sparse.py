@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from packages import skip_without
-from tiny_models import byte_tokenizer
+from tiny_models import TEXTS, byte_tokenizer
 
 from treceval_py.cli.commands import run as command
 from treceval_py.errors import RunnerError
@@ -23,16 +23,6 @@ from treceval_py.retrieval.sparse import SparseEncoder
 skip_without("FlagEmbedding")
 
 DATA = Path(__file__).parent.parent / "data"
-
-TEXTS = [
-    "the river and the sea",
-    "",
-    "what is the law of the city?",
-    "war",
-    "music from a film " * 8,
-    "A",
-    "people " * 90,
-]
 
 
 @pytest.fixture(scope="module")
@@ -283,7 +273,7 @@ def test_a_damaged_shard_and_options_of_dense_vectors_are_refused(folder, masked
     assert retrieve(collection, "-o", output, *sparse, "--index", "Flat") == 2
     assert b"--index needs --retriever dense." in capfdbinary.readouterr().err
     assert retrieve(collection, "-o", output, "--model", masked) == 1
-    assert b"Give it as --model, with --retriever sparse." in capfdbinary.readouterr().err
+    assert b"Give it to treceval retrieve as --model, with --retriever sparse." in capfdbinary.readouterr().err
 
 
 @pytest.mark.slow

@@ -39,6 +39,17 @@ WORDS = [
     "law",
 ]
 
+TEXTS = [
+    "the river and the sea",
+    "",
+    "what is the law of the city?",
+    "war",
+    "music from a film " * 8,
+    "A",
+    "people " * 90,
+]
+"""Texts that encoders are given: one is empty, one shorter than a word, one longer than most models take."""
+
 
 def make_tiny_model(
     folder: str | os.PathLike[str],

@@ -1,4 +1,4 @@
-"""Compare vectors with those of FlagEmbedding's FlagModel bit by bit: ``flag_embedding_comparison.py VERSION``.
+"""Compare vectors with those of FlagEmbedding's FlagModel bit for bit: ``flag_embedding_comparison.py VERSION``.
 
 The version is the one that must be imported, of several that are installed in folders of their own.
 """
@@ -49,7 +49,7 @@ def main(version: str) -> None:
                     precision,
                 )
     print(
-        f"FlagEmbedding {version}: {TEXTS} vectors are the same bit by bit, by cls and mean, in fp32 and fp16-weights"
+        f"FlagEmbedding {version}: {TEXTS} vectors are the same bit for bit, by cls and mean, in fp32 and fp16-weights"
     )
 
 

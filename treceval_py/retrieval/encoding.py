@@ -1,7 +1,8 @@
 """Texts to vectors on one device, with the traps of models looked for before hours are spent.
 
-sentence-transformers loads a model with all of its layers. It is fed the batches of FlagEmbedding's FlagModel (texts by
-falling number of tokens), and vectors are then those of FlagModel bit by bit, where that can run the model.
+sentence-transformers loads a model with all of its layers. It is fed the batches of FlagEmbedding's FlagModel (texts
+sorted by decreasing number of tokens), and vectors are then those of FlagModel bit for bit, where that can run the
+model.
 """
 
 from __future__ import annotations

@@ -103,8 +103,11 @@ OFFSET_POSITIONS = frozenset(
 )  # fmt: skip
 
 KINDS: dict[Kind, tuple[str, str]] = {
-    "dense": ("a model of one vector for each text", "as --model, with --retriever dense"),
-    "sparse": ("a sparse model, which weighs the words of each text", "as --model, with --retriever sparse"),
+    "dense": ("a model of one vector for each text", "to treceval retrieve as --model, with --retriever dense"),
+    "sparse": (
+        "a sparse model, which weighs the words of each text",
+        "to treceval retrieve as --model, with --retriever sparse",
+    ),
     "reranker": ("a reranker, which scores a query with a passage", "as --rerank, or to treceval rerank"),
 }
 """What models are called, and how each is given."""

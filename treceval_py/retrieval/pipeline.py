@@ -409,7 +409,7 @@ def _encoded(
     if taken := stores["passages"].taken():
         watch.note(
             f"The vectors of {taken:,} passages were taken from shards with other texts (--reuse passages): their "
-            "last digits may differ from those of an encoding from nothing."
+            "last digits may differ from those of an encoding from scratch."
         )
     for side, store in stores.items():
         if len(store.makers()) > 1:

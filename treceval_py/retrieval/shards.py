@@ -86,7 +86,7 @@ class Store:
         ``float32``, ``float16`` or ``sparse``.
     reuse : bool
         Whether vectors of texts that are unchanged are taken from shards with other texts. Otherwise these texts are
-        encoded again, so that the vectors are those of an encoding from nothing to the last digit.
+        encoded again, so that the vectors are those of an encoding from scratch to the last digit.
     dimensions : int
         The length of the vectors, E.
     shards : dict of str to Shard
@@ -165,17 +165,17 @@ class Store:
         """Take the shards of a manifest, if they are those that would be made here."""
         if not manifest["shards"]:
             return  # nothing was made, so nothing can be lost: the next manifest replaces this one
-        path, again = _manifest(self.folder), _again(self.folder)
+        path = _manifest(self.folder)
         before = {**deciding(manifest["made"]), "storage": manifest["storage"]}
         now = {**deciding(self.made), "storage": self.storage}
         if differing := [key for key in {**before, **now} if before.get(key) != now.get(key)]:
             told = "; ".join(_difference(key, before.get(key), now.get(key)) for key in differing)
             what = f"these embeddings were made with other settings: {told}"
-            raise RunnerError(what, f"Give those settings. {again}", file=path)
+            raise RunnerError(what, _again(self.folder, "Give those settings, use"), file=path)
         size = manifest["texts"]["shard_size"]
         if size != self.survey.shard_size:
             what = f"shards have at most {size:,} texts, and {self.survey.shard_size:,} are asked for"
-            raise RunnerError(what, f"Use --shard-size {size}. {again}", file=path)
+            raise RunnerError(what, _again(self.folder, f"Use --shard-size {size},"), file=path)
         # What was removed is encoded again: the way out of one damaged shard that does not cost all of them.
         shards = {name: Shard(**each) for name, each in manifest["shards"].items()}
         self.shards = {name: shard for name, shard in shards.items() if {name + end for end in shard.files} <= files}
@@ -528,9 +528,9 @@ def _read_manifest(folder: str) -> dict[str, Any]:
     return content
 
 
-def _again(folder: str) -> str:
+def _again(folder: str, first: str = "Use") -> str:
     """Say what can be done about embeddings that do not fit."""
-    return f"Use another --work folder, or remove {folder} to encode again."
+    return f"{first} another --work folder, or remove {folder} to encode again."
 
 
 def deciding(made: dict[str, Any]) -> dict[str, object]:
