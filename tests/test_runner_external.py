@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, cast
 
@@ -346,3 +348,16 @@ def test_vectors_without_texts_cannot_be_reranked(tmp_path: Path) -> None:
     with pytest.raises(RunnerError, match="vectors have no texts to rerank"):
         check_request(request._replace(reranker=reranker))
     check_request(request)
+
+
+@pytest.mark.parametrize("size", [0, 4, 28, 31, 44])
+def test_an_index_that_was_cut_short_is_refused(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], size: int
+) -> None:
+    passages, queries = as_pyserini(tmp_path / "p", IDS, VECTORS), as_npy(tmp_path / "q", ["q1", "q2"], ASKED)
+    (passages / "index").write_bytes((passages / "index").read_bytes()[:size])
+    # in a process of its own: Faiss can crash on such files
+    given = ["--passage-embeddings", str(passages), "--query-embeddings", str(queries), "-o", str(tmp_path / "run.txt")]
+    done = subprocess.run([sys.executable, "-m", "treceval_py", "retrieve", *given], capture_output=True, check=False)
+    what = "expected .npy, .parquet or a Faiss index, found something else"
+    assert (done.returncode, f"{passages}/index: {what}" in done.stderr.decode()) == (1, True), done.stderr

@@ -685,3 +685,16 @@ def test_a_preview_that_cannot_be_had_is_one_clear_line(hub):
         "BAAI/bge-small-en-v1.5: there is no such folder, the hub cannot be reached (HF_HUB_OFFLINE is set), and its "
         "cache has no copy. A folder with the model can be given instead."
     )
+
+
+@pytest.mark.parametrize(("file", "content"), [
+    ("1_Pooling/config.json", {"pooling_mode": None}),
+    ("sentence_bert_config.json", {"max_seq_length": "512"}),
+    ("config.json", {**BERT, "architectures": 5}),
+    ("config.json", {**BERT, "id2label": 5}),
+])  # fmt: skip
+def test_values_of_the_wrong_type_are_refused(tmp_path, file, content):
+    folder = make(tmp_path / "m", pooling={"pooling_mode_mean_tokens": True})
+    (tmp_path / "m" / file).write_text(json.dumps(content))
+    told = f"{folder}: a configuration file has a value of the wrong type. Copy the model again."
+    assert refusal(find_model, folder) == told

@@ -75,3 +75,13 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "search").write_text("")
     with pytest.raises(OutputError, match="the folder cannot be used: Not a directory"):
         parts_of(tmp_path)
+
+
+def test_numbers_of_six_digits_are_found_and_removed(tmp_path: Path) -> None:
+    parts = parts_of(tmp_path, count=100_002)
+    for number in (99_999, 100_000):
+        parts.write(number, scores=np.zeros(1))
+    again = parts_of(tmp_path, count=100_002)
+    assert not {99_999, 100_000} & set(again.missing())
+    again.clear()
+    assert not (tmp_path / "search").exists()

@@ -287,8 +287,8 @@ def test_two_processes_make_the_run_of_one(first: Path, model: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize(("texts", "told"), [
-    ("--corpus", "1 of the 214 passages to rerank are not in it, such as '215'"),
-    ("--queries", "1 of the 30 queries to rerank are not in it, such as"),
+    ("--corpus", "1 of the 214 passages to rerank are not there, such as '215'"),
+    ("--queries", "1 of the 30 queries to rerank are not there, such as"),
 ])  # fmt: skip
 def test_texts_that_are_missing_are_refused(first: Path, model: str, tmp_path: Path, texts: str, told: str) -> None:
     source = Path(TEXTS[TEXTS.index(texts) + 1])
@@ -305,6 +305,43 @@ def test_a_text_that_is_not_unicode_is_refused_with_its_line(model: str, tmp_pat
     options = ["--corpus", str(tmp_path / "corpus.jsonl"), "--queries", str(tmp_path / "queries.tsv")]
     done = rerank(tmp_path / "run", model, tmp_path / "out.txt", *options)
     assert (done.status, "corpus.jsonl:2: the text is not valid Unicode" in done.err.decode()) == (1, True), done.err
+
+
+def test_a_text_that_comes_twice_is_refused_with_its_lines(model: str, tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("1 Q0 a 1 2 t\n")
+    (tmp_path / "queries.tsv").write_text("1\tq\n")
+    (tmp_path / "corpus.tsv").write_text("a\tthe river\nb\tlaw\na\tcity\n")
+    options = ["--corpus", str(tmp_path / "corpus.tsv"), "--queries", str(tmp_path / "queries.tsv")]
+    done = rerank(tmp_path / "run", model, tmp_path / "out.txt", *options)
+    told = "corpus.tsv:3: the id 'a' occurs twice (first on line 1). Keep one of the two."
+    assert (done.status, told in done.err.decode()) == (1, True), done.err
+
+
+def test_what_is_not_there_is_said_before_a_model_is_looked_for(first: Path, tmp_path: Path) -> None:
+    for run, output, told in (
+        (tmp_path / "missing.txt", tmp_path / "out.txt", "missing.txt: no such file. Check the name."),
+        (first, tmp_path / "no" / "out.txt", "out.txt: the folder of the run file is not there."),
+    ):
+        done = rerank(run, "no-such-model", output)
+        assert (done.status, told in done.err.decode()) == (1, True), done.err
+    given = ["retrieve", str(DATA), "-o", str(tmp_path / "no" / "out.txt"), "--model", "no-such-model"]
+    assert "out.txt: the folder of the run file is not there." in treceval(given).err.decode()
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_empty_tag_is_refused(first: Path, model: str, tmp_path: Path) -> None:
+    done = rerank(first, model, tmp_path / "out.txt", "--tag", "")
+    assert (done.status, "tag" in done.err.decode()) == (1, True), done.err
+
+
+def test_the_hash_of_texts_is_one_of_all_that_is_scored(model: str, tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("1 Q0 a 1 2 t\n")
+    (tmp_path / "queries.tsv").write_text("1\tq\n")
+    (tmp_path / "corpus.tsv").write_text("b\tnot of the run\na\tthe river\n")
+    options = ["--corpus", str(tmp_path / "corpus.tsv"), "--queries", str(tmp_path / "queries.tsv")]
+    assert rerank(tmp_path / "run", model, tmp_path / "out.txt", *options).status == 0
+    record = json.loads((tmp_path / "out.txt.json").read_text("utf-8"))
+    assert record["texts"]["sha256"] == hashlib.sha256(b'["1","q"]\n["a","the river"]\n').hexdigest()
 
 
 def test_a_run_is_not_written_over_itself(first: Path, model: str) -> None:
@@ -334,7 +371,7 @@ def test_a_run_that_cannot_be_read_again_is_refused(model: str, tmp_path: Path) 
     os.mkfifo(tmp_path / "pipe")
     for run in ("-", str(tmp_path / "pipe")):
         done = treceval(["rerank", run, "-o", str(tmp_path / "out.txt"), *TEXTS, "--model", model])
-        assert f"{run}: a run to rerank is a file, which can be read again." in done.err.decode()
+        assert f"{run}: the run to rerank must be a file, as it is read more than once." in done.err.decode()
 
 
 # Kills
@@ -427,6 +464,22 @@ def test_retrieve_reranks_as_the_command_does(first: Path, model: str, tmp_path:
     assert treceval([*given, "-o", str(both)]).out == done.out
     assert os.stat(kept).st_mtime_ns == made
     assert treceval([*given, "-o", str(both), "--dry-run"]).out.decode().count("600 pairs") == 1
+
+
+def test_where_nothing_is_found_nothing_is_reranked(model: str, tmp_path: Path) -> None:
+    (tmp_path / "collection.tsv").write_text("a\tthe river\n")
+    (tmp_path / "queries.tsv").write_text("1\tlaw\n")
+    given = ["--retriever", "jaccard", "--rerank", model, "--device", "cpu"]
+    done = treceval(["retrieve", str(tmp_path), "-o", str(tmp_path / "out.txt"), *given])
+    assert (done.status, b"1 of 1 queries found nothing" in done.err) == (0, True), done.err
+    assert (tmp_path / "out.txt").read_bytes() == b""
+
+
+def test_a_plan_counts_the_memory_of_the_reranker(model: str, tmp_path: Path) -> None:
+    given = ["--retriever", "jaccard", "--dry-run", "--no-probe", "-o", str(tmp_path / "out.txt")]
+    alone, both = (treceval(["retrieve", str(DATA), *given, *more]) for more in ([], ["--rerank", model]))
+    assert [line.split(b"about ")[1].split()[1] for done in (alone, both) for line in done.out.splitlines()
+            if line.startswith(b"memory")] == [b"KB", b"MB"]  # fmt: skip
 
 
 def test_options_of_reranking_need_it(tmp_path: Path) -> None:

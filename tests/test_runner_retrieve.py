@@ -540,7 +540,7 @@ def test_too_few_hits_are_counted_and_said(
     lines = len(lines_of(tmp_path / "run.txt"))
     assert lines < 30 * 216
     told = capfdbinary.readouterr().err.decode()
-    assert f"queries have fewer documents than asked for ({30 * 216 - lines:,} lines in all)" in told
+    assert f"queries have fewer documents than asked for ({30 * 216 - lines:,} lines are missing in all)" in told
 
 
 def test_what_belongs_to_others_stays_in_the_work_folder(tiny: str, tmp_path: Path) -> None:
@@ -604,7 +604,7 @@ def test_a_locked_work_folder_is_refused(tiny: str, tmp_path: Path, capfdbinary:
     with locked(str(tmp_path / "w")):
         arguments = ["--model", tiny, "--pooling", "mean", "--work", tmp_path / "w"]
         told = refused(capfdbinary, DATA, "-o", tmp_path / "run.txt", *arguments)
-    assert told.startswith(f"{tmp_path}/w: another treceval retrieve is at work in this folder")
+    assert told.startswith(f"{tmp_path}/w: another treceval command is using this folder")
 
 
 def test_an_index_that_was_removed_is_built_again(tiny: str, tmp_path: Path) -> None:

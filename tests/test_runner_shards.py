@@ -320,7 +320,7 @@ def test_a_second_program_in_the_same_folder_is_refused(tmp_path: Path) -> None:
         with pytest.raises(RunnerError) as caught, locked(str(tmp_path)):
             pass
         assert str(caught.value) == (
-            f"{tmp_path}: another treceval retrieve is at work in this folder (process {other.pid}). Wait for it, or "
+            f"{tmp_path}: another treceval command is using this folder (process {other.pid}). Wait for it, or "
             "use another --work folder."
         )
         other.kill()  # the lock goes with it

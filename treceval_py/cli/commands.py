@@ -94,7 +94,7 @@ COMMANDS = {
     "convert": "write judgments or a run in another format",
     "fuse": "fuse runs into one",
     "retrieve": "make a run: rank a collection with BGE and Faiss, or BM25",
-    "rerank": "rerank the first documents of a run by a cross-encoder",
+    "rerank": "rerank the first documents of a run with a cross-encoder",
 }
 """The commands beside the default one, with what each does, as the help of the default one lists them."""
 

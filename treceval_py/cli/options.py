@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -92,6 +93,11 @@ def _seed(text: str) -> int:
 def decimal(*names: str, help: str, default: float | None = None) -> Decorator:
     """Return an option that takes a number."""
     return click.option(*names, type=float, metavar="X", default=default, help=help)
+
+
+def tag_of(name: str) -> str:
+    """Return the tag of a run that is made by a model, or from a file, of this name."""
+    return re.sub(r"\s", "_", os.path.basename(os.path.abspath(name)))
 
 
 def flag(*names: str, help: str) -> Decorator:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from typing import Any
 
 import click
 
-from treceval_py.cli.options import paths_option, rerank_options, running_options
+from treceval_py.cli.options import paths_option, rerank_options, running_options, tag_of
 from treceval_py.cli.printing import say
 from treceval_py.cli.stages import Stages, long_work
 from treceval_py.errors import OutputError
@@ -53,13 +52,15 @@ def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> 
     from treceval_py.io.named_texts import open_texts
     from treceval_py.retrieval.devices import devices_for
     from treceval_py.retrieval.models import find_model
-    from treceval_py.retrieval.reranking import Reranker
+    from treceval_py.retrieval.reranking import Reranker, check_files
     from treceval_py.retrieval.reranking import rerank as reranked
 
     work = options["work"] or f"{output}.work"
     command = ["treceval", *sys.argv[1:]]
     stages = Stages()
     try:
+        documents, asked = open_texts(corpus, "document"), open_texts(queries, "query")
+        check_files(run, output, documents, asked)  # before a model is downloaded
         reranker = Reranker(
             model=find_model(options["model"], options["revision"], wanted="reranker"),
             devices=devices_for(options["devices"]) if options["ray"] is None else (),
@@ -69,10 +70,10 @@ def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> 
             run,
             output,
             reranker,
-            corpus=open_texts(corpus, "document"),
-            queries=open_texts(queries, "query"),
+            corpus=documents,
+            queries=asked,
             work=work,
-            tag=options["tag"] or os.path.basename(os.path.normpath(options["model"])).replace(" ", "_"),
+            tag=tag_of(options["model"]) if options["tag"] is None else options["tag"],
             reporter=stages,
             command=command,
             paths=options["paths"],

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from treceval_py.cli.options import paths_option, rerank_options, running_options
+from treceval_py.cli.options import given as given_by_user
+from treceval_py.cli.options import number, paths_option, rerank_options, running_options, tag_of
 from treceval_py.cli.printing import note, put, say
 from treceval_py.cli.stages import Stages, long_work
 from treceval_py.errors import OutputError
@@ -84,14 +84,6 @@ INDEX = ("search_parameters", "training")
 """Options of an index."""
 
 
-Callback = Callable[..., Any]
-
-
-def _count(*names: str, help: str, default: int | None = None, name: str = "") -> Callable[[Callback], Callback]:
-    declared = [*names, name] if name else list(names)
-    return click.option(*declared, type=click.IntRange(min=1), metavar="N", default=default, help=help)
-
-
 @click.command("retrieve", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("source", metavar="COLLECTION", default="")
 @click.option("-o", "--output", metavar="RUN", help="Run file; its extension selects compression (.gz, …).")
@@ -111,7 +103,7 @@ def _count(*names: str, help: str, default: int | None = None, name: str = "") -
     default="dense",
     help="Ranking method [dense]; sparse: the words' weights of SPLADE or bge-m3.",
 )
-@_count("-k", "--depth", default=1000, help="Documents per query [1000].")
+@number("-k", "--depth", default=1000, help="Documents per query [1000].", least=1)
 @click.option("--tag", help="The last column of RUN [the model's or the retriever's name].")
 @click.option(
     "--model", metavar="NAME", help=f"Model on the hub, or a folder [{MODEL['dense']}; sparse: {MODEL['sparse']}]."
@@ -122,11 +114,16 @@ def _count(*names: str, help: str, default: int | None = None, name: str = "") -
 )
 @click.option("--instruction", metavar="TEXT", help="Text put before each query [the model's own, or none].")
 @click.option("--passage-instruction", metavar="TEXT", help="Text put before each passage [the model's own, or none].")
-@_count("--passage-max-length", help="Most tokens of a passage [512, or the model's own limit if less].")
-@_count("--query-max-length", help="Most tokens of a query [512, or the model's own limit if less].")
-@_count("--dimensions", help="Use the first N dimensions of each vector, for models trained for this [all].")
+@number("--passage-max-length", help="Most tokens of a passage [512, or the model's own limit if less].", least=1)
+@number("--query-max-length", help="Most tokens of a query [512, or the model's own limit if less].", least=1)
+@number("--dimensions", help="Use the first N dimensions of each vector, for models trained for this [all].", least=1)
 @click.option("--normalise/--no-normalise", default=None, help="Scale vectors to length 1 [the model's setting].")
-@_count("--shard-size", default=10_000, help="Most texts per shard: the work that an interruption can lose [10000].")
+@number(
+    "--shard-size",
+    default=10_000,
+    help="Most texts per shard: the work that an interruption can lose [10000].",
+    least=1,
+)
 @click.option(
     "--storage",
     type=click.Choice(["float32", "float16"]),
@@ -160,7 +157,7 @@ def _count(*names: str, help: str, default: int | None = None, name: str = "") -
 @click.option(
     "--search-parameters", default="", metavar="LIST", help="Search settings of the index: nprobe=64, efSearch=256, …."
 )
-@_count("--training", help="Vectors to train the index on [39 per centroid].")
+@number("--training", help="Vectors to train the index on [39 per centroid].", least=1)
 @running_options
 @click.option(
     "--rerank", metavar="NAME", help="Rerank the first documents with this cross-encoder, on the hub or in a folder."
@@ -189,11 +186,15 @@ def retrieve(ctx: click.Context, /, source: str, output: str | None, dry_run: bo
     output = output or ""  # which names nothing; embeddings alone need none
     profile = _profile(options["profile"], options["measures"])
     long_work()
+    from treceval_py.io.run_file import check_output
+
     stages = Stages()
     told: Forecast | None = None
     done: Outcome | None = None
     try:
         collection = _embedded(source, options) if options["passage_embeddings"] else _collection(source, options)
+        if output:
+            check_output(output, collection.sources)  # before a model is downloaded
         _tell_first(collection, profile, options, stages)
         request = _request(collection, output, options, dry_run)
         if options["embeddings_only"]:
@@ -283,10 +284,8 @@ def _embedded(source: str, options: dict[str, Any]) -> Collection:
 
 def _check_together(ctx: click.Context, options: dict[str, Any]) -> None:
     """Refuse options that would be ignored."""
-    from click.core import ParameterSource
-
     flags = {parameter.name: max(parameter.opts, key=len) for parameter in ctx.command.params}
-    given = {name for name in options if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    given = given_by_user(ctx)
     encodes = options["retriever"] in MODEL
     conditions = [
         (DENSE + VECTORS, options["retriever"] == "dense", "needs --retriever dense"),
@@ -382,7 +381,7 @@ def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -
         )
     if isinstance(collection.corpus, Embedded) and isinstance(collection.queries, Embedded):
         search = {name: options[name] for name in ("similarity", "ray")}
-        tag = os.path.basename(os.path.abspath(options["passage_embeddings"])).replace(" ", "_")
+        tag = tag_of(options["passage_embeddings"])
         return Imported(collection.corpus, collection.queries, index=index, **search), tag
     from treceval_py.retrieval.devices import check_precision, devices_for
     from treceval_py.retrieval.models import find_model, settings_for
@@ -418,7 +417,7 @@ def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -
         ray=options["ray"],
         shared_work=options["shared_work"],
     )
-    return dense, os.path.basename(os.path.normpath(name)).replace(" ", "_")
+    return dense, tag_of(name)
 
 
 def _interrupted(output: str, options: dict[str, Any], *, dry_run: bool) -> NoReturn:

@@ -325,10 +325,11 @@ def _check_repeated(texts: Texts, hashes: array[int]) -> None:
     suspects = np.unique(column[1:][column[1:] == column[:-1]])
     # Hashes may be equal by chance, about once in a million corpora of ten million ids: compare the ids themselves.
     for start in range(0, len(suspects), SUSPECTS):
-        _compare(texts, frozenset(suspects[start : start + SUSPECTS].tolist()))
+        refuse_repeated(texts, frozenset(suspects[start : start + SUSPECTS].tolist()))
 
 
-def _compare(texts: Texts, suspects: frozenset[int]) -> None:
+def refuse_repeated(texts: Texts, suspects: frozenset[int]) -> None:
+    """Refuse an id that occurs twice, if its hash is among ``suspects``."""
     first: dict[str, int] = {}
     for position, (identifier, _) in enumerate(texts):
         if hash(identifier) in suspects and first.setdefault(identifier, position) != position:

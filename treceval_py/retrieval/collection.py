@@ -63,6 +63,11 @@ class Collection(NamedTuple):
     notes: tuple[str, ...]
     copies: Mapping[str, str] = {}
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Return the names of what it was read from: files or data sets."""
+        return self.corpus.name, self.queries.name, self.qrels_name or ""
+
 
 class Parts(NamedTuple):
     """The files or data sets of a collection; ``""`` for one that is not known.

@@ -19,7 +19,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray32
 from treceval_py.errors import RunnerError, TrecevalError
-from treceval_py.retrieval.encoding import first_line
+from treceval_py.retrieval.hub import INSTALL_RAY, first_line
 from treceval_py.retrieval.tasks import Advance, Maker, Place, Places, Task, Worker
 from treceval_py.retrieval.vectors import ArrayVectors, Vectors, block_rows
 
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from treceval_py.retrieval.exact import Found
 
 __all__ = ["RayPool", "connected", "search_with_ray"]
-
-INSTALL = "pip install 'treceval-py[ray]'"
-"""What brings the package of this module."""
 
 TAKES = 4
 """How often a task may bring down its process before it is given up."""
@@ -64,7 +61,7 @@ def connected(address: str) -> Iterator[Any]:
     try:
         import ray  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:
-        raise RunnerError("a cluster needs the package ray, which is not installed", INSTALL) from None
+        raise RunnerError("a cluster needs the package ray, which is not installed", INSTALL_RAY) from None
     if ray.is_initialized():
         yield ray
         return

@@ -26,7 +26,7 @@ from treceval_py.retrieval.hub import INSTALL, first_line
 from treceval_py.retrieval.models import PRECISIONS, Model, Settings, Side, model_here
 from treceval_py.retrieval.tasks import Advance
 
-__all__ = ["Encoder", "Loaded", "Writers", "first_line"]
+__all__ = ["Encoder", "Loaded", "Writers"]
 
 Writers: TypeAlias = Mapping[str, Callable[..., Any]] | None
 

@@ -30,6 +30,9 @@ ID_COLUMNS = ("id", "_id", "docid", "doc_id", "qid", "query_id")
 VECTOR_COLUMNS = ("vector", "emb", "embedding", "embeddings")
 """What the column of vectors may be called."""
 
+HEADER = 45
+"""Bytes that a Faiss index with vectors has at least; mapping a shorter file can crash the process."""
+
 CHECK = "Check the file, or make it again."
 """What can be done about a file that cannot be read as it should."""
 
@@ -244,8 +247,10 @@ def _of_index(path: str) -> tuple[Ids, StreamedVectors]:
 
     faiss = load_faiss()
     try:
+        if os.path.getsize(path) < HEADER:
+            raise RuntimeError
         index = faiss.read_index(path, getattr(faiss, "IO_FLAG_MMAP_IFC", 0))
-    except RuntimeError:
+    except (MemoryError, RuntimeError):
         what = "expected .npy, .parquet or a Faiss index, found something else"
         raise RunnerError(what, CHECK, file=path) from None
     if not isinstance(faiss.downcast_index(getattr(index, "storage", index)), faiss.IndexFlat):

@@ -9,9 +9,19 @@ from importlib.util import find_spec
 
 from treceval_py.errors import RunnerError, visible
 
-__all__ = ["INSTALL", "TOKENIZER", "check_packages", "deciding", "first_line", "from_hub", "weight_files"]
+__all__ = [
+    "INSTALL",
+    "INSTALL_RAY",
+    "TOKENIZER",
+    "check_packages",
+    "deciding",
+    "first_line",
+    "from_hub",
+    "weight_files",
+]
 
 INSTALL = "pip install 'treceval-py[retrieve]'"
+INSTALL_RAY = "pip install 'treceval-py[ray]'"
 """What to do about a package that is not installed."""
 
 TOKENIZER = re.compile(r"tokenizer\.json|vocab\.(txt|json)|(sentencepiece\.bpe|spiece|tokenizer)\.model")
@@ -37,7 +47,7 @@ def check_packages(*packages: str) -> None:
     """
     for package in packages:
         if find_spec(package) is None:
-            todo = INSTALL if package != "ray" else "pip install 'treceval-py[ray]'"
+            todo = INSTALL if package != "ray" else INSTALL_RAY
             name = "PyStemmer" if package == "Stemmer" else package
             raise RunnerError(f"this needs the package {name}, which is not installed", todo)
 

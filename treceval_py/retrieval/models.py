@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -467,6 +468,22 @@ def _look(name: str, folder: str, revision: str | None, wanted: Kind, size: int 
     if "adapter_config.json" in files:
         what = "the folder has an adapter, and the weights below it are in another folder"
         raise RunnerError(what, "Merge both (peft's merge_and_unload) and save the model.", file=name)
+    try:
+        model = _described(name, folder, revision, wanted, files)
+    except RunnerError:
+        raise
+    except (AttributeError, IndexError, TypeError, ValueError):
+        raise RunnerError("a configuration file has a value of the wrong type", AGAIN, file=name) from None
+    if lacking:
+        return model._replace(bytes=size or 0)
+    return model._replace(
+        files={file: digest_of_file(os.path.join(folder, file)) for file in deciding(files, wanted == "sparse")},
+        bytes=sum(os.path.getsize(os.path.join(folder, file)) for file in weight_files(files)),
+    )
+
+
+def _described(name: str, folder: str, revision: str | None, wanted: Kind, files: Sequence[str]) -> Model:
+    """Return what the configuration of a model says, without its weights, and refuse a model of another kind."""
     config = _json(folder, "config.json")
     # The packages of layers changed between versions of sentence-transformers: the last part of a type counts.
     try:
@@ -484,12 +501,15 @@ def _look(name: str, folder: str, revision: str | None, wanted: Kind, size: int 
     for layer, path in layers:
         if layer == "Dense":
             dimensions = int(_json(folder, f"{path}/config.json").get("out_features", dimensions))
+    longest = _json(folder, "sentence_bert_config.json").get("max_seq_length")
+    if not isinstance(longest, int | None):
+        raise TypeError
     model = Model(
-        name=name, folder=folder, revision=revision, host=platform.node(), files={}, bytes=size or 0, kind=wanted,
+        name=name, folder=folder, revision=revision, host=platform.node(), files={}, bytes=0, kind=wanted,
         architecture=str((config.get("architectures") or [""])[0]), family=_family(name, folder, config),
         lexical_weights="sparse_linear.pt" in files, layers=tuple(layer for layer, _ in layers),
-        hidden_size=hidden, dimensions=dimensions if wanted == "dense" else int(config.get("vocab_size", hidden)),
-        positions=_positions(config), max_length=_json(folder, "sentence_bert_config.json").get("max_seq_length"),
+        hidden_size=hidden, dimensions=dimensions if wanted == "dense" else _number(config, "vocab_size") or hidden,
+        positions=_positions(config), max_length=longest,
         pooling="+".join(modes) or None, similarity=own.get("similarity_fn_name"), prompts=_prompts(own, folder),
         own_code=str(config.get("model_type", "")) if "auto_map" in config else "",
     )  # fmt: skip
@@ -498,12 +518,7 @@ def _look(name: str, folder: str, revision: str | None, wanted: Kind, size: int 
     if wanted == "reranker" and model.architecture.endswith("ForSequenceClassification") and labels != 1:
         what = f"the model gives {labels} scores for a pair"
         raise RunnerError(what, "Give a cross-encoder with one label.", file=name)
-    if lacking:
-        return model
-    return model._replace(
-        files={file: digest_of_file(os.path.join(folder, file)) for file in deciding(files, wanted == "sparse")},
-        bytes=sum(os.path.getsize(os.path.join(folder, file)) for file in weight_files(files)),
-    )
+    return model
 
 
 def _check_kind(model: Model, saved_as: str | None, wanted: Kind) -> None:

@@ -50,7 +50,7 @@ class Parts:
         with folder_errors(folder):
             os.makedirs(folder, exist_ok=True)
             for name in filter(_PART.fullmatch, os.listdir(folder)):
-                path, number = os.path.join(folder, name), int(name[:5])
+                path, number = os.path.join(folder, name), int(re.split("[-.]", name)[0])
                 if os.path.isfile(path) and name == _name(number, digest_of_file(path)):
                     self._paths[number] = path
 
@@ -92,7 +92,7 @@ class Parts:
             os.rmdir(above)
 
 
-_PART = re.compile(r"[0-9]{5}(-[0-9a-f]{16}\.npz|\.part)")
+_PART = re.compile(r"[0-9]{5,}(-[0-9a-f]{16}\.npz|\.part)")
 """Names of the files, and of those that are being written."""
 
 

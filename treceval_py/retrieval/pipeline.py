@@ -209,6 +209,8 @@ def retrieve(request: Request, reporter: Reporter = SILENT, command: Sequence[st
         run = os.path.join(_folder(request, "first"), f"{key}.txt")
         if read_sidecar(run) is None:
             _retrieved(request._replace(output=run), looked, watch, command)
+        if not os.path.getsize(run):
+            return _retrieved(request, looked, watch, command)  # nothing was found, so there is nothing to rerank
     done = rerank(
         run,
         request.output,
@@ -251,7 +253,7 @@ def _retrieved(request: Request, looked: Surveys, watch: _Watch, command: Sequen
         watch.note(f"{written.without_hits:,} of {count:,} queries found nothing and have no line in the run.")
     if written.short:
         few = f"{written.short:,} of {count:,} queries have fewer documents than asked for"
-        watch.note(f"{few} ({written.missing:,} lines in all).")
+        watch.note(f"{few} ({written.missing:,} lines are missing in all).")
     collection = request.collection
     record = {
         "run": {**run, "k": request.k},
@@ -286,8 +288,7 @@ def check_request(request: Request) -> None:
     if request.k < 1:
         raise RunnerError(f"{request.k} documents per query are asked for", "Ask for 1 or more.")
     check_tag(request.tag)
-    collection = request.collection
-    check_output(request.output, [collection.corpus.name, collection.queries.name, collection.qrels_name or ""])
+    check_output(request.output, request.collection.sources)
     _check_means(request)
     if request.reranker is not None:
         if isinstance(request.retriever, Imported):

@@ -140,11 +140,16 @@ def forecast(request: Request, reporter: Reporter = SILENT, *, probe: bool = Tru
     if request.reranker is not None:
         pairs = queries * min(k, request.reranker.depth)
         rows.append(("rerank", f"at most {pairs:,} pairs with {request.reranker.model.name}"))
+        memory = max(memory, LIBRARIES + max(len(request.reranker.devices), 1) * request.reranker.model.bytes)
     found = 12 * queries * k if by_vectors else 0
     rows += [
         ("run", f"{request.output}: at most {_size(run)}"),
         ("to write", _size(disk) + (f", and {_size(found)} meanwhile" if by_vectors else "")),
-        ("memory", f"about {_size(memory)} " + ("at most" if by_vectors else "beside the program")),
+        (
+            "memory",
+            f"about {_size(memory)} "
+            + ("at most" if by_vectors or request.reranker is not None else "beside the program"),
+        ),
     ]
     notes = _about_room(request.work if by_vectors else request.output, disk + found)
     if probe:

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.devices import import_torch
-from treceval_py.retrieval.tasks import Advance, Done, Maker, Place, Places, Pool, Task, Worker
+from treceval_py.retrieval.tasks import Advance, Done, Maker, Place, Places, Pool, Task
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-__all__ = ["Done", "Here", "Maker", "Pool", "Processes", "Task", "Worker", "open_pool"]
+__all__ = ["Done", "Here", "Maker", "Pool", "Processes", "Task", "open_pool"]
 
 GLANCE = 0.5
 """Seconds between two looks at how far processes are."""

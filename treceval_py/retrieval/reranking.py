@@ -1,4 +1,4 @@
-"""Rerank the first documents of each query by a cross-encoder, which reads query and passage together.
+"""Rerank the first documents of each query with a cross-encoder, which reads query and passage together.
 
 Scores are those of FlagEmbedding's FlagReranker: the query is cut to three quarters of the length, then the passage to
 what is left, and pairs are batched by falling length. They are logits: a sigmoid keeps the order but makes ties of high
@@ -7,9 +7,10 @@ scores (from a logit of 16.6 on in float32, of 8.3 in fp16).
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
@@ -27,17 +28,17 @@ from treceval_py.io.named import read_run
 from treceval_py.io.reporting import SILENT, Reporter
 from treceval_py.io.run_file import Ranked, Written, check_output, check_tag, write_run
 from treceval_py.io.sidecar import provenance, read_sidecar, write_sidecar
-from treceval_py.io.texts import Texts, chunks
+from treceval_py.io.texts import Texts, chunks, refuse_repeated
 from treceval_py.retrieval.devices import check_precision, import_torch
 from treceval_py.retrieval.encoding import Loaded
 from treceval_py.retrieval.hub import check_packages
 from treceval_py.retrieval.models import PRECISIONS, Model
 from treceval_py.retrieval.parts import Parts, key_of
 from treceval_py.retrieval.pools import Task, open_pool
-from treceval_py.retrieval.shards import locked
+from treceval_py.retrieval.shards import canonical, locked
 from treceval_py.retrieval.tasks import Advance
 
-__all__ = ["CrossEncoder", "Outcome", "Reranker", "rerank"]
+__all__ = ["CrossEncoder", "Outcome", "Reranker", "check_files", "rerank"]
 
 PAIRS = 1024
 """Pairs scored together, about: what a kill can cost, some minutes of a CPU."""
@@ -269,16 +270,14 @@ def rerank(
     """
     reranker.check()
     check_tag(tag)
-    check_output(output, [run, corpus.name, queries.name])
-    if run == "-" or (os.path.exists(run) and not os.path.isfile(run)):  # scores are kept by the hash of its bytes
-        raise InputError("a run to rerank is a file, which can be read again", "Write it to a file.", file=run)
+    check_files(run, output, corpus, queries)
     begun, decides = datetime.now(UTC), reranker.decides()
     with locked(work):
         first = _Heads(run, reranker.depth)
         asked = _texts(queries, first.run.qids, "queries", reporter)
         documents = (docid for group in range(len(first.groups)) for _, docid in first.pairs(group))
         passages = _texts(corpus, documents, "passages", reporter)
-        texts, digest = key_of([asked, passages]), digest_of_file(run)
+        texts, digest = _digest(asked, passages), digest_of_file(run)
         parts = Parts(os.path.join(work, "rerank", key_of([digest, first.depth, texts, decides])), len(first.groups))
         left = {part: [(asked[qid], passages[docid]) for qid, docid in first.pairs(part)] for part in parts.missing()}
         tasks = [Task(group, pairs, len(pairs)) for group, pairs in left.items()]
@@ -306,6 +305,24 @@ def rerank(
     return Outcome(record, written, notes)
 
 
+def check_files(run: str, output: str, corpus: Texts, queries: Texts) -> None:
+    """Refuse a run that is not there or cannot be read more than once, and an output that cannot be written.
+
+    Raises
+    ------
+    InputError
+        The run is not a file.
+    OutputError
+        As of `treceval_py.io.run_file.check_output`.
+    """
+    check_output(output, [run, corpus.name, queries.name])
+    if run == "-" or (os.path.exists(run) and not os.path.isfile(run)):  # scores are kept by the hash of its bytes
+        what = "the run to rerank must be a file, as it is read more than once"
+        raise InputError(what, "Save it to a file.", file=run)
+    if not os.path.exists(run):
+        raise InputError("no such file", "Check the name.", file=run)
+
+
 class _Heads:
     """The first documents of each query of a run."""
 
@@ -331,14 +348,28 @@ def _texts(texts: Texts, ids: Iterable[str], side: str, reporter: Reporter) -> d
     reporter.begin(f"read {side}", texts.known_count(), side)
     found: dict[str, str] = {}
     for chunk in chunks(texts, 10_000):
-        found.update((each, text) for each, text in zip(chunk.ids, chunk.texts, strict=True) if each in wanted)
+        for each, text in zip(chunk.ids, chunk.texts, strict=True):
+            if each in found:
+                refuse_repeated(texts, frozenset({hash(each)}))
+            if each in wanted:
+                found[each] = text
         reporter.advance(len(chunk.ids))
     reporter.end()
     lost = [each for each in wanted if each not in found]
     if lost:
-        what = f"{len(lost):,} of the {len(wanted):,} {side} to rerank are not in it, such as {quoted(encode(lost[0]))}"
+        what = f"{len(lost):,} of the {len(wanted):,} {side} to rerank are not there, such as {quoted(encode(lost[0]))}"
         raise InputError(what, f"Give the {side} that the run was made with.", file=texts.name)
     return found
+
+
+def _digest(*sides: Mapping[str, str]) -> str:
+    """Return the SHA-256 of texts by their ids, in any order."""
+    digest = hashlib.sha256()
+    for texts in sides:
+        for each in sorted(texts):
+            digest.update(canonical([each, texts[each]]))
+        digest.update(b"\n")
+    return digest.hexdigest()
 
 
 def _score(tasks: Sequence[Task], total: int, reranker: Reranker, parts: Parts, reporter: Reporter) -> tuple[str, ...]:

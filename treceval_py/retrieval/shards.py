@@ -485,7 +485,7 @@ def locked(folder: str) -> Iterator[None]:
                 stream.seek(0)
                 holder = stream.read(20).decode("ascii", "replace").strip()
                 told = f" (process {holder})" if holder else ""
-                what = f"another treceval retrieve is at work in this folder{told}"
+                what = f"another treceval command is using this folder{told}"
                 raise RunnerError(what, "Wait for it, or use another --work folder.", file=folder) from None
             except OSError:  # a file system without locks
                 pass
