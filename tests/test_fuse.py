@@ -10,6 +10,8 @@ import random
 import re
 import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +217,28 @@ def refusal(runs: Any, *arguments: Any, **options: Any) -> str:
     return str(refused.value)
 
 
+def test_a_run_that_could_not_be_replaced_keeps_its_record(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert fuse(folder, "one.txt", "other.txt", "-o", "fused.txt").status == 0
+    before = {name: (folder / name).read_bytes() for name in ("fused.txt", "fused.txt.json")}
+    whole = files.written_whole
+
+    @contextmanager
+    def full(path: str) -> Iterator[Any]:
+        """Fail where the last bytes are written, as a full disk does."""
+        with whole(path) as stream:
+            yield stream
+            raise te.OutputError("cannot be written: no space left", "Free some.", file=path)
+
+    monkeypatch.setattr(files, "written_whole", full)
+    assert fuse(folder, "one.txt", "other.txt", "-o", "fused.txt", "--method", "combsum").status == 1
+    assert {name: (folder / name).read_bytes() for name in before} == before
+
+
+def test_a_folder_that_is_not_there_is_said_before_anything_is_read(folder: Path) -> None:
+    done = fuse(folder, "one.txt", "nothing.txt", "-o", "no/fused.txt")
+    assert (done.status, b"the folder of the run file is not there" in done.err) == (1, True), done.err
+
+
 def test_runs_that_cannot_be_fused_are_refused(folder: Path) -> None:
     assert refusal([ONE]) == "1 run to fuse. Give two or more."
     assert (
@@ -233,7 +257,7 @@ def test_runs_that_cannot_be_fused_are_refused(folder: Path) -> None:
     assert refusal([ONE, OTHER], weights="0.3,0.7").startswith("the weights are '0.3,0.7'. Give a number for each run")
     assert refusal([ONE, OTHER], k=1.5) == "k is 1.5. Give a whole number from 1, or leave it out."
     assert refusal([ONE, OTHER], depth="2") == "depth is '2'. Give a whole number from 1, or leave it out."
-    assert refusal([ONE, OTHER], ["rrf"]).startswith("unknown method a list of fusion.")
+    assert refusal([ONE, OTHER], ["rrf"]).startswith("unknown fusion method a list.")
     assert refusal([ONE, OTHER], rrf_k="60").startswith("the constant of rrf is '60'.")
     assert refusal([ONE, OTHER], "rbc", rbc_phi=None).startswith("the persistence of rbc is None.")
     for runs in ("ab", ONE, None, te.Run(ONE)):
@@ -391,7 +415,7 @@ def test_runs_that_are_alike_and_runs_of_other_collections_are_noted() -> None:
     grown = {qid: {docid: 2 * score for docid, score in documents.items()} for qid, documents in ONE.items()}
     assert notes([ONE, grown]) == ["run 1 and run 2 rank the same documents in the same order in all queries."]
     renamed = {qid: {f"D{docid}": score for docid, score in documents.items()} for qid, documents in ONE.items()}
-    said, doubt = "has hardly a document in common with", "Do they rank the same collection, by the same ids?"
+    said, doubt = "has hardly any documents in common with", "Do they rank the same collection, by the same ids?"
     assert notes([ONE, renamed]) == [f"run 1 {said} run 2. {doubt}"]
     assert notes([ONE, OTHER, renamed]) == [f"run 3 {said} any other run. {doubt}"]
 

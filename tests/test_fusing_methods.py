@@ -21,6 +21,7 @@ import pytest
 
 from treceval_py.data.ids import Ids, encode
 from treceval_py.errors import DataError
+from treceval_py.fusing.fusing import fuse
 from treceval_py.fusing.methods import METHODS, NORMS, Fusion, align
 
 with gzip.open(Path(__file__).parent / "fusion.jsonl.gz", "rt", encoding="utf-8") as stream:
@@ -228,7 +229,7 @@ def test_scores_that_a_method_cannot_take_are_refused(fusion: Fusion, scores: li
     [
         (
             {"method": "condorcet"},
-            f"unknown method 'condorcet' of fusion. There are {', '.join(METHODS)}.",
+            f"unknown fusion method 'condorcet'. There are {', '.join(METHODS)}.",
         ),
         (
             {"method": "combsum", "norm": "l2"},
@@ -263,13 +264,15 @@ def test_there_is_a_weight_for_each_run() -> None:
             Fusion("weighted", weights=(0.7, 0.3)).check_runs(count)
 
 
-def test_the_page_and_the_help_have_every_formula() -> None:
+def test_the_page_has_every_formula_and_the_docstring_every_name() -> None:
     page = (Path(__file__).parent.parent / "docs" / "fuse.md").read_text("utf-8")
     for name, formula in [
         *((name, method.formula) for name, method in METHODS.items()),
         *((name, norm.formula) for name, norm in NORMS.items()),
     ]:
         assert re.search(rf"^\| [^|]*`{name}`[^|]*\|[^|]*{re.escape(formula)}", page, re.MULTILINE), name
+    said = (fuse.__doc__ or "").partition("Raises")[0]
+    assert all(f"``{name}``" in said for name in (*METHODS, *NORMS))
     for name, norm in NORMS.items():
         assert re.search(rf"^\| `{name}`.*\| {re.escape(norm.says)} ?\|$", page, re.MULTILINE), name
     for name, method in METHODS.items():

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -206,12 +207,37 @@ def test_a_setting_is_for_the_runs_that_it_was_chosen_for(tmp_path: Path) -> Non
     assert b"its setting was chosen without a depth" in treceval(["fuse", *RUNS, *options, "--depth", "5"]).err
     for runs, message in (
         (RUNS[::-1], "its weights are for runs in another order: bm25, minilm. Give runs in that order."),
-        ([*RUNS, RUNS[0]], "is of a fusion of 2 runs, and there are 3."),
+        ([*RUNS, RUNS[0]], "its setting was chosen for 2 runs, and 3 are given."),
     ):
         done = treceval(["fuse", *runs, *options])
         assert done.status == 1
         assert f"tuned.json: {message}" in done.err.decode()
     assert treceval(["fuse", *RUNS[::-1], *record_of(tmp_path, weights=None)]).status == 0
+    renamed = tmp_path / "renamed.txt"
+    renamed.write_text(Path(RUNS[1]).read_text("utf-8").replace(" minilm\n", " m2\n"), "utf-8")
+    done = treceval(["fuse", str(renamed), RUNS[0], *record_of(tmp_path)])
+    told = "tuned.json: its setting was chosen for bm25, minilm, and is used for m2, bm25, in this order."
+    assert (done.status, told in done.err.decode()) == (0, True), done.err
+
+
+def test_a_record_of_endless_brackets_is_none(tmp_path: Path) -> None:
+    options = record_of(tmp_path)
+    (tmp_path / "tuned.json").write_text("[" * 100_000)
+    assert "tuned.json: is not the record of a fusion" in treceval(["fuse", *RUNS, *options]).err.decode()
+
+
+def test_judgments_by_which_all_is_zero_choose_nothing(tmp_path: Path) -> None:
+    strange = [line.split() for line in Path(QRELS).read_text("utf-8").splitlines()]
+    (tmp_path / "qrels").write_text("".join(f"{qid} 0 strange-{docid} {rel}\n" for qid, _, docid, rel in strange))
+    done = treceval(["fuse", *RUNS, "-o", str(tmp_path / "x.txt"), "--tune", str(tmp_path / "qrels")])
+    told = "qrels: ndcg_cut_10 is 0 for every query with every setting. Give judgments of the collection that the runs"
+    assert (done.status, told in done.err.decode()) == (1, True), done.err
+    assert os.listdir(tmp_path) == ["qrels"]
+
+
+def test_a_measure_is_not_left_out_in_silence(tmp_path: Path) -> None:
+    done = treceval(["fuse", *RUNS, "-o", str(tmp_path / "x.txt"), "--tune", QRELS, "-m", "map", "-m", "P.5"])
+    assert (done.status, "settings cannot be chosen by map, P_5." in done.err.decode()) == (1, True), done.err
 
 
 @pytest.mark.parametrize("changed", [{"method": "x"}, {"weights": [1]}, {"weights": "ab"}, {"rrf_k": "60"}, {"new": 1}])
@@ -235,6 +261,7 @@ def test_the_notes_are_on_the_method_that_was_chosen(tmp_path: Path) -> None:
         ({"qrels": {"q1": {"a": 1}}}, "only 1 of the queries is judged. Give judgments of four or more"),
         ({"folds": 2.0}, "folds is 2.0. Give a whole number from 2."),
         ({"method": []}, r"method is \[\]. Give a name, or a list"),
+        ({"method": [["rrf"]]}, "unknown fusion method a list. There are rrf"),
         ({"method": None}, "method is None. Give a name, or a list"),
         ({"norm": ()}, r"norm is \(\). Give a name, or a list"),
         ({"runs": "ab"}, "'ab' in place of runs. Give a list of two or more."),

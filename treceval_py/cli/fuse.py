@@ -23,7 +23,7 @@ HELP = """Fuse runs into one, query by query.
 
 Here s is the score after normalisation, r the rank (from 1), w the weight of the run, h the number of runs that have
 the document, n the length of a list and c the number of documents in all lists of the query. A run without the document
-adds nothing; each query is fused from the runs that have it.
+adds nothing, unless the formula says otherwise; each query is fused from the runs that have it.
 
 \b
 {norms}
@@ -76,15 +76,24 @@ def _weights(text: str) -> tuple[float, ...]:
     help="Normalisation, for methods with s; several with --tune [min-max].",
 )
 @click.option(
-    "--weights", type=_weights, metavar="W,W,…", help="A weight for each run, for methods with w [all alike]."
+    "--weights", type=_weights, metavar="W,W,…", help="A weight for each run, for methods with w [all equal]."
 )
 @decimal("--rrf-k", default=60, help="The constant k of rrf [60].")
 @decimal("--rbc-phi", default=0.8, help="The persistence φ of rbc [0.8].")
 @click.option(
-    "--tune", metavar="QRELS", help="Choose weights (and among several methods and normalisations) by these judgments."
+    "--tune",
+    metavar="QRELS",
+    help="Choose the weights by these judgments, and among several methods and normalisations.",
 )
 @number("--folds", least=2, help="Folds of --tune: each is fused with what is best on the others [5].")
-@click.option("-m", "--measure", metavar="NAME", help="Measure for --tune, whose mean decides [ndcg_cut.10].")
+@click.option(
+    "-m",
+    "--measure",
+    "measure",
+    multiple=True,
+    metavar="NAME",
+    help="Measure for --tune, whose mean decides [ndcg_cut.10].",
+)
 @click.option("--profile", metavar="NAME", help="Scoring conventions for --tune.")
 @click.option("--tuned", metavar="JSON", help="Fuse with the final setting of an earlier --tune: its FUSED.json.")
 @number("--depth", least=1, help="Use only the first N documents of each list [all].")
@@ -160,5 +169,5 @@ def _fusion(chosen: dict[str, Any]) -> Fusion | Tuning | Before:
     from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.planning import Scoring
 
-    scoring = Scoring(measures=[chosen["measure"] or DEFAULT_MEASURE], profile=chosen["profile"])
+    scoring = Scoring(measures=list(chosen["measure"]) or [DEFAULT_MEASURE], profile=chosen["profile"])
     return Tuning(fusions_of(methods, norms, **constants), Evaluator(chosen["tune"], scoring), chosen["folds"] or 5)

@@ -16,6 +16,7 @@ from treceval_py.fusing.listing import ListedRun
 from treceval_py.fusing.methods import Fusion
 from treceval_py.fusing.tuning import Before, Tuned, Tuning, tune
 from treceval_py.io.digests import digest_of, digest_of_file
+from treceval_py.io.run_file import check_folder
 from treceval_py.io.sidecar import check_sidecar, provenance, read_sidecar, remove_sidecar, write_sidecar
 from treceval_py.io.target import written_whole
 from treceval_py.io.writing import trec_lines
@@ -107,7 +108,7 @@ def fuse_files(
         with written_whole(output) as stream:
             for lines in fused.groups(lambda group: trec_lines(group, name, fast=fast)):
                 stream.write(lines)
-            remove_sidecar(output)  # of the run that is about to be replaced
+        remove_sidecar(output)  # of the run that was replaced; if writing fails, that one stays, and so does its record
         notes += fused.notes(usual)
         inputs = [_about(*each) for each in zip(runs, listed, digests(), strict=True)]
     seen = fused.observed
@@ -138,7 +139,7 @@ def _tag(fusion: Fusion | Tuning, depth: int | None) -> str:
 
 
 RULES = {
-    "missing_documents": "a list without the document adds nothing to it",
+    "missing_documents": "a list without the document adds nothing to it, unless the formula says otherwise",
     "missing_queries": "a query is fused from the runs that have it",
     "ranks": "by descending score; of equal scores the larger id (by bytes) is first",
 }
@@ -197,3 +198,5 @@ def _check_files(runs: Sequence[str], output: str) -> None:
     if output in {"", "-"} or output.endswith(os.sep):
         raise OutputError("a run is a file, with its record beside it", "Name a file.", file=output or "''")
     check_sidecar(output)
+    if not os.path.exists(output) or os.path.isfile(output):  # and not a pipe or a device
+        check_folder(output)

@@ -27,6 +27,9 @@ Made = TypeVar("Made")
 GROUP = 64
 """Queries that one thread fuses at a time."""
 
+TRIED = 1024
+"""Queries that settings are tried on at a time: scoring them has a cost that grows with all judged queries."""
+
 
 class FusedQuery(NamedTuple):
     """The fused list of a query.
@@ -147,18 +150,15 @@ class Fused:
         order, scores = lists.best(fusion)
         return FusedQuery(qid, lists.docids[order[: self._k]].tolist(), scores[: self._k])
 
-    def tried(self, qids: Sequence[str], settings: Sequence[Fusion]) -> Iterator[tuple[list[str], list[Run]]]:
-        """Yield some of the queries at a time, with a run of these queries for each setting."""
+    def tried(self, qids: Sequence[str], settings: Sequence[Fusion]) -> Iterator[tuple[list[str], Iterator[Run]]]:
+        """Yield some of the queries at a time, with a run of these queries for each setting, made when it is taken."""
         rest = iter(qids)
-        for group in iter(lambda: list(islice(rest, GROUP)), []):
+        for group in iter(lambda: list(islice(rest, TRIED)), []):
             aligned = [align([run.lists(qid) for run in self.runs], self._depth) for qid in group]
-            yield (
-                group,
-                [
-                    run_of([self._best(qid, lists, each) for qid, lists in zip(group, aligned, strict=True)], "")
-                    for each in settings
-                ],
-            )
+            yield group, (self._of(group, aligned, each) for each in settings)
+
+    def _of(self, qids: list[str], lists: list[Lists], fusion: Fusion) -> Run:
+        return run_of([self._best(qid, each, fusion) for qid, each in zip(qids, lists, strict=True)], "")
 
     def run(self, tag: str) -> Run:
         """Return all fused queries as a run; errors as for `groups`."""
@@ -247,7 +247,7 @@ def fuse(
     Warns
     -----
     TrecevalWarning
-        Runs lack queries, are the same, have hardly a document in common, or have scores that should be looked at.
+        Runs lack queries, are the same, have hardly any documents in common, or have scores that should be looked at.
 
     Notes
     -----

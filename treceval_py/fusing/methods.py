@@ -215,7 +215,7 @@ class Fusion:
 
     def __post_init__(self) -> None:
         if not isinstance(self.method, str) or self.method not in METHODS:
-            raise DataError(f"unknown method {shown(self.method)} of fusion", f"There are {', '.join(METHODS)}.")
+            raise DataError(f"unknown fusion method {shown(self.method)}", f"There are {', '.join(METHODS)}.")
         by_score = METHODS[self.method].value is None
         if self.norm is not None and (not isinstance(self.norm, str) or self.norm not in NORMS):
             raise DataError(f"unknown normalisation {shown(self.norm)}", f"There are {', '.join(NORMS)}.")

@@ -129,7 +129,7 @@ class Observed:
         np.fill_diagonal(shares, 0)
         alone = [run.name for run, share in zip(runs, shares.max(axis=0), strict=True) if share < FEW_DOCUMENTS]
         return notes + [
-            f"{name} has hardly a document in common with {'any other run' if runs[2:] else alone[1]}. Do they rank "
+            f"{name} has hardly any documents in common with {'any other run' if runs[2:] else alone[1]}. Do they rank "
             "the same collection, by the same ids?"
             for name in (alone if runs[2:] else alone[:1])
         ]

@@ -205,15 +205,19 @@ class Before(NamedTuple):
         """
         tags, record = [run.tag for run in runs], self.tuned["chosen_in"]
         if len(tags) != len(self.tags):
-            what = f"is of a fusion of {len(self.tags)} runs, and there are {len(tags)}"
+            what = f"its setting was chosen for {len(self.tags)} runs, and {len(tags)} are given"
             raise DataError(what, "Fuse runs of the same systems, in the same order.", file=record)
         if self.fusion.weights is not None and tags != self.tags and sorted(tags) == sorted(self.tags):
             what = f"its weights are for runs in another order: {', '.join(self.tags)}"
             raise DataError(what, "Give runs in that order.", file=record)
-        if depth == self.depth:
-            return []
-        was = "without a depth" if self.depth is None else f"with depth {self.depth}"
-        return [f"{record}: its setting was chosen {was}."]
+        notes = []
+        if sorted(tags) != sorted(self.tags):
+            for_these = f"was chosen for {', '.join(self.tags)}, and is used for {', '.join(tags)}"
+            notes.append(f"{record}: its setting {for_these}, in this order.")
+        if depth != self.depth:
+            was = "without a depth" if self.depth is None else f"with depth {self.depth}"
+            notes.append(f"{record}: its setting was chosen {was}.")
+        return notes
 
 
 def tuned_before(record: str) -> Before:
@@ -240,7 +244,7 @@ def tuned_before(record: str) -> Before:
     except OSError as error:
         what = f"cannot be read: {error.strerror or error}"
         raise DataError(what, "Name the record beside a run that was made with --tune.", file=record) from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         what = "is not the record of a fusion whose settings were chosen"
         raise DataError(what, "Name the record beside a run that was made with --tune.", file=record) from None
     return Before(fusion, {"queries": queries, "nested": False, "chosen_in": record}, tags, depth)
@@ -404,7 +408,11 @@ def tune(fused: Fused, tuning: Tuning) -> Tuned:
         qids += [first.qids[row] for row in rows]
         columns.append(np.stack([each.matrix[rows, 0] for each in results]))
     of = folds_of(qids, tuning.folds)
-    return Tuned(choose(settings, np.hstack(columns), of), measure.name, dict(zip(qids, of.tolist(), strict=True)))
+    values = np.hstack(columns)
+    if not values.any():
+        what = f"{measure.name} is 0 for every query with every setting"
+        raise DataError(what, "Give judgments of the collection that the runs rank.", file=evaluator.judgments.name)
+    return Tuned(choose(settings, values, of), measure.name, dict(zip(qids, of.tolist(), strict=True)))
 
 
 class TunedFusion(NamedTuple):
@@ -505,9 +513,7 @@ def _each(given: str | Sequence[str], what: str) -> list[str]:
     return found
 
 
-def fusions_of(
-    methods: Sequence[str], norms: Sequence[str | None], rrf_k: float = 60, rbc_phi: float = 0.8
-) -> list[Fusion]:
+def fusions_of(methods: Sequence[str], norms: Sequence[str | None], rrf_k: float, rbc_phi: float) -> list[Fusion]:
     """Return each method with each normalisation that it takes.
 
     Raises
@@ -515,7 +521,9 @@ def fusions_of(
     DataError
         A method or normalisation is unknown, or no method takes one.
     """
-    by_score = {method for method in methods if method not in METHODS or METHODS[method].value is None}
+    by_score = [
+        each for each in methods if not isinstance(each, str) or each not in METHODS or METHODS[each].value is None
+    ]
     found = [
         Fusion(method, norm if method in by_score or not by_score else None, None, rrf_k, rbc_phi)
         for method in methods

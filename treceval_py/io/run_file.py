@@ -28,7 +28,7 @@ from treceval_py.io.sidecar import check_sidecar, remove_sidecar, sidecar_of
 from treceval_py.io.source import BYTE_ORDER_MARK, open_zstd
 from treceval_py.io.target import written_whole
 
-__all__ = ["Ranked", "Written", "check_output", "check_tag", "part_of", "write_ranked", "write_run"]
+__all__ = ["Ranked", "Written", "check_folder", "check_output", "check_tag", "part_of", "write_ranked", "write_run"]
 
 PORTION = 1 << 18
 """Lines that are put together at a time; they take some 100 bytes each meanwhile."""
@@ -135,7 +135,7 @@ def write_ranked(
 def write_run(
     path: str, groups: Iterable[Ranked], ids: Ids, tag: str, *, k: int, queries: int, reporter: Reporter
 ) -> tuple[Written, dict[str, Any]]:
-    """Write a run by `write_ranked`, as a stage of long work; an older record goes before, as it is of another run.
+    """Write a run by `write_ranked`, as a stage of long work; an older record goes, as it is of another run.
 
     Returns
     -------
@@ -144,10 +144,10 @@ def write_run(
     about : dict
         What a record says of the run.
     """
-    remove_sidecar(path)
     reporter.begin("write", queries, "queries")
     written = write_ranked(path, groups, ids, tag, k=k, advance=reporter.advance, part=part_of(path))
     reporter.end()
+    remove_sidecar(path)  # of the run that was replaced; if writing fails, that one stays, and so does its record
     return written, {"file": path, "sha256": digest_of_file(path), "tag": tag, **written._asdict()}
 
 
@@ -292,6 +292,18 @@ def check_output(output: str, sources: Iterable[str]) -> None:
         if os.path.exists(path) and any(os.path.samefile(path, each) for each in there):
             raise OutputError("the run would replace a file that it is made from", "Name another.", file=path)
     check_sidecar(output)
+    check_folder(output)
+
+
+def check_folder(output: str) -> None:
+    """Refuse a run file that cannot be made: its folder is not there or cannot be written, or a package is missing.
+
+    Raises
+    ------
+    OutputError
+        As said.
+    """
+    folder = os.path.dirname(os.path.realpath(output))
     if not os.path.isdir(folder):
         raise OutputError("the folder of the run file is not there", "Make it, or name another.", file=output)
     if not os.access(folder, os.W_OK):

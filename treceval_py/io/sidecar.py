@@ -110,7 +110,7 @@ def read_json(path: str) -> Any:
     try:
         with open(path, "rb") as stream:
             return json.loads(stream.read())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
 
 
