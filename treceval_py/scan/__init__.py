@@ -1,7 +1,7 @@
-"""Which reader is at work: the compiled scanner where it was built, the Python reader everywhere else.
+"""Choose the reader: the compiled scanner if it can be loaded, otherwise the Python reader.
 
-Both give the same columns, results and messages. ``TRECEVAL_READER=python`` does without the compiled one;
-``TRECEVAL_READER=compiled`` refuses to do without it.
+Both produce the same columns, results and messages. ``TRECEVAL_READER=python`` disables the compiled reader;
+``TRECEVAL_READER=compiled`` raises an error if it cannot be loaded.
 """
 
 from __future__ import annotations
@@ -9,23 +9,26 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 from types import ModuleType
+from typing import NamedTuple
 
-from treceval_py.errors import TrecevalError
+from treceval_py.errors import TrecevalError, brief
 
-__all__ = ["reader_name", "scanner"]
+__all__ = ["reader_name", "scanner", "why_python"]
 
 VARIABLE = "TRECEVAL_READER"
 
+NOT_BUILT = "the compiled reader was not built"
+
 
 def scanner() -> ModuleType | None:
-    """Return the compiled scanner, None where the Python reader is used.
+    """Return the compiled scanner, or None if the Python reader is used.
 
     Raises
     ------
     TrecevalError
-        ``TRECEVAL_READER`` asks for what is not there.
+        ``TRECEVAL_READER`` has an unknown value, or requests a reader that cannot be loaded.
     """
-    return _chosen(os.environ.get(VARIABLE, ""))
+    return _chosen(os.environ.get(VARIABLE, "")).scanner
 
 
 def reader_name() -> str:
@@ -33,18 +36,39 @@ def reader_name() -> str:
     return "Python" if scanner() is None else "compiled"
 
 
+def why_python() -> str:
+    """Return why the Python reader is in use; empty if the compiled reader is."""
+    return _chosen(os.environ.get(VARIABLE, "")).why
+
+
+class _Choice(NamedTuple):
+    """The compiled scanner, or the reason why there is none."""
+
+    scanner: ModuleType | None
+    why: str
+
+
 @lru_cache(maxsize=4)
-def _chosen(wanted: str) -> ModuleType | None:
+def _chosen(wanted: str) -> _Choice:
     if wanted not in ("", "python", "compiled"):
         raise TrecevalError(f"{VARIABLE} is '{wanted}'", "Set it to python or compiled, or leave it out.")
     if wanted == "python":
-        return None
+        return _Choice(None, f"{VARIABLE} is python")
     try:
-        from treceval_py.scan import _scan
-    except ImportError:
+        import treceval_py.scan._scan as _scan  # noqa: PLR0402 - unlike `from`, its error names what is missing
+    except ImportError as error:
+        why = _reason(error)
         if wanted == "compiled":
-            what = f"{VARIABLE} is compiled, but the scanner was not built"
-            raise TrecevalError(what, "Install with a C compiler at hand, or leave the variable out.") from None
-        return None
-    module: ModuleType = _scan
-    return module
+            todo = "Install a wheel, or with a C compiler at hand" if why == NOT_BUILT else "Install the package again"
+            raise TrecevalError(f"{VARIABLE} is compiled, but {why}", f"{todo}, or leave the variable out.") from None
+        return _Choice(None, why)
+    return _Choice(_scan, "")
+
+
+def _reason(error: ImportError) -> str:
+    """Return why there is no scanner, to explain slow reading to users whose package includes one."""
+    name = f"{__name__}._scan"
+    if error.name != name or not isinstance(error, ModuleNotFoundError):
+        return f"the compiled reader cannot be loaded: {brief(str(error), 200)}"
+    others = sorted(file for file in os.listdir(os.path.dirname(__file__)) if file.endswith((".so", ".pyd")))
+    return f"the compiled reader is for another Python: {others[0]}" if others else NOT_BUILT

@@ -1,12 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The text scanner: a block of lines becomes columns, and columns are judged, without Python objects in between.
+"""The text scanner: converts blocks of lines to columns, and judges columns, without Python objects in between.
 
-It knows plain lines only. Whatever else a block holds (a wrong number of fields, a number that only `float` or `int`
-can decide, a NUL byte), `scan` returns None and the Python reader, which is the definition, reads that block. So no
-message is worded here.
+It handles plain lines only. If a block contains anything else (a wrong number of fields, a number that only `float` or
+`int` can decide, a NUL byte), `scan` returns None and the Python reader, which defines the behaviour, reads that block.
+So no message is worded here.
 """
 
-from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
@@ -35,7 +35,7 @@ cdef extern from *:
     }
     #endif
 
-    /* Where intermediate results are wider than a double, products of doubles are rounded twice. */
+    /* If intermediate results are wider than a double, products of doubles are rounded twice. */
     #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
     #define DOUBLES_ARE_DOUBLES 1
     #else
@@ -58,7 +58,7 @@ cdef extern from "Python.h":
 # -- bytes -------------------------------------------------------------------------------------------------------
 
 cdef uint8_t WHITE[256]
-"""What C's isspace takes, and bytes.split."""
+"""The bytes that C's isspace and bytes.split treat as white space."""
 for _code in range(256):
     WHITE[_code] = bytes([_code]).isspace()
 
@@ -74,7 +74,7 @@ cdef enum:
 
 
 cdef inline const uint8_t *past_field(const uint8_t *at) noexcept nogil:
-    """Return the white byte after a field. Every line ends with a newline, so there is one."""
+    """Return the white byte after a field. There is one, because every line ends with a newline."""
     while True:
         while at[0] > SPACE:
             at += 1
@@ -101,8 +101,8 @@ cdef int64_t newlines(const uint8_t *at, const uint8_t *end) noexcept nogil:
 # -- numbers -----------------------------------------------------------------------------------------------------
 
 cdef enum:
-    MOST_POWER = 120  # beyond, the general conversion does
-    MOST_DIGITS = 18  # of a whole number that surely fits in 64 bits
+    MOST_POWER = 120  # beyond this, the general conversion is used
+    MOST_DIGITS = 18  # of a whole number that certainly fits in 64 bits
 
 cdef double EXACT[23]  # the powers of ten that a double holds exactly
 cdef uint64_t FIVE_HIGH[2 * MOST_POWER + 1]
@@ -114,7 +114,7 @@ for _power in range(23):
 
 
 def _fill_powers():
-    """For each power of ten find P of 128 bits and e such that P <= 10**power / 2**e < P + 1."""
+    """For each power of ten, find a 128-bit P and an e such that P <= 10**power / 2**e < P + 1."""
     for power in range(-MOST_POWER, MOST_POWER + 1):
         if power >= 0:
             number = 10**power
@@ -136,7 +136,7 @@ _fill_powers()
 
 
 cdef bint nearest(uint64_t digits, int64_t power, double *value) noexcept nogil:
-    """Find the double nearest to digits * 10**power; False where 128 bits do not decide it. ``digits`` is not 0."""
+    """Find the double nearest to digits * 10**power; False if 128 bits do not decide it. ``digits`` is not 0."""
     cdef uint64_t wide = digits, high, low, middle, carry, mantissa, rest_high, half
     cdef int64_t shift = 0, exponent
     cdef int cut
@@ -149,12 +149,12 @@ cdef bint nearest(uint64_t digits, int64_t power, double *value) noexcept nogil:
     while not wide >> 63:
         wide <<= 1
         shift += 1
-    # X = wide * P / 2**64, rounded down. As P is short by less than 1, the true product lies in [X, X + 2).
+    # X = wide * P / 2**64, rounded down. P is too small by less than 1, so the true product lies in [X, X + 2).
     low = multiply(wide, FIVE_HIGH[power + MOST_POWER], &high)
     multiply(wide, FIVE_LOW[power + MOST_POWER], &carry)
     low += carry
     high += low < carry
-    # Its leading 53 bits are the mantissa, and what follows says how to round, unless that is within 2 of a half.
+    # Its leading 53 bits are the mantissa; the rest decides the rounding, unless it is within 2 of a half.
     cut = 11 if high >> 63 else 10
     mantissa = high >> cut
     rest_high = high & ((<uint64_t>1 << cut) - 1)
@@ -177,7 +177,7 @@ cdef union union_double:
 
 
 cdef double general(const uint8_t *start, const uint8_t *end, bint *bad) noexcept nogil:
-    """Read a number as `float` does, by the same function; it is rare that nothing faster can."""
+    """Parse a number as `float` does, with the same function; faster code handles most numbers."""
     cdef char copy[512]
     cdef double value = 0.0
     if end - start >= 512:
@@ -189,9 +189,9 @@ cdef double general(const uint8_t *start, const uint8_t *end, bint *bad) noexcep
         try:
             value = PyOS_string_to_double(copy, NULL, NULL)
         except (ValueError, MemoryError):
-            # No exception leaves this function. The Python reader converts again, and raises what it then meets.
+            # No exception may leave this function. The Python reader converts the text again and raises the error.
             bad[0] = True
-    # What became infinite is too large, which the Python reader says; a written infinity does not come here.
+    # An infinite result means too large, which the Python reader reports; a written infinity does not come here.
     if value == INFINITY or value == -INFINITY:
         bad[0] = True
     return value
@@ -206,14 +206,14 @@ cdef inline bint same_letters(const uint8_t *at, const char *word, int length) n
 
 
 cdef struct Decimal:
-    uint64_t digits  # the first 19 that count
-    int64_t power  # the value is digits * 10**power, and more where it is not exact
+    uint64_t digits  # the first 19 significant digits
+    int64_t power  # the value is digits * 10**power, or larger if it is not exact
     int32_t significant
     bint exact
 
 
 cdef inline const uint8_t *past_digits(const uint8_t *at, Decimal *to, bint fraction) noexcept nogil:
-    """Add the digits before or after the point; return what follows them."""
+    """Add the digits before or after the point; return the position after them."""
     cdef uint8_t digit
     while True:
         digit = at[0] - 48
@@ -230,7 +230,7 @@ cdef inline const uint8_t *past_digits(const uint8_t *at, Decimal *to, bint frac
 
 
 cdef inline const uint8_t *past_whole(const uint8_t *at, uint64_t *digits) noexcept nogil:
-    """Read digits; return what follows them. Beyond MOST_DIGITS the number may be wrong."""
+    """Parse digits; return the position after them. Beyond MOST_DIGITS the number may be wrong."""
     cdef uint8_t digit
     digits[0] = 0
     while True:
@@ -242,7 +242,7 @@ cdef inline const uint8_t *past_whole(const uint8_t *at, uint64_t *digits) noexc
 
 
 cdef inline const uint8_t *past_exponent(const uint8_t *at, Decimal *to) noexcept nogil:
-    """Add the exponent after the letter e; return what follows it, NULL where there is none."""
+    """Add the exponent after the letter e; return the position after it, or NULL if there is none."""
     cdef const uint8_t *first
     cdef uint64_t digits
     cdef int64_t exponent
@@ -251,14 +251,14 @@ cdef inline const uint8_t *past_exponent(const uint8_t *at, Decimal *to) noexcep
         at += 1
     first = at
     at = past_whole(at, &digits)
-    # What is too long to be known here is beyond MOST_POWER, so that the general conversion looks at the text.
+    # An exponent too long to parse is beyond MOST_POWER, so the general conversion parses the text.
     exponent = <int64_t>digits if at - first <= MOST_DIGITS else 10 * MOST_POWER
     to.power += -exponent if negative else exponent
     return at if at > first else NULL
 
 
 cdef inline const uint8_t *number(const uint8_t *at, double *value, bint *bad) noexcept nogil:
-    """Read a float; return what follows it, which is white unless it was no plain number (``bad``)."""
+    """Parse a float; return the position after it, which is white unless this is not a plain number (``bad``)."""
     cdef const uint8_t *start = at
     cdef const uint8_t *first
     cdef Decimal found = Decimal(0, 0, 0, True)
@@ -291,7 +291,7 @@ cdef inline const uint8_t *number(const uint8_t *at, double *value, bint *bad) n
 
 
 cdef inline bint rounded(const Decimal *found, double *value) noexcept nogil:
-    """Find the double nearest to a decimal; False where that takes more than is done here."""
+    """Find the double nearest to a decimal; False if that needs the general conversion."""
     cdef double other
     if DOUBLES_ARE_DOUBLES and found.exact and -22 <= found.power <= 22 and found.digits <= (<uint64_t>1 << 53):
         # Both are exact as doubles, so one operation rounds once.
@@ -302,18 +302,18 @@ cdef inline bint rounded(const Decimal *found, double *value) noexcept nogil:
         return True
     if not nearest(found.digits, found.power, value):
         return False
-    # More digits follow: the value lies between these and the next.
+    # More digits follow: the value lies between this one and the next.
     return found.exact or (nearest(found.digits + 1, found.power, &other) and other == value[0])
 
 
 cdef inline bint infinite(const uint8_t *at) noexcept nogil:
-    """Tell whether a field is the word for infinity."""
+    """Return whether a field is a word for infinity."""
     cdef int64_t length = past_field(at) - at
     return (length == 3 and same_letters(at, "inf", 3)) or (length == 8 and same_letters(at, "infinity", 8))
 
 
 cdef inline const uint8_t *integer(const uint8_t *at, int64_t *value, int *kind) noexcept nogil:
-    """Read a whole number of at most 18 digits; ``kind`` is 0 for that, 1 for longer ones, 2 for no whole number."""
+    """Parse a whole number of at most 18 digits; ``kind`` is 0 for those, 1 for longer ones, 2 for anything else."""
     cdef const uint8_t *start
     cdef uint64_t digits
     cdef bint negative = at[0] == MINUS
@@ -336,7 +336,7 @@ cdef inline const uint8_t *integer(const uint8_t *at, int64_t *value, int *kind)
 cdef struct Slot:
     uint64_t hash
     int32_t entry
-    uint32_t round  # what filled the slot; those of other rounds are free
+    uint32_t round  # the round that filled the slot; slots of other rounds are free
 
 cdef struct Table:
     Slot *slots
@@ -344,7 +344,7 @@ cdef struct Table:
     uint32_t round
 
 cdef uint64_t SEED = hash("treceval") & 0xFFFFFFFFFFFFFFFF
-"""Differs from process to process, so that nobody can write documents that all fall into one slot."""
+"""Differs between processes, so that nobody can construct documents that all fall into one slot."""
 
 
 cdef inline uint64_t fold(uint64_t a, uint64_t b) noexcept nogil:
@@ -373,7 +373,7 @@ cdef inline uint64_t hashed(const uint8_t *at, int64_t length) noexcept nogil:
 
 
 cdef bint make_room(Table *table, int64_t entries) noexcept nogil:
-    """See to it that the table is at most half full with so many entries; False without memory."""
+    """Ensure that the table is at most half full with this number of entries; False if memory runs out."""
     cdef uint64_t size = 64
     while size < 2 * <uint64_t>entries:
         size *= 2
@@ -388,7 +388,7 @@ cdef bint make_room(Table *table, int64_t entries) noexcept nogil:
 
 
 cdef inline void keep(Table *table, uint64_t key, int64_t entry) noexcept nogil:
-    """Put in what is known not to be in the table."""
+    """Insert an entry that is known not to be in the table."""
     cdef uint64_t place = key & table.mask
     while table.slots[place].round == table.round:
         place = (place + 1) & table.mask
@@ -402,24 +402,24 @@ cdef struct Columns:
     int64_t queries
     int64_t stretches
     int64_t skipped
-    int64_t *query_start  # where the id of each query first stands in the text, and its length
+    int64_t *query_start  # the first position of each query's id in the text, and its length
     int64_t *query_length
-    int64_t *stretch_query  # the query of each stretch of rows that have the same one, and where it begins
+    int64_t *stretch_query  # the query of each stretch of consecutive rows with the same query, and its first row
     int64_t *first_row
     Table table
-    int64_t *skips  # the rows before each line that was left out
+    int64_t *skips  # the number of rows before each skipped line
     uint8_t *documents
     int64_t *offsets
     double *scores
     int64_t *whole  # ranks of a run, judgments of qrels
     int64_t tag_start
     int64_t tag_length
-    bint ranked  # whether the rank column holds whole numbers
+    bint ranked  # whether the rank column has only whole numbers
     bint ordered  # whether it agrees with the scores
 
 
 cdef int64_t numbered(Columns *to, const uint8_t *text, const uint8_t *query, int64_t length) noexcept nogil:
-    """Return the number of a query, a new one for one that was not seen before; -1 without memory."""
+    """Return the number of a query, a new one if it was not seen before; -1 if memory runs out."""
     cdef uint64_t key = hashed(query, length), place
     cdef int64_t number
     cdef Slot *slot
@@ -447,7 +447,7 @@ cdef int64_t numbered(Columns *to, const uint8_t *text, const uint8_t *query, in
 
 
 cdef bint fill(const uint8_t *text, const uint8_t *end, bint run, Columns *to) noexcept nogil:
-    """Cut lines into columns; False for what is not plain. ``text`` ends with a newline."""
+    """Split lines into columns; False if they are not plain. ``text`` ends with a newline."""
     cdef const uint8_t *at = text
     cdef const uint8_t *line
     cdef const uint8_t *begin
@@ -466,7 +466,7 @@ cdef bint fill(const uint8_t *text, const uint8_t *end, bint run, Columns *to) n
             to.skipped += 1
             at = <const uint8_t *>memchr(at, NEWLINE, end - at) + 1
             continue
-        # The query is mostly that of the line before.
+        # The query is mostly the same as on the previous line.
         same = end - at > query_length and query_length > 0 and WHITE[at[query_length]] \
             and memcmp(at, query, query_length) == 0
         if same:
@@ -530,7 +530,7 @@ cdef bint fill(const uint8_t *text, const uint8_t *end, bint run, Columns *to) n
                 tag_length = at - tag
                 at = past_white(at)
                 if at[0] != NEWLINE:
-                    # More fields may follow, unless a carriage return shows that they are other lines.
+                    # More fields may follow, unless a carriage return shows that other lines do.
                     begin = <const uint8_t *>memchr(at, NEWLINE, end - at)
                     at = begin
                     while WHITE[(begin - 1)[0]]:
@@ -554,39 +554,39 @@ cdef bint fill(const uint8_t *text, const uint8_t *end, bint run, Columns *to) n
 
 
 def scan(text, bint run):
-    """Cut a block of whole lines into columns.
+    """Convert a block of whole lines to columns.
 
     Parameters
     ----------
     text : buffer
         Lines, each ended by a newline.
     run : bool
-        Whether lines are a run's (qid Q0 docid rank score tag) or those of judgments (qid iteration docid rel).
+        Whether lines are from a run (qid Q0 docid rank score tag) or from judgments (qid iteration docid rel).
 
     Returns
     -------
-    None, where the Python reader must decide, or a tuple of
+    None if the Python reader must read the block, else a tuple of
 
     lines : int
-        How many lines there are.
+        Number of lines.
     rows : int
-        How many of them hold data, D.
+        Number of lines with data, D.
     skips : (N,) int array
-        For each line that is blank or a comment, the rows before it.
+        For each line that is blank or a comment, the number of rows before it.
     qids : list of bytes, length Q
-        The queries, in the order of their first lines.
+        The queries, in order of their first lines.
     queries : (S,) int array
-        The number of the query of each stretch of lines with the same query.
+        The query of each stretch, that is, of consecutive lines with the same query.
     starts : (S + 1,) int array
-        The rows at which stretches begin, and D.
+        The first row of each stretch, and D.
     documents, offsets : bytes, (D + 1,) int array
-        The documents, one directly after the other, and where each begins.
+        The concatenated documents, and the position of each.
     scores : (D,) float array or None
         The scores of a run.
     whole : (D,) int array or None
-        The judgments; of a run its ranks, None where they are no whole numbers.
+        The judgments; for a run its ranks, or None if these are not whole numbers.
     ordered : bool
-        Whether ranks rise and scores do not within each stretch.
+        Whether, within each stretch, ranks rise and scores do not.
     tag : bytes
         The tag of the last line.
     """
@@ -603,7 +603,7 @@ def scan(text, bint run):
         taken = memchr(begin, 0, size) == NULL
     if not taken:
         return None
-    # A line with data has four or six fields of a byte at least, and as many bytes between and after them.
+    # A line with data has at least four or six fields of one byte, and as many bytes between and after them.
     cdef int64_t most = min(lines, size // (12 if run else 8) + 1)
     cdef int64_t[::1] query_start = np.empty(most, dtype=np.int64)
     cdef int64_t[::1] query_length = np.empty(most, dtype=np.int64)
@@ -661,8 +661,7 @@ def scan(text, bint run):
 def select(text, int64_t parts, int64_t part):
     """Return the lines of the queries that belong to one of several parts of all queries, as bytes.
 
-    Which part a query belongs to is the same for all blocks that this process reads. Blank lines and comments belong
-    to any.
+    All blocks read by this process put a query into the same part. Blank lines and comments belong to every part.
     """
     cdef const uint8_t[::1] view = text
     cdef int64_t size = view.shape[0]
@@ -705,7 +704,7 @@ cdef int better_first(const void *one, const void *other) noexcept nogil:
 
 
 cdef inline bint above(double score, const uint8_t *document, int64_t length, const Hit *hit) noexcept nogil:
-    """Tell whether a document stands above another: a higher score, or the same and the larger id by bytes."""
+    """Return whether a document is ranked above another: by a higher score, or the same score and a larger id."""
     cdef int order
     if score != hit.score:
         return score > hit.score
@@ -714,7 +713,7 @@ cdef inline bint above(double score, const uint8_t *document, int64_t length, co
 
 
 cdef uint8_t NOTHING[1]
-"""Where no document has a letter: nothing is read from it, but memcmp wants a pointer."""
+"""Placeholder for an empty document: nothing is read from it, but memcmp needs a pointer."""
 NOTHING[0] = 0
 
 cdef struct Judge:
@@ -735,10 +734,10 @@ cdef inline double seen(const Judge *by, int64_t row) noexcept nogil:
 
 
 cdef int64_t judge_query(Judge *by, int64_t start, int64_t stop, int64_t first, int64_t last, int64_t *twice) noexcept nogil:
-    """Find the judged documents of rows start to stop, by judgments first to last, sorted by rank.
+    """Find the judged documents of rows start to stop, using judgments first to last, sorted by rank.
 
-    Returns how many there are, -1 without memory; ``above`` is how many documents stand above each. ``twice`` becomes
-    the first row whose document stood in the query before, where there is one.
+    Returns their number, or -1 if memory runs out; ``above`` is the number of documents above each. ``twice`` becomes
+    the first row whose document already occurred in the query, if any.
     """
     cdef int64_t row, each, count = 0, low, high, middle, length
     cdef uint64_t key, place
@@ -758,7 +757,7 @@ cdef int64_t judge_query(Judge *by, int64_t start, int64_t stop, int64_t first, 
             return -1
     for each in range(first, last):
         document = by.judged + by.judged_offsets[each]
-        # Judgments have negative entries, rows of the query the others.
+        # Judgments have negative entries; rows of the query have the others.
         keep(table, hashed(document, by.judged_offsets[each + 1] - by.judged_offsets[each]), first - each - 1)
     for row in range(start, stop):
         document = by.documents + by.offsets[row]
@@ -794,7 +793,7 @@ cdef int64_t judge_query(Judge *by, int64_t start, int64_t stop, int64_t first, 
     before = INFINITY
     for row in range(start, stop):
         score = seen(by, row)
-        # Ties are ordered by document, also those at plus infinity.
+        # Ties are ordered by document, even at plus infinity.
         if not score < before and row > start:
             descending = False
             break
@@ -806,7 +805,7 @@ cdef int64_t judge_query(Judge *by, int64_t start, int64_t stop, int64_t first, 
     for each in range(count):
         by.hits[each].score = seen(by, by.hits[each].row)
     qsort(by.hits, count, sizeof(Hit), better_first)
-    # Each document stands above the hits from some position on; the sums of these are the documents above a hit.
+    # Each document is above the hits from some position on; summing these gives the documents above each hit.
     for row in range(start, stop):
         score = seen(by, row)
         document = by.documents + by.offsets[row]
@@ -827,13 +826,91 @@ cdef int64_t judge_query(Judge *by, int64_t start, int64_t stop, int64_t first, 
 
 
 def repeated(const uint8_t[::1] documents, const int64_t[::1] offsets, const int64_t[::1] starts):
-    """Return the first row whose document stood in its query before, -1 where there is none; parameters as of `judge`."""
+    """Return the first row whose document already occurred in its query, or -1; parameters as for `judge`."""
     cdef int64_t queries = starts.shape[0] - 1
     no_judgments = np.zeros(1, dtype=np.int64)
     return judge(
         documents, offsets, np.zeros(0), starts, np.full(queries, -1, dtype=np.int64), b"", no_judgments, no_judgments,
         no_judgments[:0], False, -1, False,
     )[4]
+
+
+def take(const uint8_t[::1] documents, const int64_t[::1] offsets, const int64_t[::1] order):
+    """Return the documents of some rows in a new order, as bytes, and the offsets of these."""
+    cdef int64_t rows = offsets.shape[0] - 1, count = order.shape[0], each, row
+    cdef const uint8_t *text = &documents[0] if documents.shape[0] else NOTHING
+    cdef bint known = True
+    starts = np.zeros(count + 1, dtype=np.int64)
+    cdef int64_t[::1] starts_view = starts
+    with nogil:
+        for each in range(count):
+            row = order[each]
+            known = 0 <= row < rows
+            if not known:
+                break
+            starts_view[each + 1] = starts_view[each] + offsets[row + 1] - offsets[row]
+    if not known:
+        raise IndexError("a row that is not in the column")
+    chosen = PyBytes_FromStringAndSize(NULL, starts_view[count])
+    cdef char *to = PyBytes_AsString(chosen)
+    with nogil:
+        for each in range(count):
+            row = order[each]
+            memcpy(to + starts_view[each], text + offsets[row], offsets[row + 1] - offsets[row])
+    return chosen, starts
+
+
+def last_lines(const uint8_t[::1] documents, const int64_t[::1] offsets, const int64_t[::1] starts):
+    """Find the rows that remain if the last line of each document counts; parameters as for `judge`.
+
+    Returns
+    -------
+    places, values : (K,) int arrays
+        The rows where the documents first occurred, and the rows where they last occurred.
+    first : (Q + 1,) int array
+        The first document of each query, and K.
+    """
+    cdef int64_t queries = starts.shape[0] - 1, number, row, each, length, count = 0
+    cdef uint64_t key, place
+    cdef Slot *slot
+    cdef Table table = Table(NULL, 0, 0)
+    cdef bint room = True
+    cdef const uint8_t *text = &documents[0] if documents.shape[0] else NOTHING
+    places = np.empty(offsets.shape[0], dtype=np.int64)
+    values = np.empty(offsets.shape[0], dtype=np.int64)
+    first = np.zeros(queries + 1, dtype=np.int64)
+    cdef int64_t[::1] places_view = places, values_view = values, first_view = first
+    for number in range(queries):
+        if starts[number + 1] - starts[number] > 2**30:
+            raise MemoryError("more documents in a query than this reader can hold")
+    with nogil:
+        for number in range(queries):
+            room = make_room(&table, starts[number + 1] - starts[number])
+            if not room:
+                break
+            for row in range(starts[number], starts[number + 1]):
+                length = offsets[row + 1] - offsets[row]
+                key = hashed(text + offsets[row], length)
+                place = key & table.mask
+                while True:
+                    slot = &table.slots[place]
+                    if slot.round != table.round:
+                        slot[0] = Slot(key, <int32_t>(count - first_view[number]), table.round)
+                        places_view[count] = values_view[count] = row
+                        count += 1
+                        break
+                    each = first_view[number] + slot.entry
+                    if slot.hash == key \
+                            and offsets[places_view[each] + 1] - offsets[places_view[each]] == length \
+                            and memcmp(text + offsets[places_view[each]], text + offsets[row], length) == 0:
+                        values_view[each] = row
+                        break
+                    place = (place + 1) & table.mask
+            first_view[number + 1] = count
+        free(table.slots)
+    if not room:
+        raise MemoryError
+    return places[:count], values[:count], first
 
 
 def judge(
@@ -857,26 +934,26 @@ def judge(
     documents, offsets, scores : buffer, (D + 1,) int array, (D,) float array
         The run's documents and their scores.
     starts : (Q + 1,) int array
-        The rows at which queries begin, and D.
+        The first row of each query, and D.
     rows : (Q,) int array
-        The judged query of each, negative where it has no judgments.
+        The judged query of each, negative if it has no judgments.
     judged, judged_offsets, judged_starts, rels
         The same columns of the judgments.
     narrow : bool
-        Whether scores are compared as float32.
+        Compare scores as float32.
     depth : int
-        How many documents of a query count; negative for all.
+        Number of documents of a query that count; negative for all.
     judged_only : bool
-        Whether documents that are not judged are taken out of the ranking.
+        Remove unjudged documents from the ranking.
 
     Returns
     -------
     query, rank, rel : (H,) int arrays
-        The hits, sorted by place in ``rows`` and rank; ``query`` is a row of the judgments.
+        The hits, sorted by position in ``rows`` and rank; ``query`` is a row of the judgments.
     num_ret : (Q,) int array
-        How many documents of each query count.
+        Number of documents of each query that count.
     twice : int
-        The first row whose document stood in its query before; -1 where there is none.
+        The first row whose document already occurred in its query, or -1.
     """
     cdef int64_t queries = rows.shape[0], number, each, first, last, count = 0, found, used = 0, most = 0, rank
     cdef int64_t twice = -1, judged_rank
@@ -941,14 +1018,14 @@ def judge(
 
 cdef extern from *:
     """
-    /* What the limited API lacks. */
+    /* Missing in the limited API. */
     #ifdef Py_LIMITED_API
     #define FLOAT_OF PyFloat_AsDouble
     #else
     #define FLOAT_OF PyFloat_AS_DOUBLE
     #endif
 
-    /* Whether a text is what its bytes in UTF-8 say, which no surrogate is. */
+    /* Whether a text equals its UTF-8 bytes; a text with surrogates does not. */
     static inline int has_bytes(PyObject *text) {
         Py_ssize_t size;
     #ifndef Py_LIMITED_API
@@ -959,7 +1036,7 @@ cdef extern from *:
         return 0;
     }
 
-    /* In plain C, as compilers then compare several scores at once: as many as the processor at hand can. */
+    /* Plain C, because compilers then compare several scores at once, as many as the processor can. */
     #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
     #define FOR_EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
     #else
@@ -977,7 +1054,7 @@ cdef extern from *:
         return above;
     }
 
-    /* The same for all documents of a row; scores of 32 bits, as models compute, are compared as such. */
+    /* The same for all documents of a row; 32-bit scores, as models compute them, are compared as such. */
     #define MOST_IN_ROW 320
     #define COUNT_ABOVE_ALL(NAME, FLOAT, WHOLE) \
     FOR_EACH_PROCESSOR \
@@ -1026,21 +1103,21 @@ cdef double EXACT_INTEGER = 2.0**53
 cdef object NUMPY_TEXT = np.str_
 
 cdef enum:
-    MOST_COMPARISONS = 1000000  # beyond, dictionaries are made a table
+    MOST_COMPARISONS = 1000000  # beyond this, dictionaries are converted to a table
 
 
 cdef struct Sought:
     double score
     int64_t name
     int64_t rel
-    int64_t above  # in a row of scores: its position among the documents, then how many of them stand above it
+    int64_t above  # in a row of scores: its position among the documents, later the number of documents above it
 
 cdef struct Lists:
     double *scores  # of the documents of a query
     int64_t *names  # their ids: addresses of Python texts, or whole numbers
-    int64_t *above  # how many documents stand above each
-    int64_t *order  # which of the documents that were sought is at a rank; negative for none of them
-    int64_t room
+    int64_t *above  # the number of documents above each
+    int64_t *order  # the sought document at each rank; negative for other documents
+    int64_t room  # more than the number of documents, because a rank may be one beyond them
     int64_t count
     bint descending
     bint texts
@@ -1060,9 +1137,9 @@ cdef void release(Lists *by) noexcept nogil:
 
 
 cdef bint make_lists(Lists *by, int64_t documents, int64_t judgments) noexcept nogil:
-    """See to it that a query of so many documents and judgments has room; False without memory."""
+    """Ensure room for a query with this number of documents and judgments; False if memory runs out."""
     cdef int64_t room = min(documents, judgments)
-    if documents > by.room or by.scores == NULL:
+    if documents >= by.room or by.scores == NULL:
         free(by.scores)
         free(by.names)
         free(by.order)
@@ -1095,7 +1172,7 @@ cdef inline void listed(Lists *by, double score, int64_t name) noexcept nogil:
 
 
 cdef inline bint written_later(uint64_t one, uint64_t other) noexcept nogil:
-    """Tell whether a whole number comes after another in the order of their digits as text."""
+    """Return whether a whole number comes after another when their digits are sorted as text."""
     cdef uint64_t size = 1, other_size = 1, shift = 1
     while one // size >= 10:
         size *= 10
@@ -1105,14 +1182,14 @@ cdef inline bint written_later(uint64_t one, uint64_t other) noexcept nogil:
         return one > other
     if size > other_size:
         shift = size // other_size
-        return one // shift >= other  # of texts that begin alike the longer one comes later
+        return one // shift >= other  # of texts with the same beginning, the longer one comes later
     shift = other_size // size
     return one > other // shift
 
 
 cdef inline bint later(const Lists *by, int64_t one, int64_t other) noexcept nogil:
     if by.texts:
-        # Without surrogates the order of text is that of its bytes.
+        # Without surrogates, the order of texts is the order of their bytes.
         return PyUnicode_Compare(<PyObject *>one, <PyObject *>other) > 0
     return written_later(one, other)
 
@@ -1126,7 +1203,7 @@ cdef int better_number(const void *one, const void *other) noexcept nogil:
 
 
 cdef bint all_above(Lists *by) noexcept nogil:
-    """Count the documents above each one of a row; False if two have equal scores."""
+    """Count the documents above each document of a row; False if two have equal scores."""
     cdef int64_t each, counted = 0
     cdef bint narrow = True
     for each in range(by.count):
@@ -1141,13 +1218,13 @@ cdef bint all_above(Lists *by) noexcept nogil:
 
 
 cdef void order_by_sorting(Lists *by, int64_t sought) noexcept nogil:
-    """Put the documents that were sought, whose ids are whole numbers, at their ranks."""
+    """Put the sought documents, whose ids are whole numbers, at their ranks."""
     cdef int64_t each, low, high, middle
     cdef Sought *hit
     qsort(by.sought, sought, sizeof(Sought), better_number)
     for each in range(sought):
         by.sought[each].above = 0
-    # Each document stands above the hits from some position on; the sums of these are the documents above a hit.
+    # Each document is above the hits from some position on; summing these gives the documents above each hit.
     for each in range(by.count):
         low = 0
         high = sought
@@ -1169,9 +1246,9 @@ cdef void order_by_sorting(Lists *by, int64_t sought) noexcept nogil:
 
 
 cdef int64_t rank_sought(Lists *by, int64_t sought, int64_t query, int64_t depth, bint judged_only) noexcept nogil:
-    """Add the documents that were sought to the hits, in the order of their ranks; return how many documents count.
+    """Add the sought documents to the hits, in rank order; return the number of documents that count.
 
-    Of documents with equal scores the larger id stands first.
+    Of documents with equal scores, the larger id comes first.
     """
     cdef int64_t each, other, above, equal, half, met, rank = 0, count = by.count
     cdef int64_t limit = depth if 0 <= depth < count else count
@@ -1179,7 +1256,7 @@ cdef int64_t rank_sought(Lists *by, int64_t sought, int64_t query, int64_t depth
     cdef int64_t *hits
     cdef Sought *hit
     if by.descending and not by.texts and not judged_only:
-        # They were met in the order of their ranks.
+        # They were found in rank order.
         used = by.used
         room = by.hits_room
         hits = by.hits
@@ -1206,7 +1283,7 @@ cdef int64_t rank_sought(Lists *by, int64_t sought, int64_t query, int64_t depth
     for each in range(sought):
         hit = &by.sought[each]
         if by.descending:
-            # A search without branches, which no processor could predict.
+            # A branchless search, because no processor could predict the branches.
             above = 0
             other = count
             while other > 0:
@@ -1222,7 +1299,7 @@ cdef int64_t rank_sought(Lists *by, int64_t sought, int64_t query, int64_t depth
                     above += 1
         by.order[above] = each
     for each in range(limit):
-        # Written for each document, and kept for the hits; there is room for one more than these.
+        # Written for each document, and kept only for hits; there is room for one more than these.
         hit = &by.sought[by.order[each] if by.order[each] >= 0 else 0]
         met = by.order[each] >= 0 and not (judged_only and hit.rel < 0)
         rank += met
@@ -1234,12 +1311,12 @@ cdef int64_t rank_sought(Lists *by, int64_t sought, int64_t query, int64_t depth
 
 
 cdef inline bint plain_text(PyObject *given) noexcept:
-    """Tell whether looking up an id runs no code of the caller's, which could change the dictionary meanwhile."""
+    """Return whether looking up an id runs none of the caller's code, which could change the dictionary meanwhile."""
     return PyUnicode_CheckExact(given) or <PyObject *>Py_TYPE(given) == <PyObject *>NUMPY_TEXT
 
 
 cdef inline bint plain_number(PyObject *given, bint narrow, double *value) noexcept:
-    """Find the score of a float, or of a whole number that a float holds exactly; False for others and for NaN."""
+    """Find the score given as a float, or as a whole number that a float holds exactly; False for others and NaN."""
     if PyFloat_Check(given):
         value[0] = FLOAT_OF(given)
     elif PyLong_CheckExact(given):
@@ -1257,14 +1334,15 @@ cdef inline bint plain_number(PyObject *given, bint narrow, double *value) noexc
 
 
 cdef int64_t list_documents(Lists *by, PyObject *documents, bint narrow) noexcept:
-    """Take over the documents of a query; -1 where they are not plain."""
+    """Copy the documents of a query; -1 if they are not plain."""
     cdef Py_ssize_t position = 0
     cdef PyObject *docid
     cdef PyObject *value
     cdef double score
-    # Nothing here or in the look-ups below makes an object, so that no code of the caller's can run in between.
+    # Nothing here or in the look-ups below creates an object, so none of the caller's code can run in between. Without
+    # a GIL, another thread may still add to a dictionary, so nothing is written beyond the room that was made.
     while PyDict_Next(documents, &position, &docid, &value):
-        if by.count == by.room or not plain_text(docid) or not has_bytes(docid):
+        if by.count + 1 == by.room or not plain_text(docid) or not has_bytes(docid):
             return -1
         if not plain_number(value, narrow, &score):
             return -1
@@ -1273,7 +1351,7 @@ cdef int64_t list_documents(Lists *by, PyObject *documents, bint narrow) noexcep
 
 
 cdef int64_t seek(Lists *by, PyObject *documents, PyObject *labels, bint narrow) noexcept:
-    """Find the judged documents of a query; return how many there are, or -1 where they are not plain."""
+    """Find the judged documents of a query; return their number, or -1 if they are not plain."""
     cdef Py_ssize_t position = 0
     cdef PyObject *docid
     cdef PyObject *value
@@ -1288,7 +1366,7 @@ cdef int64_t seek(Lists *by, PyObject *documents, PyObject *labels, bint narrow)
                 PyErr_Clear()
                 return -1
             continue
-        if count == by.sought_room or by.used + count == by.hits_room:
+        if count == by.sought_room or by.used + count + 1 == by.hits_room:
             return -1
         hit = &by.sought[count]
         if not plain_number(found if fewer else value, narrow, &hit.score):
@@ -1310,22 +1388,22 @@ def judge_nested(dict judgments, run, bint narrow, int64_t depth, bint judged_on
     Parameters
     ----------
     judgments : dict of length Q
-        ``{qid: {docid: rel}}``, with ids that are plainly str.
+        ``{qid: {docid: rel}}``, with ids that are plain str.
     run : mapping
         The run.
     narrow, depth, judged_only
-        As of `judge`.
+        As for `judge`.
 
     Returns
     -------
     hits : (3, H) int array
-        Query, rank and rel of the hits, sorted by query and rank; a query is its place in `judgments`.
+        Query, rank and rel of the hits, sorted by query and rank; a query is its position in `judgments`.
     num_ret : (Q,) int array
-        How many documents of each query count; negative where the run lacks it.
+        Number of documents of each query that count; negative if the run lacks the query.
     some : bool
-        Whether one is negative.
+        Whether any number is negative.
     left : list of str
-        The queries of the run that are not among these because something about them is not plain, in the run's order.
+        The run's other queries, in its order, which are not judged here because something about them is not plain.
     """
     cdef Py_ssize_t position = 0
     cdef PyObject *qid
@@ -1335,7 +1413,7 @@ def judge_nested(dict judgments, run, bint narrow, int64_t depth, bint judged_on
     cdef bint some = False
     cdef dict queries
     cdef set left = set()
-    # Look-ups of queries run no code of the caller's either.
+    # Look-ups of queries do not run the caller's code either.
     if type(run) is dict and all_plain(<PyObject *>run):
         queries = run
     else:
@@ -1384,7 +1462,7 @@ cdef bint all_plain(PyObject *queries) noexcept:
 cdef int64_t nested_query(
     Lists *by, PyObject *documents, PyObject *labels, int64_t place, bint narrow, int64_t depth, bint judged_only
 ) except -2:
-    """Judge a query, without labels only look at it; return how many documents count, or -1 where it is not plain."""
+    """Judge a query, or only check it if it has no labels; return the number of documents, or -1 if not plain."""
     cdef int64_t sought = 0
     if not PyDict_CheckExact(documents):
         return -1
@@ -1404,10 +1482,10 @@ cdef int64_t list_numbered(
     Lists *by, Table *table, const double *scores, const float *short_scores, const int64_t *ids, int64_t size, const int64_t *judged, int64_t judgments,
     const int64_t *rels, bint narrow, int64_t *sought,
 ) noexcept nogil:
-    """Take over a row of scores and ids, and find those that are judged.
+    """Copy a row of scores and ids, and find those that are judged.
 
-    Without ids they are the positions in the row, and those that are judged ascend. Returns -1, or the position of what is
-    wrong: a score that is NaN, or an id for the second time.
+    Without ids, documents are the positions in the row, and the judged ones ascend. Returns -1, or the position of an
+    error: a NaN score, or a repeated id.
     """
     cdef int64_t at, each, next_judged = 0, found = 0, count = 0, name
     cdef uint64_t place, mask = table.mask
@@ -1415,7 +1493,7 @@ cdef int64_t list_numbered(
     cdef double score, before = INFINITY
     cdef bint descending = True
     cdef Slot *slots = table.slots
-    # Held here, as a compiler cannot know that what is written below does not change them.
+    # Local copies, because a compiler cannot know that the writes below do not change them.
     cdef double *all_scores = by.scores
     cdef int64_t *names = by.names
     cdef Sought *hits = by.sought
@@ -1438,7 +1516,7 @@ cdef int64_t list_numbered(
                 each = next_judged
                 next_judged += 1
             elif score != score:
-                continue  # neither a document nor a judgment: a place that is not used
+                continue  # neither a document nor a judgment: an unused place
         else:
             name = ids[at]
             if name < 0:
@@ -1470,7 +1548,7 @@ cdef int64_t list_numbered(
 
 
 cdef inline uint64_t numbered_place(int64_t name) noexcept nogil:
-    """Spread whole numbers over a table."""
+    """Distribute whole numbers over a table."""
     cdef uint64_t spread = (<uint64_t>name ^ SEED) * SPREAD_ONE
     return spread ^ (spread >> 32)
 
@@ -1494,31 +1572,31 @@ def judge_arrays(
     scores : (R, K) array of float64 or float32
         The scores of each row.
     ids : (R, K) int array, or None
-        The documents; those below 0 are none. Without it a document is its position in the row, and a score that is NaN
-        is none, unless it is judged.
+        The documents; negative ids are none. Without ids, a document is its position in the row, and a NaN score means
+        no document, unless that document is judged.
     rows : (3, R) int array
-        For each row, in the order of the queries: which one it is, the row of its query in the judgments and the place of
-        that query among all in order; both negative without judgments.
+        For each row, in query order: its number, its query's row in the judgments, and that query's position among all
+        in order; the latter two are negative without judgments.
     queries : int
         The number of judged queries, Q.
     judged, starts, rels : (D,), (Q + 1,), (D,) int arrays
-        The judged documents (negative for what cannot occur), where those of each query begin, and D; their labels.
-        Without ids, documents of a query ascend.
+        The judged documents (negative for those that cannot occur), the first of each query and D, and their labels.
+        Without ids, the documents of a query ascend.
     narrow, depth, judged_only
-        As of `judge`.
+        As for `judge`.
 
     Returns
     -------
     hits : (3, H) int array
-        Query, rank and rel of the hits, sorted by query and rank; a query is its place.
+        Query, rank and rel of the hits, sorted by query and rank; a query is its position.
     num_ret : (Q,) int array
-        How many documents of each query count; negative where there is no row.
+        Number of documents of each query that count; negative if it has no row.
     some : bool
-        Whether one is negative.
+        Whether any number is negative.
     wrong : tuple of int, or None
-        The row and the position of a score that is NaN, or of a document that is in the row for the second time.
+        The row and the position of a NaN score or of a repeated document.
     empty : bool
-        Whether a row has no document.
+        Whether some row has no document.
     """
     hits, used, num_ret, some, wrong, empty = ranked_rows(
         scores, ids, rows, queries, judged, starts, rels, narrow, depth, judged_only
@@ -1538,7 +1616,7 @@ cdef tuple ranked_rows(
     int64_t depth,
     bint judged_only,
 ):
-    """Return what `judge_arrays` does, the hits with more columns than there are and then how many there are."""
+    """Compute what `judge_arrays` returns, but with more columns of hits than are used, and their number."""
     cdef int64_t size, each, row, query, first, judgments, sought = 0, at = -1, most = 0, met = 0
     cdef const int64_t[:, ::1] ids_view
     cdef const int64_t *names = NULL
@@ -1625,28 +1703,28 @@ def add_up(
     const double[:, ::1] divisors,
     const int64_t[::1] means,
 ):
-    """Add up what the hits of each query are worth to several measures, and divide it.
+    """Add up the worth of each query's hits to several measures, and divide it.
 
     Parameters
     ----------
     query, rank, rel : (H,) int arrays
         The hits, sorted by query and rank.
     sums : (M, 4) int array
-        What is added: a kind (COUNT, 0: 1 for each relevant document; ANY, 1: 1 for the first one; FIRST, 2: 1 / rank of
-        the first one; PRECISIONS, 3: the precision at each; GAINS, 4: discounted gains), the lowest relevant judgment,
-        the last rank, and the table of `gains`.
+        The sum to compute: a kind (COUNT, 0: 1 for each relevant document; ANY, 1: 1 for the first one; FIRST, 2: 1 /
+        rank of the first one; PRECISIONS, 3: the precision at each; GAINS, 4: discounted gains), the lowest relevant
+        judgment, the last rank, and the table of `gains`.
     gains : (T, R, K) float array
         The discounted gain of each judgment, from 0, at each rank.
     divisors : (M, Q) float array
-        What sums are divided by; the value is 0 where that is 0.
+        The divisors of the sums; the value is 0 if its divisor is 0.
     means : (M,) int array
-        Whether the average of the measure's values is their mean, 1; otherwise it is their sum, 0.
+        1 if the average of the measure's values is their mean, 0 if it is their sum.
 
     Returns
     -------
     values : (Q, M) float array
     averages : (M,) float array
-        The mean or the sum of each measure's values, added one after the other.
+        The mean or the sum of each measure's values, added sequentially.
 
     None if a rank is beyond K or a judgment beyond R.
     """
@@ -1669,7 +1747,7 @@ def judge_and_add_up(
     const double[:, ::1] divisors,
     const int64_t[::1] means,
 ):
-    """Return what `add_up` does of what `judge_arrays` finds; None too if a query has no row, or no document, or a row is wrong."""
+    """Apply `add_up` to the hits of `judge_arrays`; also None if a query has no row or document, or a row is wrong."""
     hits, used, _, some, wrong, empty = ranked_rows(
         scores, ids, rows, queries, judged, starts, rels, narrow, depth, judged_only
     )
@@ -1703,7 +1781,7 @@ cdef summed(
     totals = np.empty(measures)
     cdef double[:, ::1] values_view = values
     cdef double[::1] totals_view = totals
-    # The hits of a query that are worth anything to any measure.
+    # The hits of a query that contribute to any measure.
     cdef int64_t *ranks = <int64_t *>malloc((2 * hits + 2) * sizeof(int64_t))
     if ranks == NULL:
         raise MemoryError
