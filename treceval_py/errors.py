@@ -1,8 +1,8 @@
-"""The exceptions that treceval_py raises; every one derives from `TrecevalError`.
+"""The exceptions that treceval_py raises; all derive from `TrecevalError`.
 
-The library raises and never prints or exits. A message reads ``file:line: what. What to do.`` where the file
-and the line are left out when there is none. The command line prints it on standard error, one line, and ends
-with the status `TrecevalError.status`.
+The library raises errors; it never prints or exits. A message reads ``file:line: what. What to do.``, without the file
+or the line if there is none. The command line prints the message as one line on standard error and exits with
+`TrecevalError.status`.
 """
 
 from __future__ import annotations
@@ -27,24 +27,28 @@ __all__ = [
     "UnknownMeasureError",
     "brief",
     "listed",
+    "shortened",
     "visible",
     "warn",
 ]
 
+LONGEST = 600
+"""Most characters of a message; what users give, and data hold, can have millions."""
+
 
 class TrecevalError(Exception):
-    """Base class of all errors of treceval_py: what is wrong, and what to do.
+    """Base class of all errors of treceval_py. The message says what is wrong and what to do.
 
     Parameters
     ----------
     what : str
-        What is wrong, expected and found, without a final full stop.
+        What is wrong, with the expected and the found value; no final full stop.
     todo : str, optional
         What to do about it, with a full stop.
     file : str, optional
         The file, as the caller named it.
     line : int, optional
-        The line of the file, from 1; every line counts.
+        The line number in the file, from 1. Empty lines and comments count.
     """
 
     status = 1
@@ -58,11 +62,11 @@ class TrecevalError(Exception):
 
     def __str__(self) -> str:
         """Return the message on one line, with control characters of the data made visible."""
-        place = "" if self.file is None else self.file + (f":{self.line}: " if self.line else ": ")
-        return visible(f"{place}{self.what}." + (f" {self.todo}" if self.todo else ""))
+        place = "" if self.file is None else shortened(self.file, 200) + (f":{self.line}: " if self.line else ": ")
+        return shortened(f"{place}{self.what}." + (f" {self.todo}" if self.todo else ""))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the parts of the message, so that errors cross process boundaries whole."""
+        """Pickle the parts of the message, so that errors cross process boundaries unchanged."""
         return (_rebuild, (type(self), self.what, self.todo, self.file, self.line))
 
 
@@ -71,18 +75,26 @@ def _rebuild(kind: type[TrecevalError], what: str, todo: str, file: str | None, 
 
 
 def visible(text: str) -> str:
-    """Write control characters, and bytes that are not UTF-8, as escapes: data must not steer a terminal."""
+    """Escape control characters and bytes that are not UTF-8, so that data cannot steer a terminal."""
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 
+def shortened(text: str, most: int = LONGEST) -> str:
+    """Return text for a message: visible, and without its middle where it is too long for a line."""
+    half = (most - 1) // 2
+    for _ in range(2):  # before it is made visible, which is slow for megabytes, and after, as it may be longer
+        text = visible(text if len(text) <= most else f"{text[:half]}…{text[-half:]}")
+    return text
+
+
 def brief(text: str, most: int = 50) -> str:
-    """Shorten text for a line that shows an object, whatever it holds."""
+    """Shorten text for a one-line display of an object."""
     shown = visible(text)
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
 def listed(names: Iterable[str], most: int = 6, width: int = 50) -> str:
-    """Return the first few names for a line that shows an object, and how many more there are."""
+    """Return the first few names and the number of the others, for a one-line display of an object."""
     every = list(names)
     more = [f"and {len(every) - most} more"] if len(every) > most else []
     return ", ".join([*(brief(name, width) for name in every[:most]), *more])
@@ -98,61 +110,61 @@ def _escaped(character: str) -> str:
 
 
 class InputError(TrecevalError):
-    """A file that cannot be read, or a line of it that is malformed."""
+    """A file cannot be read, or one of its lines is malformed."""
 
 
 class RepeatedDocumentError(InputError):
-    """A file with a document that occurs twice in a query."""
+    """A document occurs twice in a query of a file."""
 
 
 class DataError(TrecevalError, ValueError):
-    """Python data (dictionaries, frames, arrays) that are not valid judgments or not a valid run."""
+    """Python data (dictionaries, frames, arrays) are not valid judgments or not a valid run."""
 
 
 class DataTypeError(DataError, TypeError):
-    """Python data of a type that cannot be taken, where pytrec_eval raises a TypeError."""
+    """Python data have an unsupported type. Also a TypeError, which pytrec_eval raises here."""
 
 
 class RepeatedPairError(DataError, AssertionError):
-    """A document that occurs twice in a query, where pytrec_eval raises an AssertionError."""
+    """A document occurs twice in a query. Also an AssertionError, which pytrec_eval raises here."""
 
 
 class EvaluationError(TrecevalError, ValueError):
-    """Judgments, run and measures that do not fit together, for example without a common query."""
+    """Judgments, run and measures do not fit together; for example, they share no query."""
 
 
 class OutputError(TrecevalError):
-    """A file that cannot be written."""
+    """A file cannot be written."""
 
 
 class MeasureError(TrecevalError, ValueError):
-    """A measure whose parameters are malformed or out of range."""
+    """A measure has malformed or out-of-range parameters."""
 
     status = 2
 
 
 class MeasureTypeError(MeasureError, TypeError):
-    """A measure or a level of a type that cannot be taken, where pytrec_eval raises a TypeError."""
+    """A measure or level has an unsupported type. Also a TypeError, which pytrec_eval raises here."""
 
 
 class UnknownMeasureError(MeasureError):
-    """A name that is neither a measure nor a nickname."""
+    """A name is neither a measure nor a nickname."""
 
 
 class RunnerError(TrecevalError, ValueError):
-    """Settings, models or saved embeddings that retrieval cannot use, or a package that is not installed."""
+    """Retrieval cannot use the settings, model or saved embeddings, or a package is not installed."""
 
 
 class TrecevalWarning(UserWarning):
-    """Something that a caller should know and that stops nothing, such as queries that a mean leaves out."""
+    """The result is valid but the caller should know something, such as that a mean leaves out queries."""
 
 
 class MissingQueriesWarning(TrecevalWarning):
-    """Judged queries that the run lacks, and that an average leaves out."""
+    """The run lacks judged queries, and averages leave them out."""
 
 
 def warn(text: str, kind: type[TrecevalWarning] = TrecevalWarning) -> None:
-    """Give a warning, as if by the line outside of this package that called it."""
+    """Issue a warning, attributed to the calling line outside this package."""
     import os
     import warnings
 

@@ -1,0 +1,143 @@
+"""``trec_eval QRELS RUN``: the command ``score`` with trec_eval's default, options, exit statuses and silence.
+
+Used by ``python -m treceval_py.trec_eval``, and when the program is called by a link named ``trec_eval``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from copy import copy
+from typing import Any
+
+import click
+
+from treceval_py.cli.commands import PrefixCommand
+from treceval_py.cli.measures import explained
+from treceval_py.cli.options import READING_OPTIONS, SCORING_OPTIONS, within
+from treceval_py.cli.printing import SILENT, put, say
+from treceval_py.cli.score import score
+from treceval_py.errors import EvaluationError, InputError, RepeatedDocumentError, TrecevalError, UnknownMeasureError
+from treceval_py.measures import FAMILIES, in_print_order
+from treceval_py.scan import reader_name
+from treceval_py.scoring.profiles import profile_of
+from treceval_py.version import __version__
+
+__all__ = ["trec_eval"]
+
+DEFAULT = "official"
+
+HELP = f"""Score RUN against the judgments in QRELS, as trec_eval 10.0 does [measures: {DEFAULT}].
+
+This is treceval_py under trec_eval's name. 'treceval' has more options and other commands. -h -m NAME also explains a
+measure or a set of measures.
+"""
+
+TAKEN = ("-q", "-m", "-c", "-l", "-n", "-J", "-N", "-M", "-R", "-T", "-Z")
+"""The options of `score` that trec_eval has too; the others are declared below."""
+
+
+def _whole_cutoffs(ctx: click.Context, parameter: click.Parameter, measures: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG001 - click's
+    """Truncate cutoffs with decimals (``ndcg_cut.10,23.4``), as trec_eval's own test needs; other junk is refused."""
+    return tuple(_whole(name) for name in measures)
+
+
+def _whole(measure: str) -> str:
+    name, dot, cutoffs = measure.partition(".")
+    family = FAMILIES.get(name)
+    if family is None or family.at is None or family.at.name != "cutoff":
+        return measure
+    return name + dot + re.sub(r"(?<![^,])([0-9]+)\.[0-9]+(?![^,])", r"\1", cutoffs)
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        say(f"trec_eval version 10.0 (treceval_py {__version__}; reader: {reader_name()})")
+        ctx.exit()
+
+
+class _Misused(click.UsageError):
+    """A usage error with trec_eval's status."""
+
+    exit_code = 1
+
+
+class _TrecEval(PrefixCommand):
+    """A command that prints no notes, and exits with trec_eval's statuses."""
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Show the two files."""
+        formatter.write_usage(ctx.command_path, "[OPTIONS] QRELS RUN")
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse options with 1, unknown formats with 2."""
+        ctx.meta[SILENT] = True
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            parameter = getattr(error, "param", None)
+            error.ctx = error.ctx or ctx
+            if parameter is not None and parameter.name in READING_OPTIONS:
+                raise
+            raise _Misused(error.format_message(), error.ctx) from None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Refuse unknown measures with 1, bad files and parameters with 2, runs that cannot be evaluated with 4."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            raise _Misused(error.format_message(), error.ctx) from None
+        except TrecevalError as error:
+            error.status = _status(error, ctx.params["norms"], ctx.params["measures"])
+            raise
+
+
+def _status(error: TrecevalError, norms: str | None, measures: Sequence[str]) -> int:
+    if isinstance(error, (EvaluationError, RepeatedDocumentError)):
+        return 4
+    if isinstance(error, InputError):
+        return 2 if error.file is None or error.file != norms else 255
+    unknown = isinstance(error, UnknownMeasureError) or any(re.fullmatch(r"[^.]*\.", each) for each in measures)
+    return 1 if unknown else error.status
+
+
+@click.command("trec_eval", cls=_TrecEval, help=HELP, add_help_option=False)
+@click.argument("files", metavar="QRELS RUN", nargs=-1)
+@click.option("-D", "--Debug_level", type=within(), metavar="N", expose_value=False, help="Ignored.")
+@click.option("-o", is_flag=True, expose_value=False, help="Ignored.")
+@click.option("--Output_old_results_format", metavar="X", expose_value=False, help="Ignored.")
+@click.option("-h", "--help", "helping", is_flag=True, help="Print this help, and explain the measures of -m.")
+@click.option(
+    "-v",
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version to standard error.",
+)
+@click.pass_context
+def trec_eval(
+    ctx: click.Context, /, files: tuple[str, ...], helping: bool, measures: tuple[str, ...], **others: Any
+) -> None:
+    """Score one run, or print help."""
+    if helping:
+        named = in_print_order(profile_of(None).parse(measures))
+        families = dict.fromkeys(each.family.name for each in named)
+        put("\n".join([ctx.get_help(), "", *map(explained, families)]), None)
+        return
+    if len(files) != 2:
+        raise click.UsageError(f"Give two files, QRELS and RUN, not {len(files)}.")
+    ctx.invoke(score, qrels=files[0], runs=files[1:], measures=measures or (DEFAULT,), **others)
+
+
+def _taken() -> list[click.Parameter]:
+    found = [copy(each) for each in score.params if not set(TAKEN).isdisjoint(each.opts)]
+    for each in found:
+        if isinstance(each, click.Option) and each.name == "measures":
+            each.callback = _whole_cutoffs
+            each.help = SCORING_OPTIONS[each.name].help.format(usual=DEFAULT)
+    return found
+
+
+trec_eval.params[1:1] = _taken()
