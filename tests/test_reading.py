@@ -304,7 +304,7 @@ def test_a_line_without_end_is_refused_before_it_fills_memory(monkeypatch: pytes
     monkeypatch.setattr(source, "LONGEST_LINE", 1000)
     cut_into_blocks_of(100, monkeypatch)
     assert refusal(read_qrels, b"1 0 a 1\n" + b"x" * 5000) == (
-        "<file>:2: a line of more than 1,000 bytes. Is this a text file?"
+        "<file>:2: a line has more than 1,000 bytes. Is this a text file?"
     )
 
 
@@ -619,11 +619,11 @@ def test_a_column_of_ids_reads_as_a_sequence() -> None:
     [
         (
             lambda: Qrels({1: {"a": 1}, "2": {"a": 1}}),
-            "some query ids are text, and others are numbers, such as 1. Make all of them text.",
+            "some query ids are text, but others are numbers, such as 1. Make all of them text.",
         ),
         (
             lambda: Run({"1": {7: 1.0, "8": 2.0}}),
-            "some document ids are text, and others are numbers, such as 7 of query '1'. Make all of them text.",
+            "some document ids are text, but others are numbers, such as 7 of query '1'. Make all of them text.",
         ),
         (
             lambda: Qrels({"1": {"a": 1.5}}),
@@ -691,13 +691,13 @@ def test_columns_of_a_frame_may_have_other_names() -> None:
         (
             pd.DataFrame({"qid": [7.0], "docid": ["a"], "score": [1.0]}),
             (
-                "the query id in row 1 is 7.0, a number with a decimal point. Whole numbers become such where a column has "
-                "gaps (a join). Make them text before that."
+                "the query id in row 1 is 7.0, a number with a decimal point. Whole numbers become floats in a column "
+                "with gaps (after a join). Convert them to text first."
             ),
         ),
         (
             pd.DataFrame({"qid": ["7", "7"], "docid": ["a", 12], "score": [1.0, 2.0]}, dtype=object),
-            "some document ids are text, and others are numbers, such as 12 in row 2. Make all of them text.",
+            "some document ids are text, but others are numbers, such as 12 in row 2. Make all of them text.",
         ),
         (
             pd.DataFrame({"qid": ["7"], "score": [1.0]}),
@@ -720,7 +720,7 @@ def test_columns_of_a_frame_may_have_other_names() -> None:
         ),
         (
             pd.DataFrame({"qid": ["7", None], "docid": ["a", "a"], "score": [1.0, 1.0]}, dtype=object),
-            "the query id in row 2 is missing. Fill it in, or leave out the row.",
+            "the query id in row 2 is missing. Fill it in, or remove the row.",
         ),
     ],
     ids=["qid float", "docids mixed", "no column", "duplicate", "NaN", "text", "None"],
@@ -804,7 +804,7 @@ def test_a_run_of_arrays_can_be_scored() -> None:
         ),
         (
             lambda: Run.from_arrays([None], np.array([[1]]), np.array([[1.0]])),
-            "the query id in row 1 is missing. Fill it in, or leave out the row.",
+            "the query id in row 1 is missing. Fill it in, or remove the row.",
         ),
     ],
     ids=["widths", "queries", "one dimension", "position", "duplicate", "NaN", "qid"],
@@ -873,10 +873,10 @@ def test_a_score_is_written_with_all_its_digits(score: float, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("run", "tag", "message"),
     [
-        ({"1": {"a b": 1.0}}, "t", "docid 'a b' is empty or has white space in it"),
-        ({"1": {"": 1.0}}, "t", "docid '' is empty or has white space in it"),
-        ({"q\n1": {"a": 1.0}}, "t", "query id 'q\\n1' is empty or has white space in it"),
-        ({"1": {"a": 1.0}}, "my run", "tag 'my run' is empty or has white space in it"),
+        ({"1": {"a b": 1.0}}, "t", "docid 'a b' is empty or contains white space"),
+        ({"1": {"": 1.0}}, "t", "docid '' is empty or contains white space"),
+        ({"q\n1": {"a": 1.0}}, "t", "query id 'q\\n1' is empty or contains white space"),
+        ({"1": {"a": 1.0}}, "my run", "tag 'my run' is empty or contains white space"),
     ],
 )
 def test_ids_that_cannot_stand_in_a_file_are_refused(

@@ -17,6 +17,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -36,9 +37,10 @@ from treceval_py.data.run import Run
 from treceval_py.errors import DataError, InputError
 from treceval_py.io import source
 from treceval_py.io.lines import QRELS, RUN, Layout
-from treceval_py.io.rows import read_part, scanned
+from treceval_py.io.rows import gathered, read_part, scanned
 from treceval_py.io.source import blocks
 from treceval_py.io.trec import read_qrels, read_run
+from treceval_py.judging import streaming
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import judge
 from treceval_py.judging.streaming import judge_file
@@ -844,12 +846,23 @@ def test_odd_depths_mean_the_same(depth: Any) -> None:
 @pytest.mark.parametrize("reader", READERS)
 def test_ids_that_are_written_with_the_same_bytes_are_refused(reader: str) -> None:
     twice = {"1": {"é": 1, "\udcc3\udca9": 2, "a": 0}}
-    message = "two documents of query '1' are written with the same bytes"
+    message = "two documents of query '1' are encoded as the same bytes"
     with under(reader):
         with pytest.raises(DataError, match=message):
             Qrels(twice)
         with pytest.raises(DataError, match=message):
             judge(Qrels({"1": {"é": 1}}), {"1": dict.fromkeys(twice["1"], 1.0)})
+
+
+def test_rows_are_taken_in_any_order_and_no_others() -> None:
+    docids = ["", "é", "abc", "", "d" * 300]
+    ids = Ids.from_bytes([docid.encode() for docid in docids])
+    for order in ([], [4, 0, 2, 2, 1], [3]):
+        check_same(lambda order=order: ids.take(np.array(order, dtype=np.int64)).raw())
+        assert ids.take(np.array(order, dtype=np.int64)).text() == [docids[row] for row in order]
+    for row in (-1, 5, 2**40):
+        with pytest.raises(IndexError):
+            _scan.take(ids.buffer, ids.offsets, np.array([0, row]))
 
 
 def test_the_first_repeated_row_is_found() -> None:
@@ -918,12 +931,14 @@ def random_file(rng: random.Random, damage: int = 0) -> bytes:
     return (end.join(lines) + rng.choice(("", end))).encode()
 
 
-def definition(data: bytes, qrels: Qrels, **ranking: Any) -> Any:
+def definition(data: bytes, qrels: Qrels, duplicates: str = "refuse", **ranking: Any) -> Any:
     """Return what a run comes to when the Python reader reads it whole."""
 
     def judged() -> object:
-        run = read_run(io.BytesIO(data))
-        return judge(qrels, run, **ranking), run.qids, run.name, run.tag, rank_contradictions(run)
+        rows = gathered(io.BytesIO(data), RUN)
+        run = rows.run(duplicates=duplicates)
+        replaced = rows.count - len(run.docids)
+        return judge(qrels, run, **ranking), run.qids, run.name, run.tag, rank_contradictions(run), replaced
 
     with under("python"):
         return outcome(judged)
@@ -1038,10 +1053,10 @@ def test_the_cases_of_runs_are_what_their_names_say() -> None:
     for name, message in expected.items():
         kind, text = check_streams(RUNS[name])
         assert f"{kind.__name__} {text}" == message
-    contradictions = check_streams(RUNS["ranks contradict"])[-1]
+    contradictions = check_streams(RUNS["ranks contradict"])[-2]
     assert contradictions[0] == ("q1", "q10", "q3", "x", "q4")
-    assert check_streams(RUNS["one query runs backwards"])[-1] == (("z",), True)
-    assert check_streams(RUNS["ranks are no numbers in one place"])[-1] == ((), True)
+    assert check_streams(RUNS["one query runs backwards"])[-2] == (("z",), True)
+    assert check_streams(RUNS["ranks are no numbers in one place"])[-2] == ((), True)
 
 
 @pytest.mark.parametrize(
@@ -1065,6 +1080,41 @@ def test_random_runs_come_to_the_same_in_whatever_pieces(seed: int) -> None:
     rng = random.Random(seed)
     for _ in range(12):
         check_streams(random_file(rng, damage=rng.choice((0, 0, 0, 1))))
+
+
+@pytest.mark.parametrize("ranking", [{}, {"ties": "line"}, {"order": "line", "depth": 3}], ids=str)
+@pytest.mark.parametrize("name", [name for name in RUNS if "duplicate" in name])
+def test_last_lines_count_whatever_reads_them_in_whatever_pieces(name: str, ranking: dict[str, Any]) -> None:
+    check_streams(RUNS[name], duplicates="last", **ranking)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_last_lines_of_random_runs_are_those_of_a_dictionary(seed: int) -> None:
+    """A dictionary that is filled line by line keeps the place of the first line and the score of the last."""
+    rng = random.Random(seed)
+    for _ in range(6):
+        lines = [line for line in random_file(rng).decode().splitlines() if line.strip() and line[0] != "#"]
+        lines = [line.replace(" x ", " 2 ") for line in lines]
+        lines += [line.replace("Q0", "Q1").rsplit(" ", 2)[0] + f" {rng.randrange(9)} t" for line in lines[::3]]
+        if rng.random() < 0.5:  # queries together
+            lines.sort(key=lambda line: line.split()[0])
+        run: dict[str, dict[str, float]] = {}
+        for line in lines:
+            qid, _, docid, _, score, _ = line.split()
+            run.setdefault(qid, {})[docid] = float(score)
+        found = check_streams(text_lines(lines), duplicates="last")
+        expected = replace(judge(Qrels(STREAM_QRELS), run), tag=lines[-1].split()[-1])
+        assert found[0] == outcome(lambda expected=expected: expected)
+        assert found[-1] == len(lines) - sum(map(len, run.values())) > 0
+
+
+def test_repeated_documents_do_not_need_the_python_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "read_part", None)
+    for name in ("several duplicates", "a duplicate in a scattered query", "a duplicate after comments"):
+        _, retrieved = judge_file(Qrels(STREAM_QRELS), io.BytesIO(RUNS[name]), duplicates="last", size=100)
+        assert retrieved.replaced == {"several duplicates": 3}.get(name, 1)
+    with pytest.raises(InputError, match=r"^<file>:13: document 'd7' .*first on line 9"):
+        judge_file(Qrels(STREAM_QRELS), io.BytesIO(RUNS["a duplicate after comments"]), size=100)
 
 
 def test_evaluate_gives_the_same_results_with_any_number_of_threads() -> None:

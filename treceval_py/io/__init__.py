@@ -1,1 +1,1 @@
-"""Text to tables and back: TREC's formats, plain or compressed."""
+"""Read text into tables and write tables as text: TREC's and other formats, plain or compressed."""

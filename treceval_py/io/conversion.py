@@ -1,4 +1,4 @@
-"""From one format to another."""
+"""Convert judgments and runs from one format to another."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ _EXTENSIONS: dict[str, dict[Kind, str]] = {
     ".tsv": {"run": "msmarco", "qrels": "beir"},
     "": {"run": "trec_results", "qrels": "qrels"},
 }
-"""The format of a file by how its name ends; that of any other name at the end."""
+"""The format of a file by the ending of its name; the empty ending is any other name."""
 
 _BOTH = frozenset[Kind](("run", "qrels"))
 
 
 class Conversion(NamedTuple):
-    """What was done.
+    """The result of a conversion.
 
     Attributes
     ----------
     table : Run or Qrels
-        What was read, and written.
+        The data that were read and written.
     format : str
-        The format in which it was written.
+        The target format.
     guessed : bool
-        Whether the source could have been the other kind too.
+        Whether the source could also have been the other kind.
     lost : tuple of str
-        What the target does not hold, each a sentence without its end.
+        What the target cannot hold, as sentences without a full stop.
     """
 
     table: Run | Qrels
@@ -75,40 +75,40 @@ def convert(
     Parameters
     ----------
     source : str, path or binary file
-        What to read: a file, ``"-"`` for standard input, an open binary file, or ``"ir_datasets:NAME"``; or judgments
-        or a run in memory, in any form that `evaluate` accepts.
+        The source: a file, ``"-"`` for standard input, an open binary file, or ``"ir_datasets:NAME"``; or judgments or
+        a run in memory, in any form that `evaluate` accepts.
     target : path or binary file
-        Where to write. A file is written whole or not at all, compressed as its name says.
+        The target. A file is written whole or not at all, and compressed if its name ends accordingly.
     kind : "run" or "qrels", optional
-        Whether the source is judgments or a run. By default its format, its columns or its values decide. If all values
-        in JSON or Parquet are whole numbers without a name other than ``score``, it could be either: then the target
-        format decides, and if that can be either too, they are judgments.
+        Whether the source is judgments or a run. Default: decided by its format, columns or values. If all values in
+        JSON or Parquet are whole numbers with no other name than ``score``, the source could be either. Then the target
+        format decides; if that can hold both too, the source is read as judgments.
     source_format : str, optional
-        A name of `RUN_FORMATS` or `QRELS_FORMATS`; by default it is recognised.
+        A format of `read_run` or `read_qrels`. Default: detected.
     target_format : str, optional
-        A name of `RUN_WRITERS` or `QRELS_WRITERS`; by default as the name of the target ends (``.json``, ``.jsonl``,
-        ``.parquet``, ``.tsv`` for MS MARCO's runs and BEIR's judgments), and TREC's otherwise.
+        A format of `write_run` or `write_qrels`. Default: by the ending of the target's name (``.json``, ``.jsonl``,
+        ``.parquet``, ``.tsv`` for MS MARCO's runs and BEIR's judgments), otherwise TREC's.
     tag : str, optional
-        The tag of the run; by default its own.
+        The tag of the run. Default: its own.
 
     Returns
     -------
     Conversion
-        What was done.
+        The table, the format and what was lost.
 
     Raises
     ------
     InputError
         The source cannot be read, or cannot be recognised as judgments or a run.
     DataError
-        The formats do not fit what is converted, or an id cannot be written to the target.
+        The formats do not fit the data, or an id cannot be written to the target.
     OutputError
         The target cannot be written.
     """
     if not isinstance(target, (str, os.PathLike)) and not hasattr(target, "writelines"):
         raise OutputError(f"{shown(target)} is not a file", "Give a path, or an open binary file.")
     if kind not in (None, "run", "qrels"):
-        raise DataError(f"unknown kind {shown(kind)}", "There are run and qrels.")
+        raise DataError(f"unknown kind {shown(kind)}", "Choose run or qrels.")
     if isinstance(source, (str, os.PathLike)) or hasattr(source, "read"):
         sight, file = seen(cast("Source", source))
         kinds = _wanted(_kinds(kind, source_format, sight, name_of(file)), target_format)
@@ -135,7 +135,7 @@ def convert(
 
 
 def table_of(given: Any, kinds: frozenset[Kind] = _BOTH) -> tuple[Run | Qrels, bool]:
-    """Return judgments or a run in memory as a table, and whether which of them it is was only guessed.
+    """Return judgments or a run in memory as a table, and whether its kind was only guessed.
 
     Raises
     ------
@@ -154,19 +154,19 @@ def table_of(given: Any, kinds: frozenset[Kind] = _BOTH) -> tuple[Run | Qrels, b
 
 
 def _wanted(kinds: frozenset[Kind], target_format: str | None) -> frozenset[Kind]:
-    """Return those of some kinds that the format of the target can hold, if more than one is left."""
+    """Reduce the possible kinds to those that the target format can hold, if more than one is left."""
     if len(kinds) == 1 or target_format is None:
         return kinds
     return kinds & _having(target_format, RUN_WRITERS, QRELS_WRITERS)
 
 
 def _having(format: str, runs: Mapping[str, Any], judgments: Mapping[str, Any]) -> frozenset[Kind]:
-    """Return the kinds that have a format of this name.
+    """Return the kinds that have a format with this name.
 
     Raises
     ------
     DataError
-        None has.
+        Neither kind has one.
     """
     kinds: set[Kind] = set()
     if isinstance(format, str) and format in runs:
@@ -175,18 +175,18 @@ def _having(format: str, runs: Mapping[str, Any], judgments: Mapping[str, Any]) 
         kinds.add("qrels")
     if not kinds:
         raise DataError(
-            f"unknown format {shown(format)}", f"There are {', '.join(dict.fromkeys([*runs, *judgments]))}."
+            f"unknown format {shown(format)}", f"Choose one of {', '.join(dict.fromkeys([*runs, *judgments]))}."
         )
     return frozenset(kinds)
 
 
 def _kinds(kind: Kind | None, source_format: str | None, sight: Sight, name: str) -> frozenset[Kind]:
-    """Return what the source can be, by the caller's options and its beginning."""
+    """Return the possible kinds of the source, from the caller's options and its beginning."""
     if source_format is None:
         return _kinds_of_sight(sight, name) if kind is None else frozenset([kind])
     kinds = _having(source_format, RUN_FORMATS, QRELS_FORMATS)
     if kind is not None:
-        # A format that this kind does not have is refused with the list of those that it has.
+        # A format of the other kind is refused later, with the list of this kind's formats.
         format_named(RUN_FORMATS if kind == "run" else QRELS_FORMATS, source_format, _WHAT[kind])
         return frozenset([kind])
     return _kinds_of_sight(sight, name) if source_format == "msmarco" else kinds
@@ -203,10 +203,10 @@ def _kinds_of_sight(sight: Sight, name: str) -> frozenset[Kind]:
     count = len(sight.fields)
     if count == 4:
         return frozenset(["qrels"])
-    if count == 3 or count >= 6 or not count:  # of an empty or damaged file the reader says what is wrong
+    if count == 3 or count >= 6 or not count:  # the reader reports what is wrong with an empty or damaged file
         return frozenset(["run"])
     fields = "1 field" if count == 1 else f"{count} fields"
-    what = f"a line of {fields} is of no format that can be converted"
+    what = f"a line of {fields} has no format that can be converted"
     raise InputError(what, "A run has 6 or 3 fields, judgments have 4, or 3 with a header.", file=name)
 
 
@@ -223,7 +223,7 @@ def _read(source: Source, kinds: frozenset[Kind], format: str) -> tuple[Run | Qr
 
 
 def _of_either_kind(source: Source, format: str) -> tuple[Dictionary | ParquetTable, set[str]]:
-    """Read what can be judgments or a run; also return the names of the values, where they have names."""
+    """Read a source that can be judgments or a run; also return the names of the values, if they have names."""
     if format == "parquet":
         from treceval_py.io.parquet import read_parquet
 
@@ -243,7 +243,7 @@ def _format_of(target: str | os.PathLike[str] | BinaryIO, kind: Kind) -> str:
 
 
 def _lost(table: Run | Qrels, format: str, tag: str) -> tuple[str, ...]:
-    """Return a note on the parts of a table that a format cannot hold."""
+    """Return notes on the parts of a table that a format cannot hold."""
     lost = []
     if isinstance(table, Run):
         ranked = table.ranks is not None and np.array_equal(table.scores, -table.ranks)

@@ -1,4 +1,4 @@
-"""Judgments of the data sets that the package ``ir_datasets`` knows."""
+"""Judgments of data sets in the package ``ir_datasets``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from treceval_py.errors import DataError, InputError
 __all__ = ["PREFIX", "read_dataset"]
 
 PREFIX = "ir_datasets:"
-"""Prefix of the name of a data set that is given in place of a file."""
+"""Prefix of the name of a data set, given instead of a file."""
 
 
 def read_dataset(source: Source) -> Qrels:
@@ -21,13 +21,13 @@ def read_dataset(source: Source) -> Qrels:
     Raises
     ------
     InputError
-        The package is not installed, knows no such data set or cannot load it, or it has no relevance judgments.
+        The package is not installed, lacks or cannot load the data set, or the data set has no relevance judgments.
     """
     given = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ""
     dataset = given.removeprefix(PREFIX)
     name = PREFIX + dataset
     if not dataset:
-        raise InputError("no data set is named", "Give its name, as in ir_datasets:vaswani.", file=name)
+        raise InputError("no data set is named", "Give its name, such as ir_datasets:vaswani.", file=name)
     try:
         import ir_datasets  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError:
@@ -36,18 +36,18 @@ def read_dataset(source: Source) -> Qrels:
     try:
         found = ir_datasets.load(dataset)
     except KeyError:
-        what = "ir_datasets knows no data set of this name"
+        what = "ir_datasets has no data set with this name"
         raise InputError(what, "Its names are listed at https://ir-datasets.com.", file=name) from None
-    except Exception as error:  # noqa: BLE001 - anything may go wrong in a download, and each has its own exception
+    except Exception as error:  # noqa: BLE001 - a download may fail in many ways, each with its own exception
         raise _unloadable(error, name) from None
     if not found.has_qrels():
-        raise InputError("the data set has no judgments", "Name one that has, such as a part of it.", file=name)
+        raise InputError("the data set has no judgments", "Name one that has some, such as a part of it.", file=name)
     try:
         rows = list(found.qrels_iter())
     except Exception as error:  # noqa: BLE001 - as above
         raise _unloadable(error, name) from None
     if not rows:
-        raise InputError("the data set has no judgments", "Name one that has, such as a part of it.", file=name)
+        raise InputError("the data set has no judgments", "Name one that has some, such as a part of it.", file=name)
     try:
         qids, offsets, docids, rels, _ = qrels_columns(rows)
     except DataError as error:

@@ -1,9 +1,8 @@
 """JSON: ``{qid: {docid: value}}`` as one document, and JSON Lines.
 
-A line of JSON Lines is a record, ``{"qid": "1", "docid": "a", "score": 0.5}``, or a dictionary of queries like the one
-document. Fields may have the names in `data.columns`; other fields are not looked at.
-Nothing is overwritten silently: a key that occurs twice in an object is refused. ``Infinity`` is a score, as is ``inf``
-in TREC's files.
+A line of JSON Lines is a record, ``{"qid": "1", "docid": "a", "score": 0.5}``, or a dictionary of queries, as in a JSON
+document. Fields may have the names in `data.columns`; other fields are ignored. Nothing is overwritten silently: a key
+that occurs twice in an object is refused. ``Infinity`` is a valid score, as is ``inf`` in TREC's files.
 """
 
 from __future__ import annotations
@@ -37,28 +36,28 @@ __all__ = [
 
 
 class _Infinite(float):
-    """Infinity that was written as such, and not 1e999."""
+    """Infinity that was written as such, rather than as 1e999."""
 
 
 def _constant(name: str) -> float:
     return math.nan if name == "NaN" else _Infinite(name)
 
 
-# An object becomes a tuple of its pairs and not a dictionary, which would keep the last of equal keys.
+# An object becomes a tuple of its pairs rather than a dictionary, which would keep the last of equal keys.
 _DECODER = json.JSONDecoder(object_pairs_hook=tuple, parse_constant=_constant)
 
 
 class Dictionary(NamedTuple):
-    """The contents of a JSON file, before they are taken as judgments or as a run.
+    """The contents of a JSON file, before they are read as judgments or as a run.
 
     Attributes
     ----------
     records : Records
         The queries and their documents.
     values : list, length D
-        The value of each row, of any type that JSON has.
+        The value of each row, of any JSON type.
     named : frozenset of str
-        The names of the fields from which values came, if they had names.
+        The names of the values' fields, if they had names.
     """
 
     records: Records
@@ -71,7 +70,7 @@ class Dictionary(NamedTuple):
         Raises
         ------
         InputError
-            One is not a number, or a document occurs twice in a query.
+            A value is not a number, or a document occurs twice in a query.
         """
         return self.records.run(self._scores())
 
@@ -81,12 +80,12 @@ class Dictionary(NamedTuple):
         Raises
         ------
         InputError
-            One is not a whole number, or a document is judged twice for a query.
+            A value is not a whole number, or a document is judged twice for a query.
         """
         return self.records.qrels(self._rels())
 
     def whole(self) -> bool:
-        """Tell whether all values are whole numbers."""
+        """Return whether all values are whole numbers."""
         return set(map(type, self.values)) <= {int}
 
     def _scores(self) -> FloatArray:
@@ -109,7 +108,7 @@ class Dictionary(NamedTuple):
         except OverflowError:
             number = math.inf
         if math.isnan(number):
-            fault = "is NaN, so it has no place in an order"
+            fault = "is NaN, so it cannot be ranked"
             raise self.records.error(row, "score", fault, "Find out where it comes from.")
         if math.isinf(number) and not isinstance(value, _Infinite):
             raise self.records.error(row, "score", "is too large for a 64-bit float", "Use smaller numbers.")
@@ -128,7 +127,7 @@ class Dictionary(NamedTuple):
 
 
 def _shown(value: object) -> str:
-    """Return a value of JSON for a message."""
+    """Return a JSON value for a message."""
     if isinstance(value, (tuple, list)):
         return "an object" if isinstance(value, tuple) else "a list"
     if isinstance(value, str):
@@ -144,8 +143,8 @@ def read_json_run(source: Source) -> Run:
     Raises
     ------
     InputError
-        The file cannot be read or is not JSON of this form, an id is empty or a document twice in a query, a score is
-        no number.
+        The file cannot be read or is not JSON of this form, an id is empty, a document occurs twice in a query, or a
+        score is not a number.
     """
     return read_json(source).run()
 
@@ -156,7 +155,7 @@ def read_json_qrels(source: Source) -> Qrels:
     Raises
     ------
     InputError
-        As for `read_json_run`; a judgment is not a whole number (1.0 is none).
+        As for `read_json_run`; a judgment is not a whole number (1.0 is not one).
     """
     return read_json(source).qrels()
 
@@ -189,7 +188,7 @@ def read_json(source: Source) -> Dictionary:
     Raises
     ------
     InputError
-        It cannot be read, or is not JSON of this form.
+        The source cannot be read, or is not JSON of this form.
     """
     name, raw = name_of(source), whole(source)
     text = utf8_text(raw, name, 1)
@@ -199,7 +198,7 @@ def read_json(source: Source) -> Dictionary:
         line = text.count("\n", 0, end + len(text[end:]) - len(text[end:].lstrip())) + 1
         raise InputError(
             "something follows the end of the JSON object",
-            "Is this JSON Lines, whose format is jsonl?",
+            "Is this JSON Lines (format jsonl)?",
             file=name,
             line=line,
         )
@@ -220,12 +219,12 @@ def read_json_lines(source: Source, value: Field) -> Dictionary:
     source : str, path or binary file
         The source to read.
     value : Field
-        What records hold beside the ids.
+        The value field of records.
 
     Raises
     ------
     InputError
-        It cannot be read, a line is not JSON of this form, or a record lacks a field or has two that could be it.
+        The source cannot be read, a line is not JSON of this form, or a record lacks a field or has two candidates.
     """
     name = name_of(source)
     rows = _Gathered(name, whole=False)
@@ -262,7 +261,7 @@ def read_json_lines(source: Source, value: Field) -> Dictionary:
 
 
 class _Gathered:
-    """Rows gathered from objects; ``whole`` is one document, which has no lines to name."""
+    """Rows gathered from objects; ``whole`` marks a single document, whose errors name no line."""
 
     def __init__(self, name: str, *, whole: bool) -> None:
         self.name = name
@@ -278,7 +277,7 @@ class _Gathered:
         raise InputError(what, todo, file=self.name, line=line)
 
     def add_queries(self, pairs: tuple[tuple[str, Any], ...], line: int | None) -> None:
-        """Take ``{qid: {docid: value}}``."""
+        """Add ``{qid: {docid: value}}``."""
         if len(dict(pairs)) < len(pairs):
             self.refuse(f"query {_twice(pairs)} occurs twice in the object", "Keep one of them.", line)
         for qid, documents in pairs:
@@ -295,7 +294,7 @@ class _Gathered:
                     self._lines += [line] * len(docids)
 
     def add_record(self, qid: object, docid: object, value: object, line: int) -> None:
-        """Take one document of a query."""
+        """Add one document of a query."""
         for kind, identifier in (("query", qid), ("document", docid)):
             if type(identifier) is not str:
                 self.refuse(f"the {kind} id is {_shown(identifier)}, not text", 'Write ids in quotes: "7".', line)
@@ -308,7 +307,7 @@ class _Gathered:
         self._lines.append(line)
 
     def fields_of(self, keys: tuple[str, ...], value: Field, line: int) -> tuple[str, str, str]:
-        """Return the names that a record has for its query, its document and their value."""
+        """Return a record's field names for its query, its document and their value."""
         try:
             qid, docid, of_value = (
                 needed(keys, field, "field", within="the object has ") for field in (QUERY, DOCUMENT, value)
@@ -320,7 +319,7 @@ class _Gathered:
     def dictionary(self) -> Dictionary:
         """Return the gathered rows."""
         lines = None if self._whole else self._lines
-        encoded(self.numbers, self.name)  # only to refuse what is not text, before a message shows it
+        encoded(self.numbers, self.name)  # only to refuse invalid text before a message shows it
         records = Records(
             list(self.numbers),
             np.array(self._queries, dtype=np.int64),
@@ -333,17 +332,17 @@ class _Gathered:
 
 
 def utf8_text(raw: bytes, name: str, first: int) -> str:
-    """Decode text that must be UTF-8; `first` is the number of its first line, for the message."""
+    """Decode text that must be UTF-8; `first` is the number of its first line, for messages."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = first + raw.count(b"\n", 0, error.start)
-        what = f"the byte 0x{raw[error.start]:02x} is not UTF-8, and JSON is written in UTF-8"
+        what = f"the byte 0x{raw[error.start]:02x} is not UTF-8, but JSON must be UTF-8"
         raise InputError(what, "Save the file as UTF-8.", file=name, line=line) from None
 
 
 def decoded(text: str, at: int, name: str, first: int) -> tuple[Any, int]:
-    """Return the JSON value that begins at a position, and where it ends."""
+    """Return the JSON value that begins at a position, and the position after it."""
     try:
         return _DECODER.raw_decode(text, at)
     except json.JSONDecodeError as error:
@@ -356,8 +355,8 @@ def decoded(text: str, at: int, name: str, first: int) -> tuple[Any, int]:
         ) from None
     except RecursionError:
         raise InputError("the JSON is nested too deeply", "Write {qid: {docid: value}}.", file=name) from None
-    except ValueError:  # Python reads no integer of more than some thousands of digits
-        raise InputError("a number of thousands of digits", "Use smaller numbers.", file=name) from None
+    except ValueError:  # Python refuses integers with more than some thousands of digits
+        raise InputError("a number has thousands of digits", "Use smaller numbers.", file=name) from None
 
 
 def _twice(pairs: tuple[tuple[str, Any], ...]) -> str:
@@ -371,7 +370,7 @@ def _quoted(key: str) -> str:
 
 
 def is_record(line: bytes) -> bool:
-    """Tell whether a line is an object with fields, and not a dictionary of queries."""
+    """Return whether a line is an object with fields, rather than a dictionary of queries."""
     try:
         found = _DECODER.decode(line.decode("utf-8"))
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""How files are named in what is passed on: by base names and hashes, without the folders of a machine."""
+"""Names of files in records that are passed on: base names and hashes, without a machine's folders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from treceval_py.errors import RunnerError
 __all__ = ["base_name", "digest_of", "digest_of_file", "named", "short", "without_folders"]
 
 SHOWN = 8
-"""Hexadecimal digits of a hash that people see."""
+"""Hexadecimal digits of a hash in output for people."""
 
 
 def digest_of_file(path: str) -> str:
@@ -20,7 +20,7 @@ def digest_of_file(path: str) -> str:
     Raises
     ------
     RunnerError
-        It cannot be read.
+        The file cannot be read.
     """
     digest = hashlib.sha256()
     try:
@@ -33,21 +33,21 @@ def digest_of_file(path: str) -> str:
 
 
 def digest_of(source: object) -> str:
-    """Return the SHA-256 of a source's bytes; empty unless it is a file, which can be read again."""
+    """Return the SHA-256 of a source's bytes; empty unless it is a file that can be read again."""
     if not isinstance(source, (str, os.PathLike)) or not os.path.isfile(source):
         return ""
     return digest_of_file(os.fsdecode(source))
 
 
 def base_name(file: str) -> str:
-    """Return the name of a file without its folders; names of other sources, such as ``<stdin>``, stay."""
+    """Return the name of a file without its folders; other names, such as ``<stdin>``, are unchanged."""
     return os.path.basename(file) or file
 
 
 def without_folders(word: str) -> str:
-    """Return a word of a command line with the base names of its paths.
+    """Return a word of a command line with paths reduced to base names.
 
-    Also of those in ``bars=plots/bars.png``, ``datasets:plots/bars`` and ``-oplots/run.txt``.
+    This includes paths in ``bars=plots/bars.png``, ``datasets:plots/bars`` and ``-oplots/run.txt``.
     """
     if before := re.match(rf"[^{re.escape(os.sep)}=:]*[=:]|-[A-Za-z](?=.*{re.escape(os.sep)})", word):
         return before[0] + without_folders(word[before.end() :])
@@ -56,7 +56,7 @@ def without_folders(word: str) -> str:
 
 
 def short(digest: str) -> str:
-    """Return the first digits of a hash, as people see it."""
+    """Return the first digits of a hash, for output."""
     return digest[:SHOWN]
 
 

@@ -1,4 +1,4 @@
-"""A judged ranking: one file that is at once a run and the judgments of its documents."""
+"""Judged rankings: one file is both a run and the judgments of its documents."""
 
 from __future__ import annotations
 
@@ -25,22 +25,21 @@ def read_judged_ranking(
     source : str, path or binary file
         The file, ``"-"`` for standard input, or an open binary file; plain, gzip, bzip2, xz or zstd.
     threads : int or None
-        How many threads read; None for as many as there are cores for this process.
+        Threads that read; None for one per available core.
     text : str, optional
-        The text of the file, instead of one.
+        The text of the file, instead of a source.
 
     Returns
     -------
     qrels : Qrels
         The judgments.
     run : Run
-        The ranking. Its ranks are the places of the lines within their query, from 1, and its scores the negative
-        ranks.
+        The ranking. Its ranks are the positions of lines within their query, from 1; its scores are the negative ranks.
 
     Raises
     ------
     InputError
-        The file cannot be read, a line is malformed, a document occurs twice in a query.
+        The file cannot be read, a line is malformed, or a document occurs twice in a query.
     """
     try:
         qrels = gathered(source_of(source, text), QRELS, threads=threads).qrels()

@@ -1,8 +1,8 @@
-"""Text to rows: how a line is read, and every message about a line that cannot be read.
+"""Read lines of text into rows, with every message about a malformed line.
 
-A line ends at a newline byte. Fields are separated by white bytes: space, tab, vertical tab, form feed, carriage
-return (what C's ``isspace`` takes, and `bytes.split`), so CRLF files need no care. Blank lines, and lines whose first
-field begins with ``#``, are skipped and counted. Everything else must fit the format's layout.
+A line ends at a newline byte. Fields are separated by white space: space, tab, vertical tab, form feed and carriage
+return, as for C's ``isspace`` and `bytes.split`, so CRLF files need no special care. Blank lines, and lines whose first
+field begins with ``#``, are skipped but counted. Every other line must fit the format's layout.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Layout(NamedTuple):
     separator: bytes | None = None
 
     def fits(self, count: int) -> bool:
-        """Tell whether a line of ``count`` fields is one of this format."""
+        """Return whether a line of ``count`` fields fits this layout."""
         return count == len(self.fields) or (self.more and count > len(self.fields))
 
     def cut(self, line: bytes) -> list[bytes]:
-        """Return the fields of a line, without its newline."""
+        """Split a line, without its newline, into fields."""
         if self.separator is None:
             return line.split()
         return [field for field in line.removesuffix(b"\r").split(self.separator) if field] if line.strip() else []
@@ -72,7 +72,7 @@ BEIR = Layout(("query-id", "corpus-id", "score"), "a BEIR judgment", separator=b
 
 
 def is_header(line: bytes) -> bool:
-    """Tell whether a line names the columns of BEIR's judgments: ``query-id<tab>corpus-id<tab>score``."""
+    """Return whether a line is the header of BEIR's judgments: ``query-id<tab>corpus-id<tab>score``."""
     names = [field.strip().lower().decode("latin-1") for field in line.split(b"\t")]
     fields = (QUERY, DOCUMENT, JUDGMENT)
     return len(names) == 3 and all(name in field.every for name, field in zip(names, fields, strict=True))
@@ -86,21 +86,22 @@ class Block(NamedTuple):
     name: str
 
     def stretches(self) -> IntArray:
-        """Return the rows at which the first column changes, and the number of rows: 0, …, D."""
+        """Return the rows where the first column changes, and the number of rows: 0, …, D."""
         queries = self.columns[0]
         changes = np.fromiter(map(ne, queries, islice(queries, 1, None)), dtype=np.bool_, count=len(queries) - 1)
         return np.concatenate([[0], np.flatnonzero(changes) + 1, [len(queries)]]).astype(np.int64)
 
-    def numbers(self, field: int, what: str) -> FloatArray:
-        """Return a field as float64, read as `float` reads it, without NaN and underscores."""
+    def numbers(self, field: int, what: str, *, nan: bool = False) -> FloatArray:
+        """Return a field as float64, parsed as `float` does, but without underscores, and NaN only if allowed."""
         column = self.columns[field]
         try:
             values = np.fromiter(map(float, column), dtype=np.float64, count=len(column))
         except ValueError:
             values = None
-        # Python reads 1_0 as 10, and 1e999 as infinity: neither is what the writer of the file meant.
+        # Python reads 1_0 as 10, and 1e999 as infinity: the file's author meant neither.
         if values is None or b"_" in b"".join(column) or not np.isfinite(values).all():
-            return np.array([self._number(row, text, what) for row, text in enumerate(column)], dtype=np.float64)
+            found = [self._number(row, text, what, nan=nan) for row, text in enumerate(column)]
+            return np.array(found, dtype=np.float64)
         return values
 
     def integers(self, field: int, what: str) -> IntArray:
@@ -111,7 +112,7 @@ class Block(NamedTuple):
         return values
 
     def whole_numbers(self, field: int) -> IntArray | None:
-        """Return a field as int64, or None if it is not whole numbers."""
+        """Return a field as int64, or None if some values are not whole numbers."""
         column = self.columns[field]
         try:
             values = np.fromiter(map(int, column), dtype=np.int64, count=len(column))
@@ -120,7 +121,7 @@ class Block(NamedTuple):
         return None if b"_" in b"".join(column) else values  # Python reads 1_0 as 10
 
     def _of_many_digits(self, column: Column) -> IntArray | None:
-        """Return numbers that `int` refuses only for their many leading zeros, None if others are among them."""
+        """Return whole numbers that `int` refuses only for many leading zeros; None if others are among them."""
         if not all(re.fullmatch(rb"[+-]?\d+", text) for text in column):
             return None
         try:
@@ -129,20 +130,20 @@ class Block(NamedTuple):
             return None
 
     def ranks(self, field: int) -> IntArray:
-        """Return a field as int64, each a rank from 1."""
+        """Return a field as int64, with every value a rank from 1."""
         values = self.whole_numbers(field)
         if values is not None and (values >= 1).all():
             return values
         for row, text in enumerate(self.columns[field]):
             if not re.fullmatch(rb"\+?0*[1-9]\d{0,17}", text):
                 self._refuse(row, f"rank {quoted(text)} is not a whole number from 1 on", "Ranks begin at 1.")
-        raise AssertionError("a column without ranks has a field that is none")
+        raise AssertionError("some field of a column with invalid ranks is not a valid rank")
 
     def _refuse(self, row: int, what: str, todo: str) -> NoReturn:
         raise InputError(what, todo, file=self.name, line=self.lines[row])
 
-    def _number(self, row: int, text: bytes, what: str) -> float:
-        """Return a number, or refuse the text with the reason."""
+    def _number(self, row: int, text: bytes, what: str, *, nan: bool = False) -> float:
+        """Parse a number, or refuse the text with the reason."""
         shown = f"{what} {quoted(text)}"
         try:
             value = float(text)
@@ -150,10 +151,8 @@ class Block(NamedTuple):
             self._refuse(row, *self._about_bad_number(row, text, shown))
         if b"_" in text:
             self._refuse(row, f"{shown} is not a number", "Write it without underscores.")
-        if math.isnan(value):
-            self._refuse(
-                row, f"{shown} is not a number, so it has no place in an order", "Find out where it comes from."
-            )
+        if math.isnan(value) and not nan:
+            self._refuse(row, f"{shown} is not a number, so it cannot be ranked", "Find out where it comes from.")
         if math.isinf(value) and b"i" not in text.lower():
             self._refuse(row, f"{shown} is too large for a 64-bit float", "Use smaller numbers.")
         return value
@@ -166,7 +165,7 @@ class Block(NamedTuple):
         return f"{shown} is not a number", "Write it as 12, 12.5 or 1.25e1."
 
     def _is_header(self, row: int) -> bool:
-        """Tell whether a line with a bad number names its columns: the first one, and no digit but in a Q0."""
+        """Return whether a line with a bad number looks like a header: it is the first, without digits except in Q0."""
         fields = b"".join(column[row] for at, column in enumerate(self.columns) if at != 1)
         return self.lines[row] == 1 and not re.search(rb"[0-9]", fields)
 
@@ -188,8 +187,8 @@ class Block(NamedTuple):
 
 
 def integer(text: bytes) -> int:
-    """Return the number of a sign and digits; one of more than 20 digits is cut to 20."""
-    # int() refuses more than 4,300 digits, even if all are zeros; 20 others are beyond 64 bits already.
+    """Parse a sign and digits; more than 20 digits are cut to 20."""
+    # int() refuses more than 4,300 digits, even zeros; 20 other digits already exceed 64 bits.
     size = int(text.lstrip(b"+-").lstrip(b"0")[:20] or b"0")
     return -size if text.startswith(b"-") else size
 
@@ -203,16 +202,16 @@ def _is_number(text: bytes) -> bool:
 
 
 def read_blocks(source: Source, layout: Layout, other: Layout | None = None) -> Iterator[Block]:
-    """Yield the data lines of a source as blocks of columns, one column for each field of the layout.
+    """Yield the data lines of a source as blocks of columns, one column per field of the layout.
 
     Parameters
     ----------
     source : str, path or binary file
-        What to read.
+        The source.
     layout : Layout
         The format.
     other : Layout, optional
-        The format of the other file of a scoring command, to recognise swapped arguments.
+        The format of the scoring command's other file, to recognise swapped arguments.
 
     Raises
     ------
@@ -225,21 +224,21 @@ def read_blocks(source: Source, layout: Layout, other: Layout | None = None) -> 
         if block.lines:
             found = True
             yield block
-        if error is not None:  # only now, so that what is wrong further up is found first
+        if error is not None:  # only now, so that errors further up are reported first
             raise error
     if not found:
         raise no_data(name)
 
 
 def no_data(name: str) -> InputError:
-    """Return the refusal of a file without data lines."""
+    """Return the error for a file without data lines."""
     return InputError("no data lines, only comments or blank lines", "Is it the right file?", file=name)
 
 
 def read_block(
     text: bytes, first: int, layout: Layout, other: Layout | None, name: str
 ) -> tuple[Block, InputError | None]:
-    """Cut lines into rows of fields, up to the first bad line; also return the error of that line.
+    """Split lines into rows of fields, up to the first bad line; also return the error of that line.
 
     Parameters
     ----------
@@ -250,7 +249,7 @@ def read_block(
     layout, other : Layout
         As for `read_blocks`.
     name : str
-        The name in messages of the file.
+        The name of the file in messages.
     """
     at = text.find(b"\0")
     if at >= 0:
@@ -263,12 +262,12 @@ def read_block(
 
 
 def _plain_block(text: bytes, first: int, layout: Layout, name: str) -> tuple[Block, None] | None:
-    """Cut all lines at once if each is a data line with exactly the fields of the layout, otherwise return None."""
+    """Split all lines at once if each is a data line with exactly the fields of the layout; else return None."""
     width, count = len(layout.fields), text.count(b"\n")
     if layout.separator is not None:
         return None
-    # A NUL, which the text does not contain, becomes a field of its own at the end of each line. If it is every
-    # (width + 1)-th field, and nowhere else, each line has exactly `width` fields.
+    # A NUL, which the text does not contain, is added at the end of each line as another field. If it is every
+    # (width + 1)-th field and nowhere else, each line has exactly `width` fields.
     fields = text.replace(b"\n", b" \0 ").split()
     if len(fields) != count * (width + 1) or fields[width :: width + 1].count(b"\0") != count or not count:
         return None
@@ -281,7 +280,7 @@ def _plain_block(text: bytes, first: int, layout: Layout, name: str) -> tuple[Bl
 def _any_block(
     text: bytes, first: int, layout: Layout, other: Layout | None, name: str
 ) -> tuple[Block, InputError | None]:
-    """Cut lines one by one."""
+    """Split lines one by one."""
     error = None
     raw = text.split(b"\n")[:-1]  # every line ends with a newline, so nothing follows the last one
     rows = [layout.cut(line) for line in raw]
@@ -293,7 +292,7 @@ def _any_block(
     width = len(layout.fields)
     if set(map(len, rows)) - {width}:
         for index, (row, line) in enumerate(zip(rows, lines, strict=True)):
-            # Old Macintosh files end lines with a carriage return alone: all of such a run would be one long line.
+            # Old Macintosh files end lines with just a carriage return: such a run would be one long line.
             unended = len(row) > width and b"\r" in raw[line - first].strip()
             if unended or not layout.fits(len(row)):
                 error = InputError(*_about_bad_count(row, layout, other, unended), file=name, line=line)
@@ -316,21 +315,21 @@ def _about_bad_count(row: list[bytes], layout: Layout, other: Layout | None, une
 
 
 def _about_columns(row: list[bytes], layout: Layout) -> str:
-    """Return advice by the number of fields of a line; empty for most numbers."""
+    """Return advice based on the number of fields of a line; empty for most numbers."""
     count = len(row)
     if layout is RUN and count == 3 and row[2].isdigit():
-        return "This looks like an MS MARCO run (qid docid rank), whose format is msmarco."
+        return "This looks like an MS MARCO run (qid docid rank), format msmarco."
     if layout is QRELS and count == 3:
         if is_header(b"\t".join(row)):
-            return "This looks like the header of BEIR judgments, whose format is beir."
+            return "This looks like the header of BEIR judgments, format beir."
         return "Is the iteration column (a 0 after the qid) missing?"
     if layout is RUN and count == 5:
         return "Is the tag or another column missing?"
     if layout is BEIR and count == 1:
-        return "Separate fields by tabs."
+        return "Separate fields with tabs."
     likely = {PREFERENCES: GRADED_PREFERENCES, GRADED_PREFERENCES: PREFERENCES, MSMARCO: RUN}.get(layout)
     if likely is not None and likely.fits(count):
-        return f"Is it of the format {_NAMES[likely]} ({likely})?"
+        return f"Is its format {_NAMES[likely]} ({likely})?"
     return ""
 
 
@@ -341,8 +340,8 @@ def _about_text(row: list[bytes]) -> str:
     if row[0].startswith((b"<", b"{", b"[")):
         return "Is it the right file?"
     if len(row) == 1 and b"," in row[0]:
-        return "Separate fields by spaces or tabs, not by commas."
-    return "Mend the line."
+        return "Separate fields with spaces or tabs, not with commas."
+    return "Correct the line."
 
 
 def _looks_like(row: list[bytes], layout: Layout) -> bool:

@@ -1,7 +1,7 @@
-"""The formats of judgments and of runs by name, and how they are recognised.
+"""The formats of judgments and runs by name, and how they are detected.
 
-A format is recognised by its first bytes or its first line with data. Anything unrecognised is read as TREC's format,
-whose reader reports the errors. Readers of the other formats are imported when they are used.
+A format is detected from its first bytes or its first line with data. Anything else is read as TREC's format, whose
+reader reports errors. Readers of other formats are imported on first use.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Reader = TypeVar("Reader", bound=Callable[[Source], object])
 
 
 def _late(module: str, function: str) -> Callable[[Source], Any]:
-    """Return a reader that is imported when it is used."""
+    """Return a reader that is imported on first use."""
 
     def read(source: Source) -> Any:
         return getattr(import_module(f"treceval_py.io.{module}"), function)(source)
@@ -60,7 +60,7 @@ RUN_FORMATS: dict[str, Callable[[Source], Run]] = {
     "jsonl": _late("dictionaries", "read_json_lines_run"),
     "parquet": _late("parquet", "read_parquet_run"),
 }
-"""The formats of runs: TREC's by trec_eval's name (its ``-T``), and those that others write."""
+"""The formats of runs: TREC's, under trec_eval's name (its ``-T``), and those of other programs."""
 
 QRELS_FORMATS: dict[str, Callable[[Source], Qrels]] = {
     "qrels": read_trec_qrels,
@@ -71,30 +71,30 @@ QRELS_FORMATS: dict[str, Callable[[Source], Qrels]] = {
     "parquet": _late("parquet", "read_parquet_qrels"),
     "ir_datasets": _late("datasets", "read_dataset"),
 }
-"""The formats of relevance judgments; ``ir_datasets`` is not a file but a name, as in ``ir_datasets:vaswani``."""
+"""The formats of relevance judgments; ``ir_datasets`` is a name instead of a file, such as ``ir_datasets:vaswani``."""
 
 JUDGMENT_FORMATS: dict[str, Callable[[Source], Judgments]] = {
     **{name: QRELS_FORMATS.get(name, reader) for name, reader in TREC_JUDGMENTS.items()},
     **QRELS_FORMATS,
 }
-"""The formats of all judgments: TREC's by trec_eval's names (its ``-R``), then the others of relevance judgments."""
+"""The formats of all judgments: TREC's, under trec_eval's names (its ``-R``), then the others of `QRELS_FORMATS`."""
 
 GLANCE = 1 << 12
-"""Bytes that show the format of most files."""
+"""Number of bytes that show the format of most files."""
 
 DATASET = "ir_datasets:"
-"""How the name of judgments of a data set begins."""
+"""Prefix of the names of data sets with judgments."""
 
 
 class Sight(NamedTuple):
-    """The format that the beginning of a source suggests.
+    """The format that the beginning of a source indicates.
 
     Attributes
     ----------
     format : str
-        ``json``, ``jsonl``, ``parquet``, ``beir`` or ``ir_datasets``, or ``""`` if it is none of these.
+        ``json``, ``jsonl``, ``parquet``, ``beir`` or ``ir_datasets``; ``""`` for any other.
     fields : tuple of bytes
-        The fields of the first line with data, of text.
+        For text, the fields of the first line with data.
     """
 
     format: str
@@ -109,10 +109,10 @@ def read_run(source: Source | None = None, format: str | None = None, *, text: s
     source : str, path or binary file
         The file, ``"-"`` for standard input, or an open binary file; plain, gzip, bzip2, xz or zstd.
     format : str, optional
-        One of `RUN_FORMATS`: ``trec_results`` (lines of ``qid Q0 docid rank score tag``), ``msmarco`` (``qid pid
-        rank``), ``json`` (``{qid: {docid: score}}``), ``jsonl``, ``parquet``. By default it is recognised.
+        ``trec_results`` (lines of ``qid Q0 docid rank score tag``), ``msmarco`` (``qid pid rank``), ``json``
+        (``{qid: {docid: score}}``), ``jsonl``, ``parquet``. Default: detected.
     text : str, optional
-        The text of the file, instead of one.
+        The text of the file, instead of a source.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def read_run(source: Source | None = None, format: str | None = None, *, text: s
     Raises
     ------
     InputError
-        The file cannot be read, a line is malformed, a document occurs twice in a query.
+        The file cannot be read, a line is malformed, or a document occurs twice in a query.
     DataError
         The format is unknown.
 
@@ -145,21 +145,21 @@ def read_qrels(source: Source | None = None, format: str | None = None, *, text:
         The file, ``"-"`` for standard input, or an open binary file; plain, gzip, bzip2, xz or zstd. Or
         ``"ir_datasets:NAME"``, the judgments of a data set of that package.
     format : str, optional
-        One of `QRELS_FORMATS`: ``qrels`` or ``msmarco`` (lines of ``qid iteration docid rel``), ``beir`` (``query-id
+        ``qrels`` or ``msmarco`` (lines of ``qid iteration docid rel``), ``beir`` (``query-id
         corpus-id score`` with a header), ``json`` (``{qid: {docid: rel}}``), ``jsonl``, ``parquet``, ``ir_datasets``.
-        By default it is recognised.
+        Default: detected.
     text : str, optional
-        The text of the file, instead of one.
+        The text of the file, instead of a source.
 
     Returns
     -------
     Qrels
-        The judgments; ``rel`` is an integer, negative for a document in the pool that was not judged.
+        The judgments; ``rel`` is an integer, negative for a pool document that was not judged.
 
     Raises
     ------
     InputError
-        The file cannot be read, a line is malformed, a document is judged twice for a query.
+        The file cannot be read, a line is malformed, or a document is judged twice for a query.
     DataError
         The format is unknown.
     """
@@ -171,8 +171,8 @@ def read_qrels(source: Source | None = None, format: str | None = None, *, text:
 def read_judgments(source: Source, format: str | None = None) -> Judgments:
     """Read judgments of any kind; parameters and errors as for `read_qrels`, with any of `JUDGMENT_FORMATS`.
 
-    Only relevance judgments are recognised; preferences (``prefs``, ``qrels_prefs``) and groups (``qrels_jg``), which
-    look like them, must be named.
+    Only relevance judgments are detected. Preferences (``prefs``, ``qrels_prefs``) and groups (``qrels_jg``) look like
+    them and must be named.
     """
     name, source = recognised(source, "qrels") if format is None else (format, source)
     return format_named(JUDGMENT_FORMATS, name, "judgments")(source)
@@ -184,29 +184,29 @@ def format_named(formats: Mapping[str, Reader], name: str, what: str) -> Reader:
     Raises
     ------
     DataError
-        There is no format of this name.
+        There is no format with this name.
     """
     if not isinstance(name, str) or name not in formats:
-        raise DataError(f"unknown format {shown(name)} of {what}", f"There are {', '.join(formats)}.")
+        raise DataError(f"unknown format {shown(name)} of {what}", f"Choose one of {', '.join(formats)}.")
     return formats[name]
 
 
 def recognised(source: Source, kind: Kind) -> tuple[str, Source]:
-    """Recognise the format of judgments or of a run by its beginning.
+    """Detect the format of judgments or of a run from its beginning.
 
     Parameters
     ----------
     source : str, path or binary file
-        The source to look at, compressed or not; or, for judgments, ``"ir_datasets:NAME"``.
+        The source, compressed or not; or, for judgments, ``"ir_datasets:NAME"``.
     kind : "run" or "qrels"
         Whether a run or judgments are expected.
 
     Returns
     -------
     format : str
-        A name of `RUN_FORMATS` or of `QRELS_FORMATS`.
+        A name in `RUN_FORMATS` or `QRELS_FORMATS`.
     source : Source
-        The source to read from now on: the same one or, for a pipe, a stream with all of its bytes.
+        The source to read from now on: the same one or, for a pipe, a stream of all its bytes.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def recognised(source: Source, kind: Kind) -> tuple[str, Source]:
 
 
 def seen(source: Source) -> tuple[Sight, Source]:
-    """Look at the beginning of a source; parameters and errors as for `recognised`."""
+    """Read the beginning of a source; parameters and errors as for `recognised`."""
     if isinstance(source, (str, os.PathLike)) and os.fsdecode(source).startswith(DATASET):
         return Sight("ir_datasets"), source
     for size in (GLANCE, LONGEST_LINE):
@@ -235,7 +235,7 @@ def seen(source: Source) -> tuple[Sight, Source]:
 
 
 def _sight(head: bytes, *, ended: bool) -> Sight | None:
-    """Return the format that a beginning suggests, None if more bytes are needed."""
+    """Return the format that a beginning indicates, or None if more bytes are needed."""
     if head.startswith(b"PAR1"):
         return Sight("parquet")
     if re.match(rb'\s*\{\s*(["}]|$)', head):
@@ -248,14 +248,14 @@ def _sight(head: bytes, *, ended: bool) -> Sight | None:
 
 
 def _json(head: bytes, *, ended: bool) -> Sight | None:
-    """Tell JSON from JSON Lines."""
+    """Distinguish JSON from JSON Lines."""
     first, _, rest = (part.strip() for part in head.partition(b"\n"))
     if rest:
-        # In one document no object is followed by another one without something in between.
+        # In one JSON document, objects do not follow one another directly.
         return Sight("jsonl" if first.endswith(b"}") and rest.startswith(b"{") else "json")
     if not ended:
         return None
-    # A line alone: a record, or all there is.
+    # A single line: a record of JSON Lines, or a whole JSON document.
     from treceval_py.io.dictionaries import is_record
 
     return Sight("jsonl" if is_record(first) else "json")

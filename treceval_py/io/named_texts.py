@@ -1,4 +1,4 @@
-"""Texts by the names that people give: files, folders, data sets of the libraries ``datasets`` and ``ir_datasets``."""
+"""Open texts by name: files, folders, data sets of the libraries ``datasets`` and ``ir_datasets``."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ __all__ = [
 ]
 
 DATASETS = "datasets:"
-"""What stands before a name or a folder that the library ``datasets`` reads."""
+"""Prefix of a name or folder that the library ``datasets`` reads."""
 
 IR_DATASETS = "ir_datasets:"
-"""What stands before a name of the package ``ir_datasets``."""
+"""Prefix of a name in the package ``ir_datasets``."""
 
 DOCUMENT_TEXTS = ("content", "text", "passage")
 DOCUMENT_IDS = ("id", "docid", "_id", "pid", "doc_id")
 QUERY_TEXTS = ("query", "text")
 QUERY_IDS = ("query_id", "id", "_id", "qid")
-"""Columns of data sets; of several that are there, the first counts."""
+"""Column names of data sets; the first one that exists is used."""
 
 _PACKED = r"(?:\.(?:gz|bz2|xz|zst|zstd))?"
 
 _IN_FOLDER = {"document": r"collection\.tsv|corpus\.jsonl", "query": r"queries\.(?:tsv|jsonl)"}
-"""The file of texts in a folder that is named as corpus or as queries."""
+"""The file of texts in a folder given as corpus or as queries."""
 
 
 def open_texts(name: str, kind: Kind, split: str | None = None) -> Rows:
@@ -54,14 +54,14 @@ def open_texts(name: str, kind: Kind, split: str | None = None) -> Rows:
         A file of ``id<tab>text`` or of JSON Lines, a folder with one, a table (Parquet, CSV), ``ir_datasets:NAME``, or
         ``datasets:NAME``.
     kind : {"document", "query"}
-        What its texts are.
+        Documents or queries.
     split : str, optional
         The part of a data set.
 
     Raises
     ------
     InputError, RunnerError
-        It cannot be opened, or the package that reads it is not installed.
+        The texts cannot be opened, or the package that reads them is not installed.
     """
     if name.startswith(IR_DATASETS):
         return _ir_texts(name, kind)
@@ -75,16 +75,16 @@ def open_texts(name: str, kind: Kind, split: str | None = None) -> Rows:
 
 
 def _is_json(path: str) -> bool:
-    """Tell JSON from lines with tabs: by the name, or, where it does not say, by the first byte."""
+    """Distinguish JSON from lines with tabs: by name or, if that is inconclusive, by the first byte."""
     known = re.search(r"\.(?:(tsv|txt)|jsonl?|ndjson)" + _PACKED + "$", path)
-    if known is not None or not os.path.isfile(path):  # a file that is missing is refused by the reader
+    if known is not None or not os.path.isfile(path):  # the reader refuses a missing file
         return known is not None and not known[1]
     head, _ = peek(path, 1 << 12)
     return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
 
 
 def ir_dataset(name: str) -> Any:
-    """Return a data set of ``ir_datasets``, of which nothing is loaded yet.
+    """Return a data set of ``ir_datasets``; its contents are not loaded yet.
 
     Raises
     ------
@@ -98,9 +98,9 @@ def ir_dataset(name: str) -> Any:
     try:
         return ir_datasets.load(name.removeprefix(IR_DATASETS))
     except KeyError:
-        what = "ir_datasets knows no data set of this name"
+        what = "ir_datasets has no data set with this name"
         raise InputError(what, "Its names are listed at https://ir-datasets.com.", file=name) from None
-    except Exception as error:  # noqa: BLE001 - anything may go wrong in a download, and each has its own exception
+    except Exception as error:  # noqa: BLE001 - a download may fail in many ways, each with its own exception
         raise _unloadable(error, name) from None
 
 
@@ -118,7 +118,7 @@ def _ir_texts(name: str, kind: Kind) -> IrTexts:
     data = ir_dataset(name)
     if not (data.has_docs() if kind == "document" else data.has_queries()):
         what = "documents" if kind == "document" else "queries"
-        raise InputError(f"the data set has no {what}", f"Name one that has, for the {what}.", file=name)
+        raise InputError(f"the data set has no {what}", f"Name one that has {what}.", file=name)
     return IrTexts(data, name, kind)
 
 
@@ -126,12 +126,12 @@ def _ir_texts(name: str, kind: Kind) -> IrTexts:
 
 
 def columns(data: Any, name: str, kind: Kind) -> ColumnTexts:
-    """Return the texts in the columns of a data set, which `dataset` loaded.
+    """Return the texts in the columns of a data set loaded by `dataset`.
 
     Raises
     ------
     InputError
-        It has no column of texts.
+        The data set has no column of texts.
     """
     texts, ids = (DOCUMENT_TEXTS, DOCUMENT_IDS) if kind == "document" else (QUERY_TEXTS, QUERY_IDS)
     text = column_named(data, name, texts)
@@ -141,12 +141,12 @@ def columns(data: Any, name: str, kind: Kind) -> ColumnTexts:
 
 
 def column_named(data: Any, name: str, wanted: Sequence[str]) -> str:
-    """Return the first of some columns that a data set has.
+    """Return the first of the wanted columns that a data set has.
 
     Raises
     ------
     InputError
-        It has none of them.
+        The data set has none of them.
     """
     for column in wanted:
         if column in data.column_names:
@@ -157,20 +157,20 @@ def column_named(data: Any, name: str, wanted: Sequence[str]) -> str:
 
 
 BUILDERS = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet", ".csv": "csv"}
-"""Which builder of the library reads a file, by how its name ends."""
+"""The library's builder for a file, by the ending of its name."""
 
 
 def dataset(name: str, split: str | None, kind: Kind) -> Any:
-    """Load a split of a data set: of a folder or a file that is there, otherwise of the hub.
+    """Load a split of a data set, from a folder or file if it exists, otherwise from the hub.
 
     Parameters
     ----------
     name : str
         Its name or path, with or without the prefix.
     split : str or None
-        The split; by default ``dev`` for queries and ``train`` for documents, or the only one of a folder.
+        The split. Default: ``dev`` for queries and ``train`` for documents, or the only split of a folder.
     kind : {"document", "query"}
-        What its texts are.
+        Documents or queries.
 
     Returns
     -------
@@ -180,7 +180,7 @@ def dataset(name: str, split: str | None, kind: Kind) -> Any:
     Raises
     ------
     InputError, RunnerError
-        It cannot be loaded, has no such split or no rows, or the package is not installed.
+        The data set cannot be loaded, has no such split or no rows, or the package is not installed.
     """
     try:
         import datasets  # type: ignore[import-not-found,import-untyped,unused-ignore]
@@ -198,8 +198,8 @@ def dataset(name: str, split: str | None, kind: Kind) -> Any:
             data = datasets.load_dataset(place, split=split or default)
     except InputError:
         raise
-    except Exception as error:  # noqa: BLE001 - of the hub, of Arrow, of the file system
-        # What the library raises for a table without rows, as it was saved, or in a file.
+    except Exception as error:  # noqa: BLE001 - from the hub, Arrow or the file system
+        # The library's errors for a table without rows, saved or in a file.
         if isinstance(error, (IndexError, StopIteration)) or "corresponds to no data" in str(error):
             raise _no_rows(name) from None
         raise _unloadable(error, name) from None
@@ -212,7 +212,7 @@ def dataset(name: str, split: str | None, kind: Kind) -> Any:
 
 
 def _no_rows(name: str) -> InputError:
-    return InputError("the data set has no rows", "Name one that has, or another split.", file=name)
+    return InputError("the data set has no rows", "Name one that has rows, or another split.", file=name)
 
 
 def _local_dataset(datasets: Any, place: str, name: str, split: str | None, default: str) -> Any:
@@ -237,13 +237,13 @@ def _local_dataset(datasets: Any, place: str, name: str, split: str | None, defa
 
 
 def _stem(file: str) -> tuple[str, str]:
-    """Return the path of a file without its ending, and the ending, both without that of a compressed file."""
+    """Split the path of a file into its stem and its ending, both without a compression suffix."""
     stem, ending = os.path.splitext(re.sub(_PACKED + "$", "", file))
     return stem, ending.lower()
 
 
 def _data_files(place: str, name: str) -> dict[str, list[str]]:
-    """Return files of data by split: one file, or those in a folder or in its folder ``data``, by the first words."""
+    """Return data files by split: one file, or those in a folder or its subfolder ``data``, by the first words."""
     found: dict[str, list[str]] = {}
     if not os.path.isdir(place):
         found = {"": [place]} if _stem(place)[1] in BUILDERS else {}
@@ -254,18 +254,18 @@ def _data_files(place: str, name: str) -> dict[str, list[str]]:
                 split = re.sub(r"-\d+-of-\d+(?:-[0-9a-f]+)?$", "", stem)
                 found.setdefault(split, []).append(os.path.join(within, file))
     if not found:
-        what = f"there is no data set that was saved, and no file of data ({', '.join(BUILDERS)})"
+        what = f"there is neither a saved data set nor a data file ({', '.join(BUILDERS)})"
         raise InputError(what, "Check the name.", file=name)
     return found
 
 
 def no_splits(name: str) -> InputError:
-    """Return the refusal of a split of what has none."""
-    return InputError("there are no splits to choose from", "Leave the split out.", file=name)
+    """Return the error for a split of a source without splits."""
+    return InputError("there are no splits to choose from", "Remove the split.", file=name)
 
 
 def has_splits(name: str) -> bool:
-    """Tell whether queries are read by the library ``datasets``, which refuses the splits that it lacks."""
+    """Return whether the library ``datasets`` reads these queries; it refuses missing splits itself."""
     if name.startswith(DATASETS):
         return True
     return os.path.isdir(name) and not matching(listed(name), _IN_FOLDER["query"])
@@ -280,7 +280,7 @@ def listed(folder: str) -> list[str]:
     Raises
     ------
     InputError
-        It is not there, or cannot be read.
+        The folder does not exist or cannot be read.
     """
     try:
         return sorted(os.listdir(folder))
@@ -293,26 +293,26 @@ def listed(folder: str) -> list[str]:
 
 
 def matching(files: Sequence[str], pattern: str) -> dict[str, str]:
-    """Return the files whose names match a pattern, compressed or not, with their splits: the group of the pattern."""
+    """Return the files whose names match a pattern, compressed or not, with their splits (the pattern's group)."""
     found = {file: re.fullmatch(pattern + _PACKED, file) for file in files}
     return {file: dotted(match[1]) if match.re.groups else "" for file, match in found.items() if match}
 
 
 def dotted(part: str) -> str:
-    """Return a split as MS MARCO's files write it: ``dev.small`` for ``.dev.small``, ``dev/small``, ``-dev-small``."""
+    """Return a split as in MS MARCO's file names: ``dev.small`` for ``.dev.small``, ``dev/small``, ``-dev-small``."""
     return re.sub(r"[-._/]+", ".", part).strip(".")
 
 
 def only(folder: str, files: Iterable[str], what: str) -> str:
-    """Return the path of the only file of some in a folder.
+    """Return the path of the only one of some files in a folder.
 
     Raises
     ------
     InputError
-        There are several.
+        There are several files.
     """
     there = list(files)
     if len(there) > 1:
         several = f"there are several files of {what}: {', '.join(there)}"
-        raise InputError(several, "Choose one with the split, as in dev.small, or name the file.", file=folder)
+        raise InputError(several, "Choose one by its split, such as dev.small, or name the file.", file=folder)
     return os.path.join(folder, there[0])

@@ -1,7 +1,7 @@
 """Parquet: a table with one row per document, through the package ``pyarrow``.
 
-Columns may have the names of `QUERY_NAMES` and its neighbours in `lines`; other columns are not read. Ids are columns
-of text, or of integers, which are written in decimal; nothing else is taken for an id, so that none loses its zeros.
+Columns may have the names in `QUERY_NAMES` and the other fields of `lines`; other columns are not read. Ids are columns
+of text, or of integers, which are written in decimal. No other type is accepted as an id, so that no id loses zeros.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ __all__ = [
 ]
 
 MAGIC = b"PAR1"
-"""How a Parquet file begins and ends."""
+"""The bytes at the beginning and end of a Parquet file."""
 
 
 class ParquetTable(NamedTuple):
-    """What a Parquet file holds, before it is known to be judgments or a run.
+    """The contents of a Parquet file, before they are read as judgments or as a run.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class ParquetTable(NamedTuple):
     values : pyarrow array, length D
         The values of the rows.
     column : str
-        The name of their column.
+        The name of the values' column.
     ranks : pyarrow array or None
-        The ranks, if there is a column of them.
+        The ranks, if there is a rank column.
     tag : str
         The tag of the last row.
     """
@@ -63,7 +63,7 @@ class ParquetTable(NamedTuple):
         Raises
         ------
         InputError
-            They are not numbers, or a document occurs twice in a query.
+            The values are not numbers, or a document occurs twice in a query.
         """
         types = _pyarrow(self.records.name).types
         kind = self.values.type
@@ -73,10 +73,10 @@ class ParquetTable(NamedTuple):
         scores: FloatArray = _numpy(self.values).astype(np.float64)
         missing = np.flatnonzero(np.isnan(scores))
         if len(missing):
-            fault = "is NaN, so it has no place in an order"
+            fault = "is NaN, so it cannot be ranked"
             raise self.records.error(int(missing[0]), "score", fault, "Find out where it comes from.")
         ranks: IntArray | None = None
-        # Kept where it holds whole numbers, as the rank column of TREC's runs is.
+        # Kept if it has whole numbers, like the rank column of TREC's runs.
         if self.ranks is not None and types.is_integer(self.ranks.type) and not self.ranks.null_count:
             ranks = _numpy(self.ranks).astype(np.int64)
         return self.records.run(scores, ranks=ranks, tag=self.tag)
@@ -87,7 +87,7 @@ class ParquetTable(NamedTuple):
         Raises
         ------
         InputError
-            They are not whole numbers, or a document is judged twice for a query.
+            The values are not whole numbers, or a document is judged twice for a query.
         """
         if not self.whole():
             raise _wrong_type(self.records.name, self.column, self.values.type, "integers")
@@ -99,13 +99,13 @@ class ParquetTable(NamedTuple):
         return self.records.qrels(rels.astype(np.int64))
 
     def whole(self) -> bool:
-        """Tell whether the values are integers."""
+        """Return whether the values are integers."""
         return bool(_pyarrow(self.records.name).types.is_integer(self.values.type))
 
     def _check_nulls(self, value: str) -> None:
         if self.values.null_count:
             row = int(np.flatnonzero(_numpy(self.values.is_null()))[0])
-            raise self.records.error(row, value, "is missing", "Fill it in, or leave out the row.")
+            raise self.records.error(row, value, "is missing", "Fill it in, or remove the row.")
 
 
 def read_parquet_run(source: Source) -> Run:
@@ -120,8 +120,8 @@ def read_parquet_run(source: Source) -> Run:
     Raises
     ------
     InputError
-        ``pyarrow`` is not installed, the file cannot be read, a column is missing or of another type, a value is
-        missing or NaN, a document occurs twice in a query.
+        ``pyarrow`` is not installed, the file cannot be read, a column is missing or has another type, a value is
+        missing or NaN, or a document occurs twice in a query.
     """
     return read_parquet(source, SCORE).run()
 
@@ -132,25 +132,25 @@ def read_parquet_qrels(source: Source) -> Qrels:
     Raises
     ------
     InputError
-        As for `read_parquet_run`; judgments that are not integers.
+        As for `read_parquet_run`; also if judgments are not integers.
     """
     return read_parquet(source, JUDGMENT).qrels()
 
 
 def read_parquet(source: Source, value: Field) -> ParquetTable:
-    """Read the columns that make judgments or a run.
+    """Read the columns of judgments or a run.
 
     Parameters
     ----------
     source : str, path or binary file
-        What to read.
+        The source.
     value : Field
-        What it holds beside the ids.
+        The value column, besides the ids.
 
     Raises
     ------
     InputError
-        The file cannot be read, a column is missing, ids are not text.
+        The file cannot be read, a column is missing, or ids are not text.
     """
     name = name_of(source)
     pyarrow = _pyarrow(name)
@@ -191,7 +191,7 @@ def read_parquet(source: Source, value: Field) -> ParquetTable:
 
 
 def run_bytes(run: Run, tag: str) -> bytes:
-    """Return a run as a Parquet file: its rows in the order of the table, with their ranks if they are known.
+    """Return a run as a Parquet file: its rows in the order of the table, with ranks if they are known.
 
     Raises
     ------
@@ -230,12 +230,12 @@ def _check_magic(start: bytes, name: str) -> None:
     if not start:
         raise InputError("the file is empty", "Is it the right file?", file=name)
     if start != MAGIC:
-        todo = "Is it compressed as a whole? Unpack it first." if start[:2] in _PACKED else "Is it the right file?"
+        todo = "Is the whole file compressed? Decompress it first." if start[:2] in _PACKED else "Is it the right file?"
         raise InputError("this is not a Parquet file", todo, file=name)
 
 
 _PACKED = (b"\x1f\x8b", b"BZ", b"\xfd7", b"\x28\xb5")
-"""How compressed files begin, by two bytes."""
+"""The first two bytes of compressed files."""
 
 
 def _ids(column: Any, title: str, what: str, name: str) -> Any:
@@ -249,7 +249,7 @@ def _ids(column: Any, title: str, what: str, name: str) -> Any:
         raise _wrong_type(name, title, column.type, f"text, so it is not a {what} id")
     if column.null_count:
         row = int(np.flatnonzero(_numpy(_joined(column.is_null())))[0]) + 1
-        raise InputError(f"the {what} id in row {row} is missing", "Fill it in, or leave out the row.", file=name)
+        raise InputError(f"the {what} id in row {row} is missing", "Fill it in, or remove the row.", file=name)
     if not is_text:
         column = column.cast(kind)
     return _joined(column.cast(pyarrow.large_string()))
@@ -260,7 +260,7 @@ def _wrong_type(name: str, column: str, kind: Any, instead: str) -> InputError:
 
 
 def _joined(column: Any) -> Any:
-    """Return a column of several chunks as one array."""
+    """Combine the chunks of a column into one array."""
     return column.chunk(0) if column.num_chunks == 1 else _pyarrow(None).concat_arrays(column.chunks)
 
 
@@ -270,7 +270,7 @@ def _numpy(array: Any) -> AnyArray:
 
 
 def _raw(texts: Any) -> Ids:
-    """Return an array of large strings as a column, without making an object of each."""
+    """Return an array of large strings as a column, without creating an object per string."""
     _, cuts, data = texts.buffers()
     offsets = np.frombuffer(cuts, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
     start = int(offsets[0])

@@ -1,4 +1,4 @@
-"""Groups of queries from a file, with lines of ``qid<TAB>label`` or a column of the queries, or from an object."""
+"""Read groups of queries from a file of ``qid<TAB>label`` lines, a column of a queries file, or an object."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ from treceval_py.io.source import name_of, whole
 __all__ = ["AnyGroups", "read_query_groups"]
 
 AnyGroups: TypeAlias = "Source | Mapping[Any, Any] | QueryGroups | Sequence[Source | QueryGroups] | Any"
-"""What groups of queries are made from: files, dictionaries, frames with a column of query ids, `QueryGroups`."""
+"""Sources of groups of queries: files, dictionaries, frames with a column of query ids, `QueryGroups`."""
 
 HEADS = (*QUERY.every, "_id", "id", "topic", "topic_id", "number")
-"""What a header line calls the first column, in lower case."""
+"""Header names of the first column, in lower case."""
 
 
 def read_query_groups(given: AnyGroups, columns: Sequence[str] = ()) -> tuple[QueryGroups, ...]:
-    """Read groups of queries, one set of groups for each attribute.
+    """Read groups of queries, one set of groups per attribute.
 
     Parameters
     ----------
     given : path, binary file, mapping, frame, QueryGroups, or a sequence of paths or QueryGroups
         A file has lines of ``qid<TAB>label`` with one or more labels. A first line that begins with ``qid`` (or
-        ``query_id``, ``query``, ``id``, ``topic``) names the attributes; without it there is one, called ``group``, or
-        there are several, ``group1``, ``group2`` and so on. It can be a queries file with further columns, or BEIR's
-        ``queries.jsonl``, whose attributes are the keys of ``metadata``. ``FILE:COLUMN`` takes only that column,
-        ``FILE:ONE,TWO`` two. A mapping is ``{qid: label}`` or ``{qid: {attribute: label}}``.
+        ``query_id``, ``query``, ``id``, ``topic``) names the attributes. Without it, a single attribute is called
+        ``group``; several are ``group1``, ``group2`` and so on. The file can also be a queries file with more columns,
+        or BEIR's ``queries.jsonl``, whose attributes are the keys of ``metadata``. ``FILE:COLUMN`` selects one column,
+        ``FILE:ONE,TWO`` selects two. A mapping is ``{qid: label}`` or ``{qid: {attribute: label}}``.
     columns : sequence of str
-        The attributes to take; all by default.
+        The attributes to read. Default: all.
 
     Returns
     -------
     tuple of QueryGroups
-        The groups by each attribute. A query without a label, or with an empty one, is in none of its groups.
+        The groups of each attribute. A query with a missing or empty label belongs to no group.
 
     Raises
     ------
     InputError
         A file cannot be read, a line is malformed, or a query has two labels.
     DataError
-        An object has none of the forms, an attribute is missing or named twice, or no groups result: each query has a
-        label of its own.
+        An object has an unsupported form, an attribute is missing or named twice, or there are no groups because each
+        query has a label of its own.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def _of_object(given: Any) -> tuple[dict[str, dict[str, str]], list[str]]:
 
 
 def _label(cell: Any) -> str | None:
-    """Return a value as a label, empty where there is none; None if it cannot be one."""
+    """Return a value as a label, empty if it is missing; None if it cannot be a label."""
     if isinstance(cell, str):
         return cell.strip()
     if is_missing(cell):
@@ -116,7 +116,7 @@ def _label(cell: Any) -> str | None:
     if isinstance(cell, (bool, np.bool_)):
         return str(bool(cell)).lower()
     if isinstance(cell, (float, np.floating)):
-        # A column of whole numbers with gaps has become one of floats.
+        # pandas turns a column of whole numbers with gaps into floats.
         return str(int(cell)) if cell.is_integer() else str(float(cell))
     if isinstance(cell, (int, np.integer)) and abs(int(cell)) < 10**18:
         return str(int(cell))
@@ -139,7 +139,7 @@ def _of_file(given: Any, columns: Sequence[str]) -> tuple[QueryGroups, ...]:
 
 
 def _split(path: str) -> tuple[str, list[str]]:
-    """Separate FILE from COLUMN in ``FILE:COLUMN``; a file of the whole name comes first."""
+    """Split ``FILE:COLUMN`` into FILE and COLUMN, unless a file has the whole name."""
     file, colon, names = path.rpartition(":")
     if not colon or os.path.lexists(path) or not os.path.lexists(file):
         return path, []
@@ -167,33 +167,33 @@ def _grouped(name: str, attribute: str, rows: Sequence[Labels]) -> QueryGroups:
         label = labels.get(attribute, "")
         if of.setdefault(qid, label) != label:
             first = f"{shown(of[qid])} on line {lines[qid]}"
-            what = f"the {attribute} of query {shown(qid)} is {shown(label)} here, and {first}"
+            what = f"the {attribute} of query {shown(qid)} is {shown(label)} here, but {first}"
             raise InputError(what, "Keep one of the two lines.", file=name, line=line)
         lines.setdefault(qid, line)
     return QueryGroups.from_labels(attribute, of, name=name, lines=lines)
 
 
 def _tabbed_rows(name: str, lines: Sequence[tuple[int, str]]) -> tuple[list[str], list[Labels]]:
-    """Return the attributes, and the labels of each query, of lines with tabs."""
+    """Return the attributes, and each query's labels, from tab-separated lines."""
     attributes: list[str] = []
     rows: list[Labels] = []
     for number, line in lines:
         fields = [field.strip() for field in line.split("\t")]
         first = not attributes
         if len(fields) < 2:
-            what = f"expected a query id, a tab and a label, and found no tab in {quoted(encode(line))}"
+            what = f"expected a query id, a tab and a label, but found no tab in {quoted(encode(line))}"
             raise InputError(what, "Put a tab between the id and its label.", file=name, line=number)
         if first:
             is_header = fields[0].lstrip("#").lower() in HEADS
             attributes = fields[1:] if is_header else _numbered(len(fields) - 1)
             if len(set(attributes)) < len(attributes) or not all(attributes):
-                what = "the header names two columns alike, or one not at all"
-                raise InputError(what, "Give every column a name of its own.", file=name, line=number)
+                what = "two columns have the same name in the header, or one has none"
+                raise InputError(what, "Give every column its own name.", file=name, line=number)
             if is_header:
                 continue
         if len(fields) != len(attributes) + 1:
             what = f"{len(fields)} fields, but the first line has {len(attributes) + 1}"
-            raise InputError(what, "Separate fields by one tab each.", file=name, line=number)
+            raise InputError(what, "Separate fields with one tab each.", file=name, line=number)
         if not fields[0]:
             raise InputError("the query id is empty", "Give every line a query id.", file=name, line=number)
         rows.append((number, fields[0], dict(zip(attributes, fields[1:], strict=True))))
@@ -205,14 +205,14 @@ def _numbered(count: int) -> list[str]:
 
 
 def _json_rows(name: str, lines: Sequence[tuple[int, str]]) -> tuple[list[str], list[Labels]]:
-    """Return the attributes, and the labels of each query, of BEIR's lines: those of ``metadata``."""
+    """Return the attributes, and each query's labels, from the ``metadata`` of BEIR's lines."""
     attributes: dict[str, None] = {}
     rows: list[Labels] = []
     for number, line in lines:
         try:
             found = json.loads(line)
         except (ValueError, RecursionError):
-            raise InputError("no JSON", "Give an object a line.", file=name, line=number) from None
+            raise InputError("not JSON", "Write one object per line.", file=name, line=number) from None
         qid = found.get("_id", found.get("id")) if isinstance(found, dict) else None
         if not isinstance(qid, str) or not qid:
             raise InputError(

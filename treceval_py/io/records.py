@@ -1,4 +1,4 @@
-"""Rows of formats that are not lines of text with fields: JSON, Parquet, data sets of a package."""
+"""Rows of formats other than lines with fields: JSON, Parquet, data sets of a package."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ __all__ = ["Records", "encoded"]
 
 
 class Records(NamedTuple):
-    """Documents of queries in the order of their source, before their values are checked.
+    """Documents of queries in the order of their source, with values not yet checked.
 
     Attributes
     ----------
     qids : list of str, length Q
         The queries, in the order of their first rows.
     queries : (S,) int array
-        The number of the query of each stretch of rows that have the same one.
+        The query of each stretch, that is, of consecutive rows with the same query.
     starts : (S + 1,) int array
-        The rows at which stretches begin, and D. A query without documents has an empty stretch.
+        The first row of each stretch, and D. A query without documents has an empty stretch.
     docids : Ids, length D
         The documents.
     name : str
-        The name in messages of the source.
+        The name of the source in messages.
     lines : sequence of int or None
-        The line of each row, if rows have lines.
+        The line of each row, for sources with lines.
     numbered : bool
         Whether messages give the number of a row, from 1.
     """
@@ -79,7 +79,7 @@ class Records(NamedTuple):
         return Run.from_columns(self.qids, offsets, docids, scores, tag=tag, name=self.name, ranks=ranks)
 
     def _grouped(self) -> tuple[IntArray, Ids, IntArray | None]:
-        """Return the rows of each query, the documents in that order, and the order if it differs."""
+        """Return the rows of each query, the documents in that order, and the order if it differs from the source's."""
         self._check_ids()
         lengths = np.diff(self.starts)
         counts = np.bincount(self.queries, weights=lengths, minlength=len(self.qids)).astype(np.int64)
@@ -115,17 +115,17 @@ class Records(NamedTuple):
 
 
 def encoded(ids: Iterable[str], name: str, lines: Sequence[int] | None = None) -> list[bytes]:
-    """Return ids as bytes.
+    """Encode ids as bytes.
 
     Raises
     ------
     InputError
-        One is not valid Unicode text.
+        An id is not valid Unicode text.
     """
     ids = list(ids)
     try:
         return list(map(str.encode, ids))
-    except UnicodeEncodeError:  # bytes of a file that were not UTF-8, or worse
+    except UnicodeEncodeError:  # a lone surrogate: bytes that were not UTF-8, or a malformed escape
         return [_encoded(text, name, None if lines is None else lines[row]) for row, text in enumerate(ids)]
 
 

@@ -1,4 +1,4 @@
-"""How a long piece of work tells how far it is."""
+"""Progress reports of long work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["SILENT", "Reporter", "Silent"]
 
 
 class Reporter(Protocol):
-    """Receiver of progress reports, one stage after the other."""
+    """Receiver of progress reports, one stage after another."""
 
     def begin(self, stage: str, total: int | None, unit: str, done: int = 0) -> None:
         """Begin a stage.
@@ -16,40 +16,40 @@ class Reporter(Protocol):
         Parameters
         ----------
         stage : str
-            What is done, such as ``"encode passages"``.
+            The work, such as ``"encode passages"``.
         total : int or None
-            How many units there are; None where nobody knows.
+            Number of units; None if unknown.
         unit : str
-            What is counted, such as ``"passages"``.
+            The unit, such as ``"passages"``.
         done : int
-            How many of them were there already.
+            Number of units that were already done.
         """
 
     def advance(self, count: int) -> None:
-        """Take note of units that are done."""
+        """Add units to those done."""
 
     def end(self) -> None:
         """End the stage."""
 
     def note(self, text: str) -> None:
-        """Take a remark for people: one sentence or two."""
+        """Receive a remark for people, one or two sentences long."""
 
 
 class Silent:
-    """A reporter that tells nobody."""
+    """A reporter that discards everything."""
 
     def begin(self, stage: str, total: int | None, unit: str, done: int = 0) -> None:
         """Begin a stage."""
 
     def advance(self, count: int) -> None:
-        """Take note of units that are done."""
+        """Add units to those done."""
 
     def end(self) -> None:
         """End the stage."""
 
     def note(self, text: str) -> None:
-        """Take a remark."""
+        """Receive a remark."""
 
 
 SILENT = Silent()
-"""For callers who do not care."""
+"""Reporter for callers without progress output."""

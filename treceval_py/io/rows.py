@@ -1,6 +1,6 @@
-"""Rows of judgments and of runs: gathered from blocks of text, grouped by query, checked for repeated documents.
+"""Rows of judgments and runs: gathered from blocks of text, grouped by query, checked for repeated documents.
 
-The compiled scanner reads a block if it is there and takes it, otherwise the Python reader does.
+The compiled scanner reads a block if it is available and accepts the block; otherwise the Python reader does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from treceval_py.io.source import name_of, numbered
 from treceval_py.scan import scanner
 from treceval_py.threads import in_order
 
-__all__ = ["Part", "Rows", "gathered", "read_part", "scanned"]
+__all__ = ["Part", "Repetition", "Rows", "gathered", "read_part", "scanned"]
 
 Column = TypeVar("Column", FloatArray, IntArray)
 
@@ -37,25 +37,25 @@ class Part(NamedTuple):
     qids : list of bytes, length Q
         The queries, in the order of their first rows.
     queries : (S,) int array
-        The number of the query of each stretch of rows that have the same one.
+        The query of each stretch, that is, of consecutive rows with the same query.
     starts : (S + 1,) int array
-        The rows at which stretches begin, and D.
+        The first row of each stretch, and D.
     docids : Ids, length D
         The documents.
     rels : (D,) int array or None
-        The judgments, of judgments.
+        The judgments, for judgments.
     scores : (D,) float array or None
-        The scores, of a run.
+        The scores, for a run.
     ranks : (D,) int array or None
-        The rank column of a run, if it holds whole numbers.
+        The rank column of a run, if it has whole numbers only.
     tag : bytes
         The tag of the last line of a run.
     lines : sequence of int, length D
-        The line of the file on which each row stood.
+        The line number of each row.
     num_lines : int
-        All lines, also those without data.
+        Number of lines, including those without data.
     ordered : bool
-        Whether it is known that ranks rise and scores fall, or stay, within each stretch.
+        Whether ranks are known not to fall, and scores not to rise, within each stretch.
     """
 
     qids: list[bytes]
@@ -90,7 +90,7 @@ class _Lines(Sequence[int]):
 
 
 def scanned(text: memoryview, first: int, layout: Layout) -> Part | None:
-    """Read a block with the compiled scanner; None if there is none or it leaves the block to Python."""
+    """Read a block with the compiled scanner; None if it is not available or leaves the block to Python."""
     compiled = scanner()
     found = None if compiled is None else compiled.scan(text, layout is RUN)
     if found is None:
@@ -111,12 +111,12 @@ def read_part(
     text, first, layout, name
         As for `lines.read_block`.
     by_rank : bool
-        Whether a run will be ranked by its rank column, so that each line must have a rank from 1.
+        Whether the run will be ranked by its rank column, so that each line must have a rank from 1.
 
     Raises
     ------
     InputError
-        A field before that line is not a number.
+        A field above that line is not a number.
     """
     block, error = read_block(text, first, layout, QRELS if layout is RUN else RUN, name)
     if not block.lines:
@@ -156,16 +156,16 @@ def gathered(
     layout : Layout
         Its columns.
     name : str, optional
-        Where the rows come from, for messages; by default the source's name.
+        The source's name in messages. Default: its own.
     threads : int or None
-        How many threads scan blocks; None for one for each core. The Python reader uses one.
+        Threads that scan blocks; None for one per core. The Python reader uses one.
     take : callable, optional
-        Receives each part in place of the rows that are returned, which then stay empty.
+        Receives each part; the returned rows are then empty.
 
     Raises
     ------
     InputError
-        It cannot be read, or a line of it is malformed.
+        The source cannot be read, or one of its lines is malformed.
     """
     rows, empty = Rows(name_of(source) if name is None else name), True
     take = rows.add if take is None else take
@@ -194,11 +194,11 @@ class Grouping(NamedTuple):
     Attributes
     ----------
     qids : list of str, length Q
-        The queries, in the order in which they first occur.
+        The queries, in order of first occurrence.
     offsets : (Q + 1,) int array
-        Where their rows begin, and D.
+        The first row of each query, and D.
     order : (D,) int array or None
-        The rows in their new order; None if it is the same.
+        The rows in their new order; None if unchanged.
     """
 
     qids: list[str]
@@ -207,21 +207,40 @@ class Grouping(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """What is left when the last line of a document counts.
+    """The rows that remain if the last line of each document counts.
 
     Attributes
     ----------
     places : (K,) int array
-        The rows on which the documents first stood.
+        The rows where the documents first occurred.
     values : (K,) int array
-        The rows that have their values.
+        The rows with their values.
     offsets : (Q + 1,) int array
-        Where the documents of each query begin, and K.
+        The first document of each query, and K.
     """
 
     places: IntArray
     values: IntArray
     offsets: IntArray
+
+
+class Repetition(NamedTuple):
+    """A document that occurs twice in a query, and the two lines."""
+
+    qid: str
+    docid: str
+    first: int
+    second: int
+
+    def error(self, name: str, before: int = 0) -> RepeatedDocumentError:
+        """Return the error for it, if ``before`` lines come before those that were counted."""
+        return RepeatedDocumentError(
+            f"document {quoted(encode(self.docid))} occurs twice in query {quoted(encode(self.qid))} "
+            f"(first on line {self.first + before})",
+            "Keep one of the two lines.",
+            file=name,
+            line=self.second + before,
+        )
 
 
 @dataclass(slots=True)
@@ -231,9 +250,9 @@ class Rows:
     Attributes
     ----------
     name : str
-        Where they come from, for messages.
+        The source's name in messages.
     count : int
-        How many there are.
+        Number of rows.
     """
 
     name: str
@@ -242,7 +261,7 @@ class Rows:
     _starts: list[int] = field(default_factory=list)
 
     def add(self, part: Part) -> None:
-        """Take the rows of a part."""
+        """Add the rows of a part."""
         self._parts.append(part)
         self._starts.append(self.count)
         self.count += len(part.docids)
@@ -253,7 +272,7 @@ class Rows:
         Parameters
         ----------
         duplicates : {"refuse", "last"}
-            What a document that is judged twice for a query does: it is refused, or its last line counts.
+            How to treat a document that is judged twice for a query: raise an error, or keep the last line.
 
         Raises
         ------
@@ -276,10 +295,10 @@ class Rows:
         Parameters
         ----------
         checked : bool
-            Whether documents that occur twice in a query are looked for.
+            Check for documents that occur twice in a query.
         duplicates : {"refuse", "last"}
-            What such a document does: it is refused; or it stands where it first occurred, with the score and rank of
-            its last line, as in a dictionary that is filled line by line.
+            How to treat such a document: raise an error; or keep its first position with the score and rank of its last
+            line, as in a dictionary that is filled line by line.
 
         Raises
         ------
@@ -312,7 +331,7 @@ class Rows:
         docids = columns[0] if len(columns) == 1 else Ids.concatenate(columns)
         order = None
         if (queries[1:] < queries[:-1]).any():  # a query's lines are scattered over the file
-            # By query, then row: numbers of which no two are equal are sorted faster than rows by query, stably.
+            # By query, then row: unique numbers sort faster than a stable sort of rows by query.
             bits = int(lengths.sum()).bit_length()
             keys = np.repeat(queries << bits, lengths)
             keys |= np.arange(len(keys))
@@ -326,7 +345,11 @@ class Rows:
 
     @staticmethod
     def _without_repeated(grouping: Grouping, docids: Ids) -> _Kept | None:
-        """Return where documents stand, and which rows they have their values from; None if none comes twice."""
+        """Return the positions of documents and the rows of their values; None if no document is repeated."""
+        compiled = scanner()
+        if compiled is not None:
+            kept = _Kept(*compiled.last_lines(docids.buffer, docids.offsets, grouping.offsets))
+            return kept if len(kept.places) < len(docids) else None
         if repeated(docids, grouping.offsets) is None:
             return None
         places: list[int] = []
@@ -343,19 +366,22 @@ class Rows:
             offsets.append(len(places))
         return _Kept(*(np.array(column, dtype=np.int64) for column in (places, values, offsets)))
 
-    def _check_duplicates(self, grouping: Grouping, docids: Ids) -> None:
+    def repetition(self) -> Repetition | None:
+        """Return the first document that occurs twice in a query."""
+        return self._repetition(*self._grouped())
+
+    def _repetition(self, grouping: Grouping, docids: Ids) -> Repetition | None:
         twice = repeated(docids, grouping.offsets)
         if twice is None:
-            return
+            return None
         query, *rows = twice
         first, second = (self._line_of(row if grouping.order is None else int(grouping.order[row])) for row in rows)
-        qid = quoted(encode(grouping.qids[query]))
-        raise RepeatedDocumentError(
-            f"document {quoted(encode(docids[rows[1]]))} occurs twice in query {qid} (first on line {first})",
-            "Keep one of the two lines.",
-            file=self.name,
-            line=second,
-        )
+        return Repetition(grouping.qids[query], docids[rows[1]], first, second)
+
+    def _check_duplicates(self, grouping: Grouping, docids: Ids) -> None:
+        twice = self._repetition(grouping, docids)
+        if twice is not None:
+            raise twice.error(self.name)
 
     def _line_of(self, row: int) -> int:
         number = bisect_right(self._starts, row) - 1
@@ -363,7 +389,7 @@ class Rows:
 
 
 def _joined(parts: Sequence[Column], order: IntArray | None) -> Column:
-    """Join the parts of a column and put its rows in order."""
+    """Join the parts of a column and reorder its rows."""
     column: Any = np.concatenate(parts) if len(parts) > 1 else parts[0]
     joined: Column = column if order is None else column[order]
     return joined

@@ -1,11 +1,10 @@
-"""From positions and scores to a run file: ranked as trec_eval ranks it, with scores that lose nothing.
+"""Write search results as a run file, ranked as trec_eval ranks them, with scores that lose no precision.
 
-A line is ``qid Q0 docid rank score tag``. Scores are written in the fewest digits that give the same value again in
-their own width, so that no two documents become equal or cease to be. What is written of a float32 gives it again in a
-reader of 32 bits and in one of 64 whose value is rounded afterwards. Negative zero is the same score as zero, and is
-written as zero.
+A line is ``qid Q0 docid rank score tag``. Scores have the fewest digits that give the same value again in their own
+width, so different scores stay different and equal scores stay equal. A float32 score survives both a 32-bit reader and
+a 64-bit reader whose value is rounded afterwards. Negative zero equals zero and is written as zero.
 
-Lines are put together by `pyarrow`, some hundred thousand at a time, as millions of Python strings would take longer
+`pyarrow` assembles the lines, some hundred thousand at a time; assembling millions of Python strings would take longer
 than the search.
 """
 
@@ -31,20 +30,20 @@ from treceval_py.io.target import written_whole
 __all__ = ["Ranked", "Written", "check_folder", "check_output", "check_tag", "part_of", "write_ranked", "write_run"]
 
 PORTION = 1 << 18
-"""Lines that are put together at a time; they take some 100 bytes each meanwhile."""
+"""Lines assembled at a time; each takes about 100 bytes meanwhile."""
 
 _FORBIDDEN = re.compile(rb"[\s\0]")
 
 
 class Ranked(NamedTuple):
-    """What a search found for a group of queries.
+    """Search results for a group of queries.
 
     Attributes
     ----------
     qids : list of str, length Q
         The queries.
     positions : (Q, k) int array
-        Places of documents in the corpus, from 0, in any order; -1 where there is none.
+        Positions of documents in the corpus, from 0, in any order; -1 for no document.
     scores : (Q, k) float32 or float64 array
         Their scores, larger is better; any value where the position is -1.
     """
@@ -55,7 +54,7 @@ class Ranked(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What went into a run file.
+    """Counts of a written run file.
 
     Attributes
     ----------
@@ -64,13 +63,13 @@ class Written(NamedTuple):
     queries : int
         Queries that were searched, whether or not they have lines.
     short : int
-        Queries with fewer than k lines, those without any included.
+        Queries with fewer than k lines, including those without any.
     missing : int
         Places for which the search found nothing (position -1).
     without_hits : int
         Queries without any line.
     tied : int
-        Lines whose score another line of the query has as well.
+        Lines with the same score as another line of the query.
     """
 
     lines: int
@@ -91,15 +90,15 @@ def write_ranked(
     advance: Callable[[int], None] | None = None,
     part: str | None = None,
 ) -> Written:
-    """Write what a search found as a TREC run.
+    """Write search results as a TREC run.
 
-    Documents of a query stand by descending score, those with equal scores by descending id (by bytes), which is the
-    order in which trec_eval takes them: the rank column never contradicts. The same groups give the same bytes.
+    Documents of a query are sorted by descending score, then by descending id (compared as bytes). trec_eval uses the
+    same order, so the rank column never contradicts it. The same groups give the same bytes.
 
     Parameters
     ----------
     path : path
-        The file; written whole or not at all, compressed when it ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
+        The file; written whole or not at all, and compressed if it ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
     groups : iterable of Ranked
         Queries with their documents; one group is in memory at a time.
     ids : Ids, length D
@@ -107,17 +106,17 @@ def write_ranked(
     tag : str
         The name of the run.
     k : int
-        How many documents were asked for.
+        Number of documents requested per query.
     advance : callable, optional
-        Is told how many queries have been written.
+        Progress callback, called with the number of queries written since the last call.
     part : str, optional
-        As of `treceval_py.io.target.written_whole`.
+        As for `treceval_py.io.target.written_whole`.
 
     Raises
     ------
     RunnerError
-        A score is NaN or infinite, a position is beyond the corpus, a document comes twice in a query or a query twice,
-        arrays do not fit together, an id or the tag cannot stand in such a file, or pyarrow is not installed.
+        A score is NaN or infinite, a position is beyond the corpus, a document occurs twice in a query or a query
+        twice, arrays do not fit together, an id or the tag cannot be written to a run, or pyarrow is not installed.
     OutputError
         The file cannot be written.
     """
@@ -135,34 +134,34 @@ def write_ranked(
 def write_run(
     path: str, groups: Iterable[Ranked], ids: Ids, tag: str, *, k: int, queries: int, reporter: Reporter
 ) -> tuple[Written, dict[str, Any]]:
-    """Write a run by `write_ranked`, as a stage of long work; an older record goes, as it is of another run.
+    """Write a run by `write_ranked`, as a stage of long work, and remove the record of an earlier run.
 
     Returns
     -------
     written : Written
         The counts of its lines.
     about : dict
-        What a record says of the run.
+        The part of the run's record that describes them.
     """
     reporter.begin("write", queries, "queries")
     written = write_ranked(path, groups, ids, tag, k=k, advance=reporter.advance, part=part_of(path))
     reporter.end()
-    remove_sidecar(path)  # of the run that was replaced; if writing fails, that one stays, and so does its record
+    remove_sidecar(path)  # it describes the run that was replaced; if writing fails, both are kept
     return written, {"file": path, "sha256": digest_of_file(path), "tag": tag, **written._asdict()}
 
 
 class _Hits(NamedTuple):
-    """The documents of some queries, one after the other, best first; N of them."""
+    """The documents of some queries, N in all, one query after another, best first."""
 
     counts: IntArray  # (Q,) documents of each query
-    rows: IntArray  # (N,) the query of each
+    rows: IntArray  # (N,) the query of each document
     ranks: IntArray  # (N,) from 0
     positions: IntArray  # (N,)
     scores: AnyArray  # (N,)
 
 
 class _Writer:
-    """Makes lines, and counts them."""
+    """Assembles lines and counts them."""
 
     def __init__(self, ids: Ids, tag: str, k: int) -> None:
         self.documents = _documents(ids)
@@ -186,12 +185,12 @@ class _Writer:
     def _prefix(self, qid: str) -> bytes:
         raw = _field("query id", qid)
         if raw.startswith((b"#", BYTE_ORDER_MARK)):
-            what = "comments" if raw.startswith(b"#") else "begin with a byte-order mark, which is skipped"
+            what = "comments" if raw.startswith(b"#") else "begin with a byte-order mark, which readers skip"
             raise RunnerError(
                 f"query id {quoted(raw)} would make its lines {what}", "Let it begin with another character."
             )
         if qid in self.seen:
-            raise RunnerError(f"query {quoted(raw)} comes twice", "Give each query once.")
+            raise RunnerError(f"query {quoted(raw)} occurs twice", "Give each query once.")
         self.seen.add(qid)
         return raw + b" Q0"
 
@@ -214,15 +213,15 @@ class _Writer:
 
 
 def _written_scores(scores: AnyArray) -> Any:
-    """Return scores as a column of text that gives them again, whatever the width of who reads it."""
+    """Return scores as a column of text that gives the same values again, whatever the reader's precision."""
     import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
     import pyarrow.compute as pc  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     column = pa.array(scores)
     text = pc.cast(column, pa.large_string())
     if scores.dtype == np.float32:
-        # The float64 next to the fewest digits may lie half-way between two float32 and be rounded to the other one;
-        # of all float32 it does for 7.038531e-26. Such a score gets all digits of its own float64.
+        # The float64 nearest to the fewest digits may lie half-way between two float32 and be rounded to the wrong one.
+        # Among all float32, only 7.038531e-26 does. Such a score gets all digits of its own float64.
         again = pc.cast(text, pa.float64()).to_numpy().astype(np.float32)
         if (again != scores).any():
             exact = pc.cast(pc.cast(column, pa.float64()), pa.large_string())
@@ -231,14 +230,14 @@ def _written_scores(scores: AnyArray) -> Any:
 
 
 def _documents(ids: Ids) -> Any:
-    """Return the ids as a column of pyarrow, without a copy, after a look at each."""
+    """Return the ids as a column of pyarrow, without a copy, after checking each."""
     try:
         import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:
         what = "writing a run needs the package pyarrow, which is not installed"
         raise RunnerError(what, "pip install 'treceval-py[retrieve]'") from None
     raw = np.frombuffer(ids.buffer, dtype=np.uint8)
-    # One quick look at all bytes: what must not be there is a space or less.
+    # One quick check of all bytes: every forbidden byte is a space or less.
     if not np.diff(ids.offsets).all() or (raw.size and raw.min() <= ord(" ")):
         for docid in ids.raw():
             _checked("document id", docid)
@@ -254,66 +253,66 @@ def _column(texts: list[bytes]) -> Any:
 
 
 def check_tag(tag: str) -> None:
-    """Refuse a tag that cannot stand in a run: it is empty or has white space in it.
+    """Refuse a tag that a run cannot have: it is empty or contains white space.
 
     Raises
     ------
     RunnerError
-        It is such a tag.
+        The tag is empty or contains white space.
     """
     _field("tag", tag)
 
 
 def part_of(path: str) -> str:
-    """Return the name that a run has until it is whole."""
+    """Return the name of a run file while it is incomplete."""
     return f".{os.path.basename(path)}.treceval.part"
 
 
 def check_output(output: str, sources: Iterable[str]) -> None:
-    """Refuse a run file that could not be written, before there is anything to write.
+    """Refuse a run file that could not be written, before the work begins.
 
     Parameters
     ----------
     output : str
-        The run file; its record (``.json``) and judgments (``.qrels``) are written beside it.
+        The run file; its record (``.json``) and judgments (``.qrels``) are written next to it.
     sources : iterable of str
-        Files that are read, and must not be written over; other names are ignored.
+        Files that are read and must not be overwritten; other names are ignored.
 
     Raises
     ------
     OutputError
-        It is not a file, would replace a source, or its folder cannot be written.
+        The output is not a file, would replace a source, or its folder cannot be written.
     """
     folder = os.path.dirname(os.path.realpath(output))
     there = [source for source in sources if os.path.exists(source)]
     for path in (output, sidecar_of(output), f"{output}.qrels", os.path.join(folder, part_of(output))):
         if path in {"", "-"} or path.endswith(os.sep) or (_exists(path) and not os.path.isfile(path)):
-            raise OutputError("a run is a file, with its record beside it", "Name a file.", file=path or "''")
+            raise OutputError("a run is a file, with its record next to it", "Name a file.", file=path or "''")
         if os.path.exists(path) and any(os.path.samefile(path, each) for each in there):
-            raise OutputError("the run would replace a file that it is made from", "Name another.", file=path)
+            raise OutputError("the run would replace one of its own input files", "Name another.", file=path)
     check_sidecar(output)
     check_folder(output)
 
 
 def check_folder(output: str) -> None:
-    """Refuse a run file that cannot be made: its folder is not there or cannot be written, or a package is missing.
+    """Refuse a run file that cannot be created: its folder is missing or not writable, or a package is missing.
 
     Raises
     ------
     OutputError
-        As said.
+        The file cannot be created.
     """
     folder = os.path.dirname(os.path.realpath(output))
     if not os.path.isdir(folder):
-        raise OutputError("the folder of the run file is not there", "Make it, or name another.", file=output)
+        raise OutputError("the folder of the run file does not exist", "Create it, or name another.", file=output)
     if not os.access(folder, os.W_OK):
         raise OutputError("the folder of the run file cannot be written", "Name another.", file=output)
     if output.endswith((".zst", ".zstd")):
-        open_zstd(io.BytesIO(), output, "wb").close()  # which says so when its package is missing
+        open_zstd(io.BytesIO(), output, "wb").close()  # which raises if its package is missing
 
 
 def _exists(path: str) -> bool:
-    """Say whether there is something of a name, and refuse a name that no file can have."""
+    """Return whether a file exists, and refuse a name that no file can have."""
     try:
         os.lstat(path)
     except FileNotFoundError:
@@ -330,7 +329,7 @@ def _field(kind: str, text: str) -> bytes:
 def _checked(kind: str, raw: bytes) -> bytes:
     if raw and not _FORBIDDEN.search(raw):
         return raw
-    what = f"{kind} {quoted(raw)} is empty or has white space in it, so it cannot stand in a TREC file"
+    what = f"{kind} {quoted(raw)} is empty or contains white space, so it cannot be written to a TREC file"
     raise RunnerError(what, "Use another one.")
 
 
@@ -340,7 +339,7 @@ def _check_form(group: Ranked, k: int) -> None:
         what = f"{len(group.qids)} queries have positions of shape {shape} and scores of shape {scores.shape}"
         raise RunnerError(what, "Give both as (queries, k).")
     if shape[1] > k:
-        raise RunnerError(f"queries have {shape[1]} documents where {k} were asked for", "Ask for as many.")
+        raise RunnerError(f"queries have {shape[1]} documents, but {k} were requested", "Request as many.")
     if group.positions.dtype.kind not in "iu":
         raise RunnerError(f"positions are {group.positions.dtype}", "Give integers.")
     if scores.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
@@ -355,11 +354,11 @@ def _pieces(group: Ranked) -> Iterator[Ranked]:
 
 
 def _hits(piece: Ranked, documents: int) -> _Hits:
-    """Check what was found, and put the documents of each query in the order of their scores."""
+    """Check search results, and sort the documents of each query by score."""
     there = piece.positions >= 0
     _check_values(piece, there, documents)
     lowest = piece.scores.dtype.type(-np.inf)
-    # Adding zero makes negative zero zero.
+    # Adding zero turns negative zero into zero.
     scores = np.where(there, piece.scores, lowest) + piece.scores.dtype.type(0)
     positions = piece.positions
     if (scores[:, 1:] > scores[:, :-1]).any():
@@ -375,7 +374,7 @@ def _check_values(piece: Ranked, there: BoolArray, documents: int) -> None:
     positions, scores = piece.positions, piece.scores
     for wrong, what in (
         (there & ~np.isfinite(scores), "score {1} for the document at position {0}, which is not a number to rank by"),
-        ((positions < -1) | (positions >= documents), "position {0} among its documents, and the corpus has {2}"),
+        ((positions < -1) | (positions >= documents), "position {0} among its documents, but the corpus has {2}"),
     ):
         if wrong.any():
             row, column = (int(each[0]) for each in np.nonzero(wrong))
@@ -393,7 +392,7 @@ _TODO = "Search again; if embeddings were edited, encode them again."
 
 
 def _ordered_ties(hits: _Hits, documents: Any) -> tuple[IntArray, int]:
-    """Put documents with equal scores in descending order of their ids; also return how many there are."""
+    """Sort documents with equal scores by descending id; also return their number."""
     equal = (hits.scores[1:] == hits.scores[:-1]) & (hits.rows[1:] == hits.rows[:-1])
     if not equal.any():
         return hits.positions, 0

@@ -1,4 +1,4 @@
-"""The record beside a run, ``RUN.json``: what the run was made of, how, when and with what."""
+"""The record of a run, ``RUN.json``, in the same folder: the run's inputs, settings, time and versions."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ __all__ = [
 
 
 PATHS = frozenset({"chosen_in", "command", "file", "folder", "name", "qrels"})
-"""Keys of a record whose values may be paths."""
+"""Keys of a record whose values can be paths."""
 
 
 def sidecar_of(run: str) -> str:
-    """Return where the record of a run is."""
+    """Return the path of a run's record."""
     return f"{run}.json"
 
 
 def write_sidecar(run: str, record: dict[str, Any], *, paths: bool = True) -> dict[str, Any]:
-    """Write the record of a run, which has the run's SHA-256 as ``record["run"]["sha256"]``.
+    """Write the record of a run, adding the run's SHA-256 as ``record["run"]["sha256"]``.
 
     Parameters
     ----------
@@ -51,17 +51,17 @@ def write_sidecar(run: str, record: dict[str, Any], *, paths: bool = True) -> di
     record : dict
         The record.
     paths : bool
-        Whether it has the folders of files. Otherwise it has their names alone; texts stay as they are.
+        Keep the folders of files. Otherwise only the names of files are recorded; texts are unchanged.
 
     Returns
     -------
     dict
-        The record as it was written.
+        The record as written.
 
     Raises
     ------
     OutputError
-        It cannot be written.
+        The record cannot be written.
     """
     record = record if paths else names_only(record)
     write_json(sidecar_of(run), record)
@@ -69,7 +69,7 @@ def write_sidecar(run: str, record: dict[str, Any], *, paths: bool = True) -> di
 
 
 def check_sidecar(run: str) -> None:
-    """Refuse to write a run whose record would replace a file that is something else.
+    """Refuse to write a run whose record would overwrite an unrelated file.
 
     Raises
     ------
@@ -83,20 +83,20 @@ def check_sidecar(run: str) -> None:
 
 
 def remove_sidecar(run: str) -> None:
-    """Remove the record that a run has, before another run takes its place."""
+    """Remove the record of a run, before another run replaces that run."""
     with suppress(FileNotFoundError):
         os.unlink(sidecar_of(run))
 
 
 def read_sidecar(run: str, digest: str | None = None) -> dict[str, Any] | None:
-    """Return the record of a run, or None if it has none, none that can be read, or that of another run.
+    """Return the record of a run; None if it is missing, unreadable or that of another run.
 
     Parameters
     ----------
     run : str
         The run file.
     digest : str, optional
-        Its SHA-256, where the caller has it already.
+        The run's SHA-256, if the caller already has it.
     """
     record = read_json(sidecar_of(run))
     told = record.get("run") if isinstance(record, dict) else None
@@ -106,7 +106,7 @@ def read_sidecar(run: str, digest: str | None = None) -> dict[str, Any] | None:
 
 
 def read_json(path: str) -> Any:
-    """Return what a JSON file says; None if it cannot be read."""
+    """Return the contents of a JSON file; None if it cannot be read."""
     try:
         with open(path, "rb") as stream:
             return json.loads(stream.read())
@@ -115,34 +115,34 @@ def read_json(path: str) -> Any:
 
 
 def write_json(path: str, value: object) -> None:
-    """Write readable JSON, whole or not at all.
+    """Write readable JSON; the file is complete or absent.
 
     Raises
     ------
     OutputError
-        It cannot be written.
+        The file cannot be written.
     """
     with written_whole(path, part=f"{os.path.basename(path)}.part") as stream:
-        # Bytes of a file name that are no UTF-8 stand as the escapes of JSON that Python reads back.
+        # Bytes of a file name that are not UTF-8 become JSON escapes that Python reads back.
         stream.write(json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
 
 
 def provenance(
     command: Sequence[str], begun: datetime, packages: Sequence[str], *, paths: bool = True
 ) -> dict[str, Any]:
-    """Return the part of a record that every command writes alike.
+    """Return the part of a record that all commands share.
 
     Parameters
     ----------
     command : sequence of str
         The command line.
     begun : datetime
-        When the work began, with its time zone; it ends now.
+        When the work began, with its time zone; it ends at this call.
     packages : sequence of str
-        The packages whose versions matter, as pip calls them, beside this one.
+        The packages whose versions matter, besides this one, by their names for pip.
     paths : bool
-        Whether to say in which folder the command was given, which its relative paths begin at. Otherwise the
-        command line has the base names of its files alone.
+        Record the folder in which the command was given, to which its relative paths refer. Otherwise the command line
+        is recorded with the base names of its files.
 
     Returns
     -------
@@ -163,9 +163,9 @@ def provenance(
 
 
 def names_only(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record with the names of files alone, without the folders that they are in.
+    """Return a record with the base names of files, without their folders.
 
-    Texts, such as instructions, stay as they are; notes, which name files, have the names of these files, too.
+    Texts, such as instructions, are unchanged; notes that name files have the base names, too.
     """
     files = {file for file in _files(record) if os.sep in file}
     names = {file: without_folders(file) for file in sorted(files, key=len, reverse=True)}
@@ -184,7 +184,7 @@ def _name_only(key: str, value: Any, names: Mapping[str, str]) -> Any:
 
 
 def _files(value: Any, key: str = "") -> Iterator[str]:
-    """Yield the files that a record names."""
+    """Yield the files named in a record."""
     if isinstance(value, Mapping):
         for each in value:
             yield from _files(value[each], each)
@@ -196,12 +196,12 @@ def _files(value: Any, key: str = "") -> Iterator[str]:
 
 
 def hash_of_query(qid: str) -> str:
-    """Return what stands for a query in a record, where ids could be recognised."""
+    """Return a pseudonym for a query in a record, so that its id is not disclosed."""
     return hashlib.sha256(encode(qid)).hexdigest()[:16]
 
 
 def version_of(package: str) -> str:
-    """Return the version of a package, as pip calls it."""
+    """Return the version of a package by its name for pip."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -209,7 +209,7 @@ def version_of(package: str) -> str:
 
 
 def _version_of_faiss() -> str:
-    """Return the version of a Faiss that came under another name, such as one for GPUs."""
+    """Return the version of a Faiss installed under another name, such as one for GPUs."""
     try:
         import faiss  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:

@@ -1,4 +1,4 @@
-"""Bytes in: open a file, a pipe or standard input, decompress it, and cut it into blocks of whole lines."""
+"""Open a file, a pipe or standard input, decompress it, and split it into blocks of whole lines."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ __all__ = [
 ]
 
 BLOCK_SIZE = 1 << 22
-"""Bytes in a block; small enough to stay in memory many times over, large enough that its overhead is nothing."""
+"""Bytes in a block: few enough to hold many blocks in memory, many enough to make the overhead per block negligible."""
 
 SMALL_BLOCK_SIZE = 1 << 18
-"""Bytes in a block for the Python reader, which makes ten times as many bytes of objects: these should stay in the
-processor's caches."""
+"""Bytes in a block for the Python reader, whose objects take ten times as many bytes and should fit in the processor's
+caches."""
 
 SHORTEST_BLOCK = 16
-"""Enough bytes to know a kind of file by its beginning."""
+"""Number of bytes that is enough to recognise a kind of file."""
 
 LONGEST_LINE = 1 << 24
-"""Bytes of the longest line that is read: no judgments or run file has a longer one, and lines are held in memory."""
+"""Longest line that is read, in bytes. Judgments and runs have no longer lines, and lines are held in memory."""
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-"""How a compressed file begins: RFC 1952, the bzip2 manual, the .xz file format 1.1, RFC 8878."""
+"""First bytes of compressed files: RFC 1952, the bzip2 manual, the .xz file format 1.1, RFC 8878."""
 
 _OTHER_FILES = {
     b"PK\x03\x04": "a zip archive: unpack it first",
@@ -62,13 +62,13 @@ _OTHER_FILES = {
 # By name, where to import the module would cost those who need no compression. ZstdError has a different module in each
 # package and version: zstandard up to 0.23 says "zstd".
 _DAMAGE = (EOFError, zlib.error)
-_DAMAGE_BY_NAME = {"BadGzipFile", "LZMAError", "ZstdError"}
+_DAMAGE_BY_NAME = {"LZMAError", "ZstdError"}
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def name_of(source: Source) -> str:
-    """Return the name in messages of a source: its path as given, or ``<stdin>``."""
+    """Return a source's name in messages: its path as given, or ``<stdin>``."""
     if isinstance(source, (str, os.PathLike)):
         path = os.fsdecode(source)
         return "<stdin>" if path == "-" else path or "''"
@@ -76,7 +76,7 @@ def name_of(source: Source) -> str:
 
 
 class Text(io.BytesIO):
-    """Text in place of a file, with the name that messages call it."""
+    """Text given instead of a file, with its name in messages."""
 
     def __init__(self, text: bytes, name: str = "<text>") -> None:
         super().__init__(text)
@@ -84,12 +84,12 @@ class Text(io.BytesIO):
 
 
 def source_of(source: Source | None, text: str | bytes | None) -> Source:
-    """Return a source, or the text that was given instead of one.
+    """Return a source, or the text that was given instead.
 
     Raises
     ------
     InputError
-        Neither was given, or both, or something else.
+        Neither or both were given, or something else.
     """
     if text is None and source is not None:
         return source
@@ -102,7 +102,7 @@ def source_of(source: Source | None, text: str | bytes | None) -> Source:
 
 
 Watch = Callable[[int, "int | None"], None]
-"""Progress callback, called with the bytes read of a source and its size (None if unknown)."""
+"""Progress callback, called with the bytes read from a source and its size (None if unknown)."""
 
 
 def blocks(
@@ -118,27 +118,27 @@ def blocks(
     Parameters
     ----------
     source : str, path or binary file
-        ``"-"`` is standard input. gzip, bzip2, xz and (with its package) zstd are recognised by their first bytes.
+        ``"-"`` is standard input. gzip, bzip2, xz and (with its package) zstd are detected by their first bytes.
     size : int
-        Approximate bytes per block; by default what suits the reader.
+        Approximate bytes per block. Default: what suits the reader.
     name : str, optional
-        The name in messages of the source.
+        The source's name in messages.
     whole_queries : bool
-        Whether blocks end only where the first field changes, so that a query whose lines are together is not cut. A
-        block is then at least as long as its longest query.
+        End blocks only where the first field changes, so that a query whose lines are together is not split. A block is
+        then at least as long as its longest query.
     watch : callable, optional
         Progress callback, called for every block.
 
     Yields
     ------
     block : memoryview
-        Whole lines, each ending with a newline, even the last one of the file. A byte-order mark is left out.
+        Whole lines, each ending with a newline, even the file's last one. A byte-order mark is removed.
 
     Raises
     ------
     InputError
-        The source cannot be read, is empty, is damaged, is not text, or was changed meanwhile. Line numbers count
-        from the end of the block before, since only the reader of the lines counts them all: see `at_line`.
+        The source cannot be read, is empty, damaged or not text, or changed while it was read. Line numbers in the
+        error count from the end of the previous block, because only the reader of lines counts them all: see `at_line`.
     """
     name = name_of(source) if name is None else name
     size = size or (SMALL_BLOCK_SIZE if scanner() is None else BLOCK_SIZE)
@@ -165,20 +165,20 @@ def blocks(
         if lines:
             yield buffer[:lines]
         if not stream.ended:
-            raise InputError(f"a line of more than {LONGEST_LINE:,} bytes", "Is this a text file?", file=name, line=1)
+            raise InputError(f"a line has more than {LONGEST_LINE:,} bytes", "Is this a text file?", file=name, line=1)
         if not stream.started:
             raise InputError("the file is empty", "Is it the right file?", file=name)
 
 
 def at_line(error: InputError, before: int) -> InputError:
-    """Return an error of `blocks` that came after ``before`` lines, with the line of the file."""
+    """Return an error of `blocks` that occurred after ``before`` lines, with the line number in the file."""
     if error.line is None:
         return error
     return InputError(error.what, error.todo, file=error.file, line=error.line + before)
 
 
 def _last_newline(buffer: memoryview, end: int) -> int:
-    """Return where the last newline before ``end`` is, -1 if there is none."""
+    """Return the position of the last newline before ``end``, or -1."""
     step = 1 << 10
     while end > 0:
         start = max(0, end - step)
@@ -190,14 +190,14 @@ def _last_newline(buffer: memoryview, end: int) -> int:
 
 
 LINES_WITHOUT_DATA = 64
-"""Blank lines and comments at the end of a block that are passed over in search of a query."""
+"""Number of blank lines and comments at the end of a block that are skipped in search of a query."""
 
 
 def _last_query(buffer: memoryview, end: int) -> int:
-    """Return where the lines of the last query begin; ``end`` is where its last line ends.
+    """Return where the lines of the last query begin; ``end`` is the end of its last line.
 
-    The lines in between are assumed to belong to the same query, so that few of them need to be looked at. If that is
-    wrong, the reader of the blocks sees the query again.
+    Lines in between are assumed to belong to the same query, so that only a few need to be checked. If that is wrong,
+    the reader of the blocks meets the query again.
     """
     same, query, left = end, b"", LINES_WITHOUT_DATA
     while not query or query.startswith(b"#"):
@@ -214,7 +214,7 @@ def _last_query(buffer: memoryview, end: int) -> int:
             return 0
         else:
             same, step = probe, step * 2
-    while True:  # the line at `other` is of another query, the one at `same` is not
+    while True:  # the line at `other` has another query, the line at `same` does not
         middle = _last_newline(buffer, (other + same) // 2) + 1
         if middle <= other:
             middle = other + bytes(buffer[other:same]).index(b"\n") + 1
@@ -227,7 +227,7 @@ def _last_query(buffer: memoryview, end: int) -> int:
 
 
 def _first_field(buffer: memoryview, start: int) -> bytes:
-    """Return the first field of the line that starts there, or its first bytes if it is very long."""
+    """Return the first field of the line that begins at `start`, or its first bytes if it is very long."""
     fields = bytes(buffer[start : start + 256]).split(b"\n", 1)[0].split(None, 1)
     return fields[0] if fields else b""
 
@@ -238,9 +238,9 @@ class _Stream:
     Attributes
     ----------
     started : bool
-        Whether there was a byte.
+        Whether any byte was read.
     ended : bool
-        Whether nothing more can be read.
+        Whether the source is exhausted.
     """
 
     def __init__(self, raw: Any, name: str) -> None:
@@ -252,11 +252,11 @@ class _Stream:
 
     @property
     def read(self) -> int:
-        """The bytes of the source that have been read."""
+        """Number of bytes of the source read so far."""
         return self._raw.count
 
     def after(self, rest: bytes | memoryview, room: int) -> tuple[memoryview, int]:
-        """Read more: return a buffer that begins with ``rest`` and has a byte to spare, and the end of its data.
+        """Read more. Return a buffer that begins with ``rest`` and has a spare byte, and the end of its data.
 
         Raises
         ------
@@ -264,7 +264,7 @@ class _Stream:
             The source cannot be read, or is not text.
         """
         room = max(room, SHORTEST_BLOCK)
-        # Not a bytearray, which would be filled with zeros first.
+        # Not a bytearray, which would first be filled with zeros.
         buffer = np.empty(room + 1, dtype=np.uint8).data
         buffer[: len(rest)] = rest
         filled = self._fill(buffer[:room], len(rest))
@@ -275,7 +275,7 @@ class _Stream:
         return buffer[mark:], filled - mark
 
     def _fill(self, buffer: memoryview, start: int) -> int:
-        """Read into a buffer from ``start`` on until it is full or the source ends; return where the bytes end."""
+        """Fill a buffer from ``start`` until it is full or the source ends; return the end of the data."""
         while start < len(buffer) and not self.ended:
             try:
                 if self._stream is None:
@@ -285,7 +285,7 @@ class _Stream:
                 failure = _reason_of_failure(error, self._name)
                 if failure is None:
                     raise
-                # Not after the lines before: what damaged data decompress to is not what somebody wrote.
+                # Lines before the damage are not used: damaged data may decompress to lines that nobody wrote.
                 raise at_line(failure, bytes(buffer[:start]).count(b"\n")) from None
             self.ended = not count
             start += count or 0
@@ -293,11 +293,11 @@ class _Stream:
 
 
 def _reason_of_failure(error: Exception, name: str) -> InputError | None:
-    """Return the error for an exception of a stream, None if the exception is not about its data."""
+    """Return the error for an exception of a stream, or None if the exception does not concern its data."""
     if isinstance(error, _DAMAGE) or type(error).__name__ in _DAMAGE_BY_NAME:
         return _damaged(error, name)
     if isinstance(error, OSError):
-        # bz2 has an OSError that is not from the system.
+        # bz2 raises OSErrors that are not from the system.
         return _refused(error, name, "read") if error.errno is not None else _damaged(error, name)
     return None
 
@@ -313,12 +313,12 @@ def _damaged(error: BaseException, name: str) -> InputError:
 
 @contextmanager
 def _opened(source: Source, name: str) -> Iterator[Any]:
-    """Open a source for reading its bytes; a stream that was given open stays open."""
+    """Open a source for reading bytes; a stream that the caller opened stays open."""
     if isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-":
         path = os.fspath(source)
         try:
             raw: Any = open(path, "rb", buffering=0)  # noqa: SIM115 - closed below
-        except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
+        except (OSError, ValueError) as error:  # a NUL in a path raises a ValueError
             if isinstance(error, ValueError) or ("\n" in name and len(name.split()) >= 3):
                 what = f"{shown(name)} is not a path"
                 raise InputError(what, "If it is the text of a file, give it as te.read_run(text=…).") from None
@@ -338,7 +338,7 @@ def _opened(source: Source, name: str) -> Iterator[Any]:
 
 
 def _state(raw: Any) -> tuple[int, int] | None:
-    """Return the size and the modification time of a regular file, None for anything else."""
+    """Return the size and modification time of a regular file, or None for anything else."""
     try:
         found = os.fstat(raw.fileno())
     except (AttributeError, OSError, ValueError):
@@ -352,7 +352,7 @@ def _check_unchanged(raw: Any, state: tuple[int, int] | None, name: str) -> None
 
 
 def _position(raw: Any) -> int | None:
-    """Return the position of a stream, None if it cannot return there."""
+    """Return the position of a stream, or None if it cannot seek back to it."""
     try:
         return int(raw.tell()) if raw.seekable() else None
     except (AttributeError, OSError, ValueError):
@@ -360,7 +360,7 @@ def _position(raw: Any) -> int | None:
 
 
 class _Counted(io.RawIOBase):
-    """The bytes of any object with ``readinto`` or ``read``, counted, with a look at the first ones."""
+    """The bytes of any object with ``readinto`` or ``read``; counts them, and can show the first ones in advance."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -371,7 +371,7 @@ class _Counted(io.RawIOBase):
         return True
 
     def head(self, length: int) -> bytes:
-        """Return the first bytes without taking them away."""
+        """Return the first bytes without consuming them."""
         found = bytearray(length)
         view, used = memoryview(found), 0
         while used < length and (more := self.readinto(view[used:])):  # a pipe may give a byte at a time
@@ -398,7 +398,7 @@ class _Counted(io.RawIOBase):
 
 
 class _Decompressed(io.RawIOBase):
-    """Decompressed bytes, a portion at a time, so that those before damage are not lost."""
+    """Decompressed bytes, read in portions, so that those before damage are not lost."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -413,11 +413,11 @@ class _Decompressed(io.RawIOBase):
 
 
 class _Zstd(io.RawIOBase):
-    """Frames of zstd through the ``zstandard`` package, whose own reader takes a cut-off frame for a whole one."""
+    """Frames of zstd read through the ``zstandard`` package, whose own reader accepts truncated frames."""
 
     PIECE = 1 << 11
-    """Bytes that are decompressed at a time. Four bytes can encode a block of 128 KiB (RFC 8878, 3.1.1.2), and the
-    package decompresses a piece as a whole."""
+    """Bytes decompressed at a time. Four bytes can encode a block of 128 KiB (RFC 8878, 3.1.1.2), and the package
+    decompresses a piece as a whole."""
 
     def __init__(self, stream: BinaryIO, zstandard: Any) -> None:
         self._stream = stream
@@ -455,7 +455,7 @@ def _standard_input() -> BinaryIO:
 
 
 def _refused(error: OSError, name: str, done: str) -> InputError:
-    """Return the system's error; a directory fails when it is opened or, as standard input, when it is read."""
+    """Return the system's error. A directory fails on opening or, as standard input, on reading."""
     if error.errno == errno.EISDIR:
         return InputError("is a directory", "Give a file.", file=name)
     if error.errno == errno.ENOENT:
@@ -473,11 +473,11 @@ def _decompressed(raw: _Counted, name: str) -> Any:
     kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
     if kind is None:
         return raw
-    stream = io.BufferedReader(raw, 1 << 18)
     if kind == "gzip":
-        import gzip
+        from treceval_py.io.gzipped import Gzip
 
-        return _Decompressed(gzip.GzipFile(fileobj=stream))
+        return Gzip(raw)
+    stream = io.BufferedReader(raw, 1 << 18)
     if kind == "bzip2":
         import bz2
 
@@ -495,7 +495,7 @@ def open_zstd(stream: BinaryIO, name: str, mode: str = "rb") -> BinaryIO:
     Raises
     ------
     InputError
-        None of them is installed.
+        None of these is installed.
     """
     try:
         from compression import zstd  # type: ignore[import-not-found,unused-ignore]
@@ -518,7 +518,7 @@ def open_zstd(stream: BinaryIO, name: str, mode: str = "rb") -> BinaryIO:
 
 
 def _checked_start(start: bytes, name: str) -> int:
-    """Refuse common files that are neither judgments nor a run; return the length of a byte-order mark."""
+    """Refuse common files that are neither judgments nor runs; return the length of a byte-order mark."""
     for magic, what in _OTHER_FILES.items():
         if start.startswith(magic):
             raise InputError(f"this is {what}", file=name)
@@ -528,7 +528,7 @@ def _checked_start(start: bytes, name: str) -> int:
 
 
 def numbered(source: Source, name: str | None = None) -> Iterator[tuple[int, memoryview]]:
-    """Yield the blocks of a source with the number of their first line; parameters and errors as for `blocks`."""
+    """Yield a source's blocks with the number of their first line; parameters and errors as for `blocks`."""
     found, lines = blocks(source, name=name), 0
     while True:
         try:
@@ -542,11 +542,11 @@ def numbered(source: Source, name: str | None = None) -> Iterator[tuple[int, mem
 
 
 SPOOL_SIZE = 1 << 25
-"""Bytes of a pipe that are kept in memory before they go to a temporary file."""
+"""Bytes of a pipe kept in memory before they go to a temporary file."""
 
 
 class _Kept(io.RawIOBase):
-    """A stream that cannot be rewound, with a copy of the bytes read, so that it can be read again."""
+    """A stream that cannot be rewound, with a copy of the bytes read so that it can be read again."""
 
     def __init__(self, stream: Any, name: str) -> None:
         import tempfile
@@ -570,12 +570,12 @@ class _Kept(io.RawIOBase):
         try:
             self._copy.write(buffer[:count])
         except OSError as error:
-            what = f"no room for a copy of the pipe: {_reason(error)}"
+            what = f"there is no room for a copy of the pipe: {_reason(error)}"
             raise InputError(what, "Write the run to a file first.", file=self.name) from None
         return count
 
     def rewind(self) -> None:
-        """Start again at the first byte."""
+        """Restart at the first byte."""
         self._copy.seek(0)
         self._again = True
 
@@ -586,7 +586,7 @@ class _Kept(io.RawIOBase):
 
 @contextmanager
 def kept(source: Source) -> Iterator[tuple[Source, Callable[[], Source]]]:
-    """Make any source readable several times.
+    """Make any source readable repeatedly.
 
     Yields
     ------
@@ -609,7 +609,7 @@ def kept(source: Source) -> Iterator[tuple[Source, Callable[[], Source]]]:
             try:
                 yield raw, rewound
             except InputError:
-                _check_unchanged(raw, state, name)  # what is wrong with it may be that half of it is another one's
+                _check_unchanged(raw, state, name)  # the error may be due to another program that is rewriting the file
                 raise
             return
         with _Kept(raw, name) as copied:
@@ -622,9 +622,9 @@ def kept(source: Source) -> Iterator[tuple[Source, Callable[[], Source]]]:
 
 
 class _Again(io.RawIOBase):
-    """A stream that cannot be rewound, whose first bytes can be looked at and are then read again.
+    """A stream that cannot be rewound, whose first bytes can be read in advance and are then read again.
 
-    Only these are kept, and only until they are read again. A stream that was opened here is closed at its end.
+    Only these bytes are kept, and only until they are read again. A stream opened here is closed at its end.
     """
 
     def __init__(self, stream: Any, name: str, opened: ExitStack) -> None:
@@ -653,7 +653,7 @@ class _Again(io.RawIOBase):
         return count
 
     def rewind(self) -> None:
-        """End the look at the first bytes: from here on all of them are read."""
+        """End the advance reading: from now on, all bytes are read from the first one."""
         self._looking = False
 
     def close(self) -> None:
@@ -662,21 +662,21 @@ class _Again(io.RawIOBase):
 
 
 def peek(source: Source, size: int) -> tuple[bytes, Source]:
-    """Look at the first bytes of a source, decompressed.
+    """Return the first bytes of a source, decompressed, without consuming them.
 
     Parameters
     ----------
     source : str, path or binary file
-        The source to look at. Damaged data is left for its reader to report.
+        The source. Damaged data are left for its reader to report.
     size : int
         The number of bytes.
 
     Returns
     -------
     head : bytes
-        The bytes; fewer than ``size`` if there are no more, or if the rest is damaged.
+        The bytes; fewer than ``size`` if the source ends or is damaged before.
     source : Source
-        The source to read from now on: the same one or, for a pipe, a stream with all of its bytes.
+        The source to read from now on: the same one or, for a pipe, a stream of all its bytes.
 
     Raises
     ------
@@ -717,12 +717,12 @@ def whole(source: Source, most: int | None = None) -> bytes:
     source : str, path or binary file
         As for `blocks`.
     most : int, optional
-        The most bytes that it may have, decompressed. Reading ends soon after so many.
+        The largest allowed number of bytes, decompressed. Reading stops soon after it.
 
     Raises
     ------
     InputError
-        As for `blocks`; the source has more bytes.
+        As for `blocks`; also if the source has more bytes.
     """
     name, parts = name_of(source), list[memoryview]()
     with _opened(source, name) as raw:
@@ -743,12 +743,12 @@ def whole(source: Source, most: int | None = None) -> bytes:
 
 @contextmanager
 def rewindable(source: Source) -> Iterator[BinaryIO]:
-    """Open a source for reading at any position, without decompressing it; a pipe is read into memory.
+    """Open a source for random access, without decompressing it; a pipe is read into memory.
 
     Raises
     ------
     InputError
-        It cannot be opened or read.
+        The source cannot be opened or read.
     """
     name = name_of(source)
     with _opened(source, name) as raw:

@@ -1,4 +1,4 @@
-"""Bytes out: a file appears whole or not at all, compressed as its name says."""
+"""Write files that appear whole or not at all, compressed if their name ends accordingly."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ __all__ = ["unfinished", "written_whole"]
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str], *, part: str | None = None, links: bool = True) -> Iterator[BinaryIO]:
-    """Open a file for writing that takes its name only when all of it is written.
+    """Open a file for writing that gets its name only once it is complete.
 
-    The bytes go to a file beside it, which replaces it at the end; on any error, an interruption included, that file
-    is removed and what stood there before stays. A name that ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst`` is
-    written compressed. What is not a regular file (``/dev/stdout``, a pipe) is written directly.
+    The bytes go to a temporary file next to it, which replaces it at the end. On any error, including an interruption,
+    the temporary file is removed and the earlier file is kept. A name that ends in ``.gz``, ``.bz2``, ``.xz`` or
+    ``.zst`` is written compressed. Anything but a regular file (``/dev/stdout``, a pipe) is written directly.
 
     Parameters
     ----------
     path : path
         The file.
     part : str, optional
-        The name of the file beside it (a folder before it does not count), by default one that nothing else has. It is
-        for the only writer of a file, which may be killed: the next one replaces what the killed one left.
+        The name of the temporary file (its folder is ignored). Default: a unique name. A fixed name requires that the
+        file has only one writer; if that is killed, the next writer replaces the temporary file it left.
     links : bool
-        Whether the file that a link leads to is written, and what is not a regular file. Otherwise both are refused.
+        Write to the target of a link, and to files that are not regular. Otherwise both are refused.
 
     Raises
     ------
     OutputError
-        The file cannot be written, the disk is full; it is a link, or not a regular file, and that is refused.
+        The file cannot be written, the disk is full, or the file is a refused link or not a regular file.
     """
     import tempfile
 
@@ -48,7 +48,7 @@ def written_whole(path: str | os.PathLike[str], *, part: str | None = None, link
         mode = os.lstat(target).st_mode if os.path.lexists(target) else None
         if mode is not None and not stat.S_ISREG(mode):
             if not links:
-                raise OutputError("this is a link, or not a regular file", "Remove it.", file=os.fspath(path))
+                raise OutputError("this is a link or not a regular file", "Remove it.", file=os.fspath(path))
             with open(target, "wb") as raw:
                 yield raw
             return
@@ -65,9 +65,9 @@ def written_whole(path: str | os.PathLike[str], *, part: str | None = None, link
                     yield stream
                 raw.flush()
                 os.fsync(raw.fileno())
-            if not _is_same(temporary, ours):  # it has the name of another writer, who took ours for left behind
+            if not _is_same(temporary, ours):  # another writer took the temporary file for an abandoned one
                 raise OutputError(
-                    "another program is writing it", "Let one finish before the other.", file=os.fspath(path)
+                    "another program is writing this file", "Wait until it has finished.", file=os.fspath(path)
                 )
             os.chmod(temporary, stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
             os.replace(temporary, target)
@@ -85,16 +85,16 @@ def written_whole(path: str | os.PathLike[str], *, part: str | None = None, link
 
 
 def unfinished(folder: str, names: Collection[str]) -> list[str]:
-    """Return the half-written files that killed processes left in a folder, of files of these names."""
+    """Return the temporary files that killed processes left in a folder, for files with these names."""
     return [
         os.path.join(folder, name)
         for name in sorted(os.listdir(folder))
-        if name.startswith(".") and name[1:].rpartition(".")[0] in names  # as `written_whole` calls them
+        if name.startswith(".") and name[1:].rpartition(".")[0] in names  # as `written_whole` names them
     ]
 
 
 def _is_same(path: str, file: os.stat_result) -> bool:
-    """Say whether a name is still that of a file that was opened by it."""
+    """Return whether a name still refers to the file that was opened under it."""
     try:
         return os.path.samestat(os.stat(path, follow_symlinks=False), file)
     except OSError:
@@ -102,7 +102,7 @@ def _is_same(path: str, file: os.stat_result) -> bool:
 
 
 def _afresh(path: str) -> int:
-    """Open a new file in place of what has its name; like `tempfile.mkstemp`, it follows no link."""
+    """Create a new file, replacing any of that name; like `tempfile.mkstemp`, it follows no link."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -113,7 +113,7 @@ def _compressed(raw: BinaryIO, path: str) -> Iterator[BinaryIO]:
     if path.endswith(".gz"):
         import gzip
 
-        # No name and time inside, so that the same content gives the same bytes.
+        # Without name and time inside, so that the same content gives the same bytes.
         with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
             yield cast("BinaryIO", packed)
     elif path.endswith(".bz2"):

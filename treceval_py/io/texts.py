@@ -1,7 +1,7 @@
-"""Passages and queries as a stream of ids and texts, and the one look at them before hours are spent.
+"""Passages and queries as streams of ids and texts, and the check of all texts before hours of encoding.
 
-Nothing here holds a corpus. A text is kept as it is, white space at its ends included. Only queries and small
-selections, such as the corpus of a truncated protocol, are ever held (`Listed`).
+Nothing here holds a corpus. Texts are kept unchanged, including white space at their ends. Only queries and small
+selections, such as the corpus of a truncated protocol, are held in memory (`Listed`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Pair: TypeAlias = "tuple[str, str]"
 
 
 class Texts(Protocol):
-    """Texts with ids, in a fixed order, that can be read any number of times."""
+    """Texts with ids, in a fixed order, that can be read repeatedly."""
 
     @property
     def name(self) -> str:
@@ -61,14 +61,14 @@ class Texts(Protocol):
 
 
 class Rows(ABC):
-    """Texts that each have a line of a file or a row of a table.
+    """Texts that each come from a line of a file or a row of a table.
 
     Parameters
     ----------
     name : str
         Their name in messages.
     kind : "document" or "query"
-        Documents or queries: a run's lines begin with query ids, so these have more restrictions.
+        Documents or queries. A run's lines begin with query ids, so query ids have more restrictions.
     """
 
     def __init__(self, name: str, kind: Kind) -> None:
@@ -83,8 +83,8 @@ class Rows(ABC):
         """Return the number of texts if it is known without reading them, else None."""
         return None
 
-    def line_of(self, position: int) -> int | None:  # noqa: ARG002 - those with lines use it
-        """Return the line of the text at a position (from 0), None if it has none; may read the file again."""
+    def line_of(self, position: int) -> int | None:  # noqa: ARG002 - subclasses with lines use it
+        """Return the line of the text at a position (from 0), or None if it has none; may read the file again."""
         return None
 
     def row_of(self, position: int) -> int:
@@ -92,7 +92,7 @@ class Rows(ABC):
         return position + 1
 
     def texts_of(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the texts of some ids, of those that are there; reads until it has all of them."""
+        """Return the texts of those given ids that exist; reads until all are found."""
         found: dict[str, str] = {}
         for identifier, text in self:
             if len(found) == len(ids):
@@ -102,7 +102,7 @@ class Rows(ABC):
         return found
 
     def refusal(self, position: int, what: str, todo: str) -> InputError:
-        """Return the refusal of the text at a position, with its line or its row."""
+        """Return the error for the text at a position, with its line or row."""
         line = self.line_of(position)
         at = "" if line is not None else f" (row {self.row_of(position):,})"
         return InputError(f"{what}{at}", todo, file=self.name, line=line)
@@ -114,21 +114,21 @@ class Survey(NamedTuple):
     Attributes
     ----------
     name : str
-        The name in messages of the texts.
+        The name of the texts in messages.
     count : int
         The number of texts, D.
     shard_size : int
-        Texts in a chunk at most.
+        Maximum number of texts in a chunk.
     hashes : tuple of str
         The SHA-256 of each chunk in hexadecimal, as in `Chunk`.
     sizes : tuple of int
-        How many texts each chunk has.
+        Number of texts in each chunk.
     characters : int
-        Characters of all texts.
+        Number of characters in all texts.
     longest : int
-        Characters of the longest text.
+        Number of characters in the longest text.
     empty : int
-        The number of texts that are empty or only white space.
+        Number of texts that are empty or only white space.
     """
 
     name: str
@@ -142,12 +142,12 @@ class Survey(NamedTuple):
 
     @property
     def sha256(self) -> str:
-        """Return the SHA-256 of the hashes of all chunks, one after the other as they are written."""
+        """Return the SHA-256 of the concatenated hexadecimal hashes of all chunks."""
         return hashlib.sha256("".join(self.hashes).encode()).hexdigest()
 
     @property
     def chunk_count(self) -> int:
-        """Return how many chunks there are."""
+        """Return the number of chunks."""
         return len(self.hashes)
 
 
@@ -163,8 +163,8 @@ class Chunk(NamedTuple):
     texts : list of str, length n
         The texts.
     sha256 : str
-        In hexadecimal, the SHA-256 of n, the lengths of the ids and those of the texts in characters, as 2n + 1
-        integers of 64 bits, lowest byte first, then the ids and then the texts in UTF-8, one directly after the other.
+        The hexadecimal SHA-256 of: n, the lengths of the ids and of the texts in characters, as 2n + 1 little-endian
+        64-bit integers; then the ids and the texts in UTF-8, concatenated without separators.
     """
 
     number: int
@@ -176,14 +176,14 @@ class Chunk(NamedTuple):
 def survey(texts: Texts, shard_size: int, reporter: Reporter = SILENT) -> Survey:
     """Read all texts once: count and hash them, and check their ids.
 
-    It keeps 8 bytes per id, and one chunk.
+    Memory: 8 bytes per id, and one chunk.
 
     Parameters
     ----------
     texts : Texts
         The texts.
     shard_size : int
-        Texts in a chunk at most.
+        Maximum number of texts in a chunk.
     reporter : Reporter
         Progress reporter, advanced with each chunk; the caller begins and ends the stage.
 
@@ -195,8 +195,8 @@ def survey(texts: Texts, shard_size: int, reporter: Reporter = SILENT) -> Survey
     Raises
     ------
     InputError
-        There are no texts, they cannot be read, an id or a text is not valid Unicode, an id cannot be used in a run
-        (it is empty or has white space in it; that of a query begins with ``#``), or occurs twice.
+        There are no texts, they cannot be read, an id or a text is not valid Unicode, an id occurs twice, or an id
+        cannot be used in a run (it is empty or contains white space, or a query id begins with ``#``).
     RunnerError
         The size of a chunk is below 1.
     """
@@ -206,7 +206,7 @@ def survey(texts: Texts, shard_size: int, reporter: Reporter = SILENT) -> Survey
         _check_ids(texts, ids, len(ids_seen))
         hashes.append(_digest(texts, ids, found, len(ids_seen)))
         sizes.append(len(ids))
-        # That of this process: it is compared with none of another one, and str keeps it.
+        # Python's own hash: it is never compared across processes, and str caches it.
         ids_seen.extend(map(hash, ids))
         lengths = list(map(len, found))
         characters += sum(lengths)
@@ -221,12 +221,12 @@ def survey(texts: Texts, shard_size: int, reporter: Reporter = SILENT) -> Survey
 
 
 def chunks(texts: Texts, shard_size: int) -> Iterator[Chunk]:
-    """Yield texts in chunks of at most ``shard_size``, and at least a quarter of it but for the last one.
+    """Yield texts in chunks of at most ``shard_size`` and, except for the last, at least a quarter of it.
 
-    Where a chunk ends is decided by the ids around its end, and not by how many texts come before: texts that were
-    added or removed change the chunk that they are in, sometimes the next ones too, and no others.
+    The ids near the end of a chunk decide where it ends, not the number of texts before. So added or removed texts
+    change only their own chunk, and sometimes the next ones.
 
-    Ids are not checked again: a chunk whose hash is that of the survey has the same ones.
+    Ids are not checked again: a chunk with the survey's hash has the survey's ids.
 
     Raises
     ------
@@ -242,7 +242,7 @@ def chunks(texts: Texts, shard_size: int) -> Iterator[Chunk]:
 
 
 def _portions(texts: Texts, size: int) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the ids and texts of each chunk; of the ids that may end a chunk, the one with the lowest hash does."""
+    """Yield the ids and texts of each chunk; among ids that may end a chunk, the one with the lowest hash does."""
     if size < 1:
         raise RunnerError(f"{size} texts do not make a chunk", "Ask for 1 or more.")
     rows, least = iter(texts), -(-size // 4)
@@ -261,7 +261,7 @@ def _portions(texts: Texts, size: int) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def _digest(texts: Texts, ids: list[str], found: list[str], start: int) -> str:
-    """Return the hash of a chunk, which begins at a position; refuse what cannot be written as UTF-8."""
+    """Return the hash of a chunk that begins at a position; refuse text that cannot be encoded as UTF-8."""
     digest = hashlib.sha256(np.array([len(ids), *map(len, ids), *map(len, found)], dtype="<i8").tobytes())
     try:
         digest.update("".join(ids).encode())
@@ -292,7 +292,7 @@ def _quoted(identifier: str) -> str:
 
 
 def _check_ids(texts: Texts, ids: list[str], start: int) -> None:
-    """Refuse ids of a chunk, which begins at a position, that cannot be used in a run."""
+    """Refuse ids that cannot be used in a run, in a chunk that begins at a position."""
     of_queries = isinstance(texts, Rows) and texts.kind == "query"
     joined = " ".join(ids)
     if "\0" not in joined and joined.split() == ids and not (of_queries and any(map(_is_comment, ids))):
@@ -302,20 +302,20 @@ def _check_ids(texts: Texts, ids: list[str], start: int) -> None:
             raise _refusal(texts, position, "the id is empty", "Give every text an id.")
         if "\0" in identifier or identifier.split() != [identifier]:
             fault = "a NUL" if "\0" in identifier else "white space"
-            what = f"the id {_quoted(identifier)} has {fault} in it"
-            raise _refusal(texts, position, what, "In a run white space separates the fields: use other ids.")
+            what = f"the id {_quoted(identifier)} contains {fault}"
+            raise _refusal(texts, position, what, "White space separates the fields of a run: use other ids.")
         if of_queries and _is_comment(identifier):
             what = f"the query id {_quoted(identifier)} begins with {_quoted(identifier[0])}"
-            raise _refusal(texts, position, what, "Readers of runs leave such a line or character out: use other ids.")
+            raise _refusal(texts, position, what, "Readers of runs skip such a line or character: use other ids.")
 
 
 def _is_comment(qid: str) -> bool:
-    """Tell whether readers would take a line of a run that begins so for a comment, or leave a letter out."""
+    """Return whether readers of a run would skip a line that begins with this id, or its first character."""
     return qid.startswith(("#", "\ufeff"))
 
 
 SUSPECTS = 1 << 17
-"""Ids that are held when those with equal hashes are compared."""
+"""Number of ids held at once when those with equal hashes are compared."""
 
 
 def _check_repeated(texts: Texts, hashes: array[int]) -> None:
@@ -323,7 +323,7 @@ def _check_repeated(texts: Texts, hashes: array[int]) -> None:
     column = np.frombuffer(hashes, dtype=np.int64)
     column.sort()
     suspects = np.unique(column[1:][column[1:] == column[:-1]])
-    # Hashes may be equal by chance, about once in a million corpora of ten million ids: compare the ids themselves.
+    # Hashes can be equal by chance, in about one of a million corpora of ten million ids: compare the ids themselves.
     for start in range(0, len(suspects), SUSPECTS):
         refuse_repeated(texts, frozenset(suspects[start : start + SUSPECTS].tolist()))
 
@@ -354,12 +354,12 @@ class _Lines(Rows):
     path : str
         The file, plain, gzip, bzip2, xz or zstd.
     kind : "document" or "query"
-        What they are.
+        Documents or queries.
 
     Raises
     ------
     InputError
-        There is no such file, or it cannot be read more than once.
+        There is no such file, or it cannot be read repeatedly.
     """
 
     def __init__(self, path: str, kind: Kind) -> None:
@@ -383,11 +383,11 @@ class _Lines(Rows):
         raise IndexError(position)
 
     def _lines(self) -> Iterator[tuple[int, list[bytes]]]:
-        """Yield lines without their ends, some at a time, with the number of the first one."""
+        """Yield lines without their ends, some at a time, with the number of the first."""
         for first, block in numbered(self.name):
             raw = bytes(block)
             lines = (raw.replace(b"\r\n", b"\n") if b"\r" in raw else raw).split(b"\n")
-            del lines[-1]  # what comes after the last newline, which is nothing
+            del lines[-1]  # the empty text after the last newline
             yield first, lines
 
     def _rows(self, lines: list[bytes], first: int) -> Iterable[Pair]:
@@ -419,7 +419,7 @@ def _is_blank(line: bytes) -> bool:
 
 
 def _check_file(path: str) -> None:
-    """Refuse anything but a regular file, which can be read any number of times."""
+    """Refuse anything but a regular file, which can be read repeatedly."""
     try:
         mode = None if path == "-" else os.stat(path).st_mode
     except OSError as error:
@@ -428,14 +428,14 @@ def _check_file(path: str) -> None:
     if mode is not None and stat.S_ISDIR(mode):
         raise InputError("is a directory", "Give a file.", file=path)
     if mode is None or not stat.S_ISREG(mode):
-        what = "texts are read more than once, and a pipe cannot be"
+        what = "texts are read more than once, but a pipe cannot be"
         raise InputError(what, "Write them to a file first.", file="<stdin>" if mode is None else path)
 
 
 class TabbedTexts(_Lines):
-    """Texts of a file with lines of ``id<tab>text``, as MS MARCO has them; the text may have more tabs.
+    """Texts of a file with lines of ``id<tab>text``, as in MS MARCO; the text may contain tabs.
 
-    Parameters and errors as for `_Lines`; reading raises InputError for a line that is not UTF-8 or has no tab.
+    Parameters and errors are those of `_Lines`. Reading raises InputError for a line that is not UTF-8 or has no tab.
     """
 
     def _rows(self, lines: list[bytes], first: int) -> Iterable[Pair]:
@@ -445,28 +445,28 @@ class TabbedTexts(_Lines):
             rows = []
         if len(rows) == len(lines) and sum(map(len, rows)) == 2 * len(lines):
             return map(_pair, rows)
-        return super()._rows(lines, first)  # slower, and says what is wrong
+        return super()._rows(lines, first)  # slower, but reports the error
 
     def _row(self, line: bytes, number: int) -> Pair:
         identifier, tab, text = self._decoded(line, number).partition("\t")
         if not tab:
-            what = f"expected an id, a tab and a text, and found no tab in {quoted(line)}"
+            what = f"expected an id, a tab and a text, but found no tab in {quoted(line)}"
             raise self._error(what, "Put a tab between the id and its text.", number)
         return identifier, text
 
 
 _pair: Any = tuple
-"""Makes a pair of the two parts of a line, without a call of Python for each."""
+"""Makes a pair of the two parts of a line, without a Python call per line."""
 
 
 class JsonTexts(_Lines):
-    """Texts of a file with a JSON object a line: ``_id``, ``text`` and, of documents, ``title``, as BEIR has them.
+    """Texts of a file with one JSON object per line: ``_id``, ``text`` and, for documents, ``title``, as in BEIR.
 
-    ``id`` is taken as well, as FlagEmbedding writes it. The text of a document with a title is title, space, text: so
-    join BEIR's ``SentenceBERT.encode_corpus`` (beir/retrieval/models/sentence_bert.py) and FlagEmbedding's
-    ``EvalDenseRetriever`` (FlagEmbedding/abc/evaluation/searcher.py), which also strip both ends.
+    ``id``, as in FlagEmbedding, is accepted too. A document with a title has the text title, space, text. BEIR's
+    ``SentenceBERT.encode_corpus`` (beir/retrieval/models/sentence_bert.py) and FlagEmbedding's ``EvalDenseRetriever``
+    (FlagEmbedding/abc/evaluation/searcher.py) do the same, and also strip both ends.
 
-    Parameters and errors as for `_Lines`; reading raises InputError for a line that is not such an object.
+    Parameters and errors are those of `_Lines`. Reading raises InputError for a line that is not such an object.
     """
 
     def _row(self, line: bytes, number: int) -> Pair:
@@ -474,9 +474,9 @@ class JsonTexts(_Lines):
             found = json.loads(self._decoded(line, number))
         except (ValueError, RecursionError) as error:
             reason = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
-            raise self._error(f"no JSON: {reason}", "Give an object a line.", number) from None
+            raise self._error(f"not JSON: {reason}", "Write one object per line.", number) from None
         if not isinstance(found, dict):
-            raise self._error("expected a JSON object, and found another value", "Give an object a line.", number)
+            raise self._error("expected a JSON object, but found another value", "Write one object per line.", number)
         identifier = self._field(found, "_id" if "_id" in found else "id", number)
         text = self._field(found, "text", number)
         if self.kind == "document" and found.get("title"):
@@ -503,7 +503,7 @@ def _joined(title: str | None, text: str) -> str:
 
 
 COLUMN_BATCH = 4096
-"""Rows of a table that are turned into Python objects at a time."""
+"""Rows of a table converted to Python objects at a time."""
 
 
 class ColumnTexts(Rows):
@@ -516,13 +516,13 @@ class ColumnTexts(Rows):
     name : str
         Its name in messages.
     kind : "document" or "query"
-        What they are.
+        Documents or queries.
     text : str
-        The column of the texts.
+        The column with the texts.
     id : str or None
-        The column of the ids, text or whole numbers; None for the numbers of the rows, from 0.
+        The column with the ids, text or whole numbers; None to use row numbers, from 0.
     title : str or None
-        A column of titles, which may be missing; they are joined with the texts as in `JsonTexts`.
+        A column with titles, which may be missing; they are joined with the texts as in `JsonTexts`.
     """
 
     def __init__(
@@ -535,7 +535,7 @@ class ColumnTexts(Rows):
         self._title = title
 
     def known_count(self) -> int | None:
-        """Return how many rows there are."""
+        """Return the number of rows."""
         return len(self._data)
 
     def __iter__(self) -> Iterator[Pair]:
@@ -553,9 +553,9 @@ class ColumnTexts(Rows):
         return map(str, range(start, start + count)) if self._id is None else self._checked(batch, self._id, start)
 
     def _checked(self, batch: Any, column: str, start: int, *, optional: bool = False) -> list[str]:
-        """Return the texts of a column in a batch of rows, which begins at a position."""
+        """Return the texts of a column, in a batch of rows that begins at a position."""
         values: list[Any] = batch.column(column).to_pylist()
-        if column == self._id:  # whole numbers too, but not true or 1.0
+        if column == self._id:  # whole numbers too, but not booleans or 1.0
             values = [str(value) if type(value) is int else value for value in values]
         elif optional:
             values = ["" if value is None else value for value in values]
@@ -563,7 +563,7 @@ class ColumnTexts(Rows):
             row, value = next((row, value) for row, value in enumerate(values) if not isinstance(value, str))
             fault = "missing" if value is None else f"{_quoted(repr(value))}, which is not text"
             what = f"the value of column '{column}' is {fault}"
-            raise self.refusal(start + row, what, "Fill it, or leave the row out.")
+            raise self.refusal(start + row, what, "Fill it in, or remove the row.")
         return values
 
 
@@ -577,7 +577,7 @@ class IrTexts(Rows):
     name : str
         Its name in messages.
     kind : "document" or "query"
-        Which of the two.
+        Documents or queries.
     """
 
     def __init__(self, data: Any, name: str, kind: Kind) -> None:
@@ -585,10 +585,10 @@ class IrTexts(Rows):
         self._data = data
 
     def known_count(self) -> int | None:
-        """Return how many there are, where the package knows it."""
+        """Return the number of texts if the package knows it."""
         try:
             count = self._data.docs_count() if self.kind == "document" else self._data.queries_count()
-        except Exception:  # noqa: BLE001 - a number for a progress bar; what is wrong is said when it is read
+        except Exception:  # noqa: BLE001 - only for a progress bar; reading the texts reports any error
             return None
         return count if isinstance(count, int) else None
 
@@ -602,12 +602,12 @@ class IrTexts(Rows):
             yield pair
 
     def texts_of(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the texts of some ids; documents are looked up in the package's store, without reading all."""
+        """Return the texts of some ids; the package's store looks up documents, without reading all."""
         if self.kind != "document":
             return super().texts_of(ids)
         try:
             found = self._data.docs_store().get_many(list(ids))
-        except Exception as error:  # noqa: BLE001 - anything may go wrong in a download
+        except Exception as error:  # noqa: BLE001 - a download may fail in many ways
             raise self._unreadable(error) from None
         return {docid: text for docid, record in found.items() if isinstance(text := _default_text(record), str)}
 
@@ -625,24 +625,24 @@ class IrTexts(Rows):
 
 
 def _default_text(record: Any) -> Any:
-    """Return the text of a document or a query, of which kinds that others define may have only ``text``."""
+    """Return the text of a document or query; some types of data sets have only ``text``."""
     default = getattr(record, "default_text", None)
     return getattr(record, "text", None) if default is None else default()
 
 
 class Listed(Rows):
-    """Texts that are held in memory.
+    """Texts held in memory.
 
     Parameters
     ----------
     name : str
         Their name in messages.
     kind : "document" or "query"
-        What they are.
+        Documents or queries.
     pairs : sequence of (str, str), length D
         Ids and texts.
     source : Rows, optional
-        Where they stand.
+        The texts that these were selected from.
     positions : sequence of int, length D
         Their positions in the source, from 0.
     """
@@ -657,14 +657,14 @@ class Listed(Rows):
 
     @classmethod
     def chosen(cls, source: Rows, ids: Container[str]) -> Listed:
-        """Take the texts that have one of some ids, in their order."""
+        """Select the texts with given ids, in their order."""
         found = [(position, pair) for position, pair in enumerate(source) if pair[0] in ids]
         positions = array("q", [position for position, _ in found])
         return cls(source.name, source.kind, [pair for _, pair in found], source=source, positions=positions)
 
     @classmethod
     def first(cls, source: Rows, count: int) -> Listed:
-        """Take the first texts, ``count`` of them or as many as there are."""
+        """Select the first ``count`` texts, or all if there are fewer."""
         pairs = list(islice(source, count))
         return cls(source.name, source.kind, pairs, source=source, positions=range(len(pairs)))
 
@@ -676,11 +676,11 @@ class Listed(Rows):
         return len(self._pairs)
 
     def known_count(self) -> int | None:
-        """Return how many there are."""
+        """Return the number of texts."""
         return len(self._pairs)
 
     def line_of(self, position: int) -> int | None:
-        """Return the line of the text at a position, None if it has none."""
+        """Return the line of the text at a position, or None if it has none."""
         return None if self._source is None else self._source.line_of(self._positions[position])
 
     def row_of(self, position: int) -> int:

@@ -1,6 +1,6 @@
 """Text of three columns: MS MARCO's runs (``qid pid rank``) and BEIR's judgments (``query-id corpus-id score``).
 
-With a field put after the query both are TREC's judgments, which the compiled scanner reads.
+With a field inserted after the query, both are TREC's judgments, which the compiled scanner reads.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def read_msmarco_run(source: Source) -> Run:
     Returns
     -------
     Run
-        The run. As the file has no scores, those of the run are the negative ranks: documents of one rank are equal.
+        The run. The file has no scores, so scores are the negative ranks: documents with the same rank are tied.
 
     Raises
     ------
     InputError
-        The file cannot be read, a line is malformed, a rank is below 1, a document occurs twice in a query.
+        The file cannot be read, a line is malformed, a rank is below 1, or a document occurs twice in a query.
     """
     rows = Rows(name_of(source))
     for part in _parts(source, MSMARCO, QRELS, rows.name):
@@ -55,9 +55,9 @@ def read_msmarco_run(source: Source) -> Run:
 
 
 def read_beir(source: Source) -> Qrels:
-    """Read judgments of BEIR: lines of ``query-id corpus-id score`` with tabs between.
+    """Read judgments of BEIR: tab-separated lines of ``query-id corpus-id score``.
 
-    The first line is a header of these names, which may be left out.
+    The first line is a header with these names, which may be missing.
 
     Parameters
     ----------
@@ -67,12 +67,12 @@ def read_beir(source: Source) -> Qrels:
     Returns
     -------
     Qrels
-        The judgments. Ids may have spaces in them.
+        The judgments. Ids may contain spaces.
 
     Raises
     ------
     InputError
-        The file cannot be read, a line is malformed, a document is judged twice for a query.
+        The file cannot be read, a line is malformed, or a document is judged twice for a query.
     """
     rows = Rows(name_of(source))
     for part in _parts(source, BEIR, RUN, rows.name):
@@ -100,7 +100,7 @@ def _parts(source: Source, layout: Layout, other: Layout, name: str) -> Iterator
 
 
 def _without_header(text: bytes, first: int) -> tuple[bytes, int]:
-    """Return a block without the lines up to its header, if its first data line is one."""
+    """Return a block without the lines up to its header, if its first line with data is one."""
     start, line = 0, first
     while start < len(text):
         end = text.index(b"\n", start) + 1
@@ -112,10 +112,10 @@ def _without_header(text: bytes, first: int) -> tuple[bytes, int]:
 
 
 def _scanned(text: bytes, first: int, layout: Layout) -> Part | None:
-    """Read a block with the compiled scanner; None if there is none or it leaves the block to Python."""
+    """Read a block with the compiled scanner; None if it is not available or leaves the block to Python."""
     if scanner() is None or not text:
         return None
-    # Between tabs, a field may have other white space in it.
+    # In tab-separated files, a field may contain other white space.
     if layout.separator is not None and any(white in text for white in b" \r\v\f"):
         return None
     written = _as_judgments(text)
@@ -123,11 +123,11 @@ def _scanned(text: bytes, first: int, layout: Layout) -> Part | None:
 
 
 def _as_judgments(text: bytes) -> bytes | None:
-    """Put a field after the first one of each line; None where a line begins with white space."""
+    """Insert a field after the first one of each line; None if a line begins with white space."""
     raw = np.frombuffer(text, dtype=np.uint8)
     white = np.flatnonzero((raw == ord(" ")) | ((raw >= ord("\t")) & (raw <= ord("\r"))))
     ends = np.flatnonzero(raw[white] == ord("\n"))
-    # The first white byte of a line is the one after the last of the line before.
+    # The first white byte of a line is the one after the last byte of the previous line.
     firsts = white[np.concatenate([[0], ends[:-1] + 1])]
     starts = np.concatenate([[0], white[ends[:-1]] + 1])
     if (firsts == starts).any():

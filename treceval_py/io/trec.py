@@ -1,6 +1,6 @@
 """TREC's text formats: judgments (``qid iteration docid rel``) and runs (``qid Q0 docid rank score tag``).
 
-And the two further kinds of judgments that trec_eval reads: groups of judgments (``qrels_jg``) and preferences
+Also the two other kinds of judgments that trec_eval reads: groups of judgments (``qrels_jg``) and preferences
 (``prefs``, ``qrels_prefs``).
 """
 
@@ -50,12 +50,12 @@ def read_qrels(source: Source) -> Qrels:
     Returns
     -------
     Qrels
-        The judgments; ``rel`` is an integer, negative for a document in the pool that was not judged.
+        The judgments; ``rel`` is an integer, negative for a pool document that was not judged.
 
     Raises
     ------
     InputError
-        The file cannot be read, a line is malformed, a document is judged twice for a query.
+        The file cannot be read, a line is malformed, or a document is judged twice for a query.
     """
     return gathered(source, QRELS).qrels()
 
@@ -63,8 +63,8 @@ def read_qrels(source: Source) -> Qrels:
 def read_run(source: Source) -> Run:
     """Read a run: lines of ``qid Q0 docid rank score tag``.
 
-    Only ``qid``, ``docid`` and ``score`` decide; the tag is that of the last line. Lines may be in any order. The
-    rank column is kept if it holds whole numbers, to be compared with the scores (`rank_contradictions`).
+    Only ``qid``, ``docid`` and ``score`` affect the ranking; the tag is the last line's. Lines may be in any order. A
+    rank column of whole numbers is kept, to compare it with the scores (`rank_contradictions`).
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def read_run(source: Source) -> Run:
     Raises
     ------
     InputError
-        The file cannot be read, a line is malformed, a document occurs twice in a query.
+        The file cannot be read, a line is malformed, or a document occurs twice in a query.
     """
     return gathered(source, RUN).run()
 
@@ -92,12 +92,12 @@ def read_judgment_groups(source: Source | None = None, *, text: str | None = Non
     source : str, path or binary file
         The file, ``"-"`` for standard input, or an open binary file.
     text : str, optional
-        The text of the file, instead of one.
+        The text of the file, instead of a source.
 
     Raises
     ------
     InputError
-        The file cannot be read, a line is malformed, a group judges a document twice for a query.
+        The file cannot be read, a line is malformed, or a group judges a document twice for a query.
     """
     given = source_of(source, text)
     name = name_of(given)
@@ -126,9 +126,9 @@ def read_preferences(source: Source | None = None, *, subgroups: bool = True, te
         The file, ``"-"`` for standard input, or an open binary file.
     subgroups : bool
         True for ``prefs``, lines of ``qid group subgroup docid level``; False for ``qrels_prefs``, lines of
-        ``qid group docid level``, in which a group is one sub-group.
+        ``qid group docid level``, where each group is one sub-group.
     text : str, optional
-        The text of the file, instead of one.
+        The text of the file, instead of a source.
 
     Raises
     ------
@@ -157,4 +157,4 @@ JUDGMENT_FORMATS: dict[str, Callable[[Source], Judgments]] = {
     "prefs": read_preferences,
     "qrels_prefs": _read_graded_preferences,
 }
-"""The formats of judgments by trec_eval's names (its ``-R``)."""
+"""The formats of judgments, by trec_eval's names (its ``-R``)."""

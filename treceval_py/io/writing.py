@@ -1,4 +1,4 @@
-"""Runs and judgments as text or Parquet: TREC's formats, and those that others read."""
+"""Write runs and judgments as text or Parquet: in TREC's formats, and in those of other programs."""
 
 from __future__ import annotations
 
@@ -40,26 +40,25 @@ def write_run(
 ) -> None:
     """Write a run, by default as TREC text: ``qid Q0 docid rank score tag``.
 
-    In TREC's and MS MARCO's formats documents are in the order in which they are scored: by descending score, ties by
-    descending docid. In the others they are in the order of the table. Scores are written so that reading them gives
-    the same float64 again.
+    In TREC's and MS MARCO's formats, documents are in scoring order: by descending score, ties by descending docid. In
+    the other formats they are in the order of the table. Reading the scores again gives the same float64.
 
     Parameters
     ----------
     run : Run, or an object of another form
         The run.
     path : path
-        The file; written whole or not at all, compressed when it ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
+        The file; written whole or not at all, and compressed if it ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
     tag : str, optional
-        The tag; by default the run's own. MS MARCO's format, JSON and JSON Lines have none.
+        The tag. Default: the run's own. MS MARCO's format, JSON and JSON Lines have no tag.
     format : str
         ``trec_results``, ``msmarco`` (``qid docid rank``, without scores), ``json``, ``jsonl`` or ``parquet``.
 
     Raises
     ------
     DataError
-        The format is unknown, or an id or the tag cannot be written in it: in TREC's, if it is empty, has white space,
-        or is a query id that begins with ``#``.
+        The format is unknown, or an id or the tag cannot be written in it. In TREC's format, ids and tags must not be
+        empty or contain white space, and a query id must not begin with ``#``.
     OutputError
         The file cannot be written.
     """
@@ -81,7 +80,7 @@ def write_qrels(qrels: Qrels | Data, path: str | os.PathLike[str], *, format: st
     qrels : Qrels, or an object of another form
         The judgments.
     path : path
-        The file; written whole or not at all, compressed when it ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
+        The file; written whole or not at all, and compressed if it ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
     format : str
         ``qrels`` or ``msmarco``, ``beir`` (``query-id corpus-id score`` with a header), ``json``, ``jsonl`` or
         ``parquet``.
@@ -89,8 +88,8 @@ def write_qrels(qrels: Qrels | Data, path: str | os.PathLike[str], *, format: st
     Raises
     ------
     DataError
-        The format is unknown, or an id cannot be written in it: in TREC's, if it is empty, has white space, or is a
-        query id that begins with ``#``.
+        The format is unknown, or an id cannot be written in it. In TREC's format, ids must not be empty or contain
+        white space, and a query id must not begin with ``#``.
     OutputError
         The file cannot be written.
     """
@@ -103,7 +102,7 @@ def write_qrels(qrels: Qrels | Data, path: str | os.PathLike[str], *, format: st
 
 
 def run_as(run: Run, format: str, tag: str) -> Iterator[bytes]:
-    """Return a run as the bytes of a file, in portions; ids are checked before the first one.
+    """Return a run as the bytes of a file, in portions; ids are checked before the first portion.
 
     Raises
     ------
@@ -124,26 +123,26 @@ def qrels_as(qrels: Qrels, format: str) -> Iterator[bytes]:
 
 
 def _check_packing(path: str | os.PathLike[str], format: str) -> None:
-    """Refuse to compress as a whole what is read at any place, and is compressed within."""
+    """Refuse to compress a format that is compressed internally, because it is read at random positions."""
     if (
         format == "parquet"
         and isinstance(path, (str, os.PathLike))
         and os.fsdecode(path).endswith((".gz", ".bz2", ".xz", ".zst", ".zstd"))
     ):
-        raise DataError("a Parquet file is compressed within, not as a whole", "Let its name end in .parquet.")
+        raise DataError("a Parquet file is compressed internally, not as a whole", "Let its name end in .parquet.")
 
 
 class _Text(NamedTuple):
-    """What ids must not have in them in a format of lines."""
+    """Characters that ids must not contain in a text format."""
 
     forbidden: re.Pattern[bytes]
     fault: str
     where: str
 
 
-_TREC = _Text(re.compile(rb"[\s\0]"), "is empty or has white space in it", "a TREC file")
+_TREC = _Text(re.compile(rb"[\s\0]"), "is empty or contains white space", "a TREC file")
 _MSMARCO = _TREC._replace(where="an MS MARCO file")
-_BEIR = _Text(re.compile(rb"[\t\r\n\0]"), "is empty or has a tab or the end of a line in it", "a BEIR file")
+_BEIR = _Text(re.compile(rb"[\t\r\n\0]"), "is empty or contains a tab or a line break", "a BEIR file")
 
 
 def _trec_run(run: Run, tag: str) -> Iterator[bytes]:
@@ -158,7 +157,7 @@ def _trec_run_lines(run: Run, name: bytes) -> Iterator[bytes]:
 
 
 def _trec_lines(qid: bytes, docids: Sequence[bytes], scores: FloatArray, name: bytes) -> bytes:
-    # All scores in one call, which is much faster than one call for each.
+    # All scores in one call, which is much faster than one call per score.
     texts = repr(scores.tolist())[1:-1].encode().split(b", ")
     each = zip(range(1, len(docids) + 1), docids, texts, strict=False)
     return b"".join([b"%s Q0 %s %d %s %s\n" % (qid, docid, rank, score, name) for rank, docid, score in each])
@@ -167,16 +166,16 @@ def _trec_lines(qid: bytes, docids: Sequence[bytes], scores: FloatArray, name: b
 def trec_lines(
     lists: Sequence[tuple[str, Sequence[bytes], FloatArray]], tag: str, *, fast: bool = False
 ) -> bytes | memoryview:
-    """Return the lines of some queries in a TREC run.
+    """Return the lines of some queries of a TREC run.
 
     Parameters
     ----------
     lists : sequence of (str, sequence of bytes, (N,) float array)
-        Queries with their documents, best first, and the scores of these.
+        Queries with their documents, best first, and the documents' scores.
     tag : str
         The name of the run.
     fast : bool
-        Whether pyarrow makes the lines, which is worth its import for hundreds of thousands. They are the same.
+        Use pyarrow, whose import pays off for hundreds of thousands of lines. The lines are the same.
 
     Raises
     ------
@@ -200,7 +199,7 @@ def _fast_lines(qids: list[bytes], docids: list[Sequence[bytes]], scores: list[F
     text, sizes = pa.large_binary(), list(map(len, docids))
     values = np.concatenate(scores)
     written, large = pc.cast(pa.array(values), pa.large_string()), np.abs(values)
-    # pyarrow has the digits of Python, and other rules for exponents and for the decimals of whole numbers.
+    # pyarrow writes the same digits as Python, but has other rules for exponents and for decimals of whole numbers.
     other = (large < 1e-4) | (large >= 1e9) | (values == np.rint(values))
     if other.any():
         texts = pa.array(list(map(repr, values[other].tolist())), pa.large_string())
@@ -228,7 +227,7 @@ def _msmarco_run(run: Run, _: str) -> Iterator[bytes]:
 
 
 def _ranked(run: Run) -> Iterator[tuple[bytes, list[bytes], np.ndarray, list[int]]]:
-    """Yield each query with its documents, their scores, and the order of the documents."""
+    """Yield each query with its documents, their scores, and the ranking of the documents."""
     for row, qid in enumerate(run.qids):
         start, stop = run.span(row)
         docids, scores = run.docids.raw(start, stop), run.scores[start:stop]
@@ -260,7 +259,7 @@ def _lines(qrels: Qrels, layout: bytes) -> Iterator[bytes]:
 
 
 def _json(table: Run | Qrels) -> Iterator[bytes]:
-    """Write one query per line, so that files can be compared line by line; what is not ASCII is escaped."""
+    """Write one query per line, so that files can be compared line by line; non-ASCII characters are escaped."""
     import json
 
     before = b"{\n"
@@ -297,7 +296,7 @@ RUN_WRITERS: dict[str, Callable[[Run, str], Iterator[bytes]]] = {
     "jsonl": lambda run, _: _json_lines(run, "score"),
     "parquet": _parquet_run,
 }
-"""How runs are written."""
+"""Writers of runs, by format."""
 
 QRELS_WRITERS: dict[str, Callable[[Qrels], Iterator[bytes]]] = {
     "qrels": _trec_qrels,
@@ -307,13 +306,13 @@ QRELS_WRITERS: dict[str, Callable[[Qrels], Iterator[bytes]]] = {
     "jsonl": lambda qrels: _json_lines(qrels, "rel"),
     "parquet": _parquet_qrels,
 }
-"""How judgments are written."""
+"""Writers of judgments, by format."""
 
 
 def _check_ids(table: Run | Qrels, text: _Text) -> None:
     for qid in table.qids:
         _checked_query(qid, text)
-    # All at once, as there are millions.
+    # All at once, because there may be millions.
     if text.forbidden.search(table.docids.buffer) or not np.diff(table.docids.offsets).all():
         for docid in table.docids.raw():
             _checked(docid, "docid", text)
@@ -322,7 +321,7 @@ def _check_ids(table: Run | Qrels, text: _Text) -> None:
 def _checked_query(qid: str, text: _Text) -> bytes:
     raw = _checked(encode(qid), "query id", text)
     if raw.startswith((b"#", BYTE_ORDER_MARK)):
-        what = "comments" if raw.startswith(b"#") else "begin with a byte-order mark, which is skipped"
+        what = "comments" if raw.startswith(b"#") else "begin with a byte-order mark, which readers skip"
         raise DataError(f"query id {qid!r} would make its lines {what}", "Let it begin with another character.")
     return raw
 
